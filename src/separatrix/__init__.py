@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The public names, in the order of the layers; the list above says the same to type checkers.
+# The public names and their modules; the imports above repeat them for type checkers.
 _HOME = {
     "LeastSquaresClassifier": "rules",
     "FisherDiscriminant": "rules",

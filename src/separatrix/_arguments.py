@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks of constructor arguments. Errors name the value and the accepted ones."""
+"""Checks of constructor arguments. Errors name the given value and the accepted values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-DEFAULT_SEED = 0  # so that two fits of the same data give the same numbers
+DEFAULT_SEED = 0  # repeated fits to the same data give identical results
 
 
 def check_count(owner: str, name: str, value: Any, *, least: int = 1) -> int:
@@ -45,5 +45,5 @@ def check_option(owner: str, name: str, value: Any, options: Iterable[str], *, o
 
 
 def generator(rng: int | np.random.Generator | None) -> np.random.Generator:
-    """Return the given generator, a new one for a seed, or one with the default seed for None."""
+    """Return the given generator, or a new generator with the given seed; None is the default seed."""
     return np.random.default_rng(DEFAULT_SEED if rng is None else rng)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Array types, the library and device that hold an array, and the precision of arithmetic on it."""
+"""Array types, and conversions between dense and sparse arrays, precisions and devices."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from scipy import sparse
 Array = NDArray[Any]
 Float = NDArray[np.float64]
 Codes = NDArray[np.intp]
-Rows = Any  # an (n, D) ndarray of float32 or float64, or a CSR array of them
+Rows = Any  # an (n, D) ndarray or CSR array of float32 or float64
 
 
 def working_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """The precision of one block: float32 stays float32, everything else becomes float64.
+    """Precision of one block: float32 for float16 and float32, float64 for all other types.
 
-    Sums over blocks are always float64: a float32 table halves the memory traffic, and only single products are
-    rounded to float32.
+    Sums over blocks are always float64. A float32 table halves the memory traffic, and only single products are rounded
+    to float32.
     """
     return np.dtype(np.float32) if np.dtype(dtype) in (np.float32, np.float16) else np.dtype(np.float64)
 
 
 def bincount(codes: Array, weight: Array | None, length: int) -> Float:
-    """Σ of weights (or of ones) for each code, always float64."""
+    """Sum of the weights of each code, or its count if there are no weights, in float64."""
     return np.bincount(codes, weight, minlength=length).astype(np.float64, copy=False)
 
 
@@ -44,7 +44,7 @@ Function = TypeVar("Function")
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether X belongs to a library whose arrays may live on a GPU. No library is imported to find out."""
+    """Whether X is an array of a library that supports GPUs. The check imports no library."""
     return type(X).__module__.partition(".")[0] in DEVICE_LIBRARIES
 
 
@@ -54,7 +54,7 @@ def to_tensor(X: Any) -> Any:
     Raises
     ------
     ModuleNotFoundError
-        If X is a CuPy array and torch, which does all work on the GPU, is not installed.
+        If X is a CuPy array and torch is not installed; all GPU computations use torch.
     """
     try:
         import torch
@@ -75,6 +75,6 @@ def to_host(x: Any) -> Any:
 
 
 def device_aware(function: Function) -> Function:
-    """Mark a function of blocks or rows that accepts rows on a GPU. Other functions receive a copy in host memory."""
+    """Mark a function of blocks or rows that accepts rows on a GPU. Other functions get a copy in host memory."""
     function.is_device_aware = True  # type: ignore[attr-defined]
     return function

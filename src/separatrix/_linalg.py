@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Positive-definite solves in correlation units, with a rank test that does not depend on the units of the columns.
+"""Solve positive-definite systems in correlation units, with a rank test that does not depend on units.
 
-A symmetric A is equilibrated, A = D C D with D² = diag A, so that C has a unit diagonal. The squared pivots of its
-Cholesky factor are then 1 - R², the unexplained fraction of each column given the columns before it: a number
-without units. If a pivot is at the level of rounding error, the columns are collinear, and `SingularError` names the
-dependent columns.
+A symmetric A is equilibrated, A = D C D with D² = diag A, so that C has a unit diagonal. The squared pivots of the
+Cholesky factor of C are 1 - R², the unexplained fraction of each column given the columns before it, without units. If
+a pivot is at the level of rounding error, the columns are collinear, and `SingularError` names the dependent columns.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from scipy import linalg
 
 from separatrix._array import Float
 
-SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # a smaller 1 - R² may be rounding error
+SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # if 1 - R² is smaller, it may be rounding error
 
 
 @dataclass
 class SingularError(Exception):
-    """Positions of constant columns, and for each dependent column the columns that it is a combination of."""
+    """Positions of constant columns, and of the columns that each dependent column is a combination of."""
 
     constant: list[int]
     combination: dict[int, list[int]]
 
     def describe(self, columns: tuple[str, ...]) -> str:
-        """One clause per constant or dependent column."""
+        """Text with one clause per constant or dependent column."""
         clauses = [f"{columns[j]!r} is constant" for j in self.constant]
         for j, others in self.combination.items():
             partners = ", ".join(repr(columns[i]) for i in others[:5])
@@ -50,8 +49,8 @@ def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
     scale = np.sqrt(A.diagonal())
     C = A / scale
     C /= scale[:, None]
-    # LAPACK is called directly: on small matrices SciPy's checks cost more than the factor. C is symmetric, so its
-    # transpose is the same matrix in Fortran order.
+    # LAPACK is called directly, because for small matrices SciPy's checks take longer than the factorisation. C is
+    # symmetric, so its transpose is the same matrix in Fortran order.
     L, failed = linalg.lapack.dpotrf(C.T, lower=True, clean=True, overwrite_a=True)
     if failed or L.diagonal().min() ** 2 <= SINGULAR_PER_COLUMN * len(A):
         raise _diagnose(A)
@@ -74,9 +73,9 @@ def solve_minimum_norm(A: Float, B: Float) -> Float:
 def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
     """(F'F + diag ridge)⁻¹ B for F with fewer rows than columns; no M x M matrix is formed.
 
-    With a ridge R, by Woodbury's identity, X = R⁻¹ (B - F' (I + F R⁻¹ F')⁻¹ F R⁻¹ B): a Cholesky factor of a matrix
-    with as many rows as F. Without a ridge, it is the minimum-norm solution in equilibrated coordinates F/q, in which
-    every column has unit length, from the singular values of F/q.
+    With a ridge R, Woodbury's identity X = R⁻¹ (B - F' (I + F R⁻¹ F')⁻¹ F R⁻¹ B) needs only a Cholesky factor with as
+    many rows as F. Without a ridge, the result is the minimum-norm solution in equilibrated coordinates F/q, in which
+    every column has unit length. It comes from the singular values of F/q.
     """
     if (ridge > 0).any():
         inner = F @ (F / ridge).T
@@ -89,7 +88,7 @@ def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
     F = F * inverse[:, 0]
     values, E = linalg.eigh(F @ F.T)
     kept = values > max(F.shape) * np.finfo(float).eps * values[-1]
-    if values[kept][0] > 1e-8 * values[-1]:  # well conditioned, so that squared singular values are accurate
+    if values[kept][0] > 1e-8 * values[-1]:  # well conditioned: squared singular values are accurate
         E = E[:, kept]
         return np.asarray(inverse * (F.T @ (E @ ((E.T @ (F @ b)) / values[kept, None] ** 2))))
     _, s, Vt = linalg.svd(F, full_matrices=False)

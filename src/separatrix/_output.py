@@ -12,7 +12,7 @@ from typing import IO, Any
 
 
 def as_frame(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """Return a pandas data frame with one name per row. pandas is imported here because it is not a dependency."""
+    """Return a pandas data frame with one name per row. pandas is an optional dependency."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -24,7 +24,7 @@ def as_frame(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
 def atomic_file(target: Path) -> Iterator[IO[bytes]]:
     """Yield an open file that replaces ``target`` at the end, or is removed on any exception, Ctrl-C included.
 
-    Its content is on disk before it replaces the target, and it has the user's default permissions.
+    The content is flushed to disk before the target is replaced. The file has the user's default permissions.
     """
     path = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Special functions that avoid cancellation.
 
-lnΓ(x) grows like x ln x, and densities are differences of a few of them: with x = 1e8 the obvious difference
-is accurate to 1e-7 only. The functions below therefore use the remainders of Stirling's formula,
+lnΓ(x) grows like x ln x, and log densities are differences of such terms. For x = 1e8, a plain difference is accurate
+only to 1e-7. The functions below therefore use the remainders of Stirling's formula,
 
     lnΓ(x) = (x - ½) ln x - x + ½ ln 2π + δ(x),        ψ(x) = ln x - F(x),
 
-δ(x) = 1/12x - ..., F(x) = 1/2x + 1/12x² - ..., so that the large terms cancel algebraically and not in
-floating point (Loader 2000).
+δ(x) = 1/12x - ..., F(x) = 1/2x + 1/12x² - ..., so that the large terms cancel algebraically and not in floating point
+(Loader 2000).
 
-The hazard of the standard normal, r(x) = N(x)/Φ(-x) = x + K_1(x), has the same problem: the curvature of ln Φ is
-r K_1 and its third derivative is smaller still, so that K_1 = r - x taken by subtraction is wrong by 1e-5 at x = 1e3
-and by 1e8 at 1e6. Laplace's continued fraction gives K_1 directly. The tests compare all functions with mpmath.
+The hazard of the standard normal, r(x) = N(x)/Φ(-x) = x + K_1(x), has the same problem. The curvature of ln Φ is r K_1,
+and the third derivative is even smaller. The subtraction r - x has an error of 1e-5 at x = 1e3 and of 1e8 at x = 1e6,
+so Laplace's continued fraction is used for K_1. The tests compare all functions with mpmath.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from scipy import special
 from separatrix._array import Float
 
 LOG_SQRT_2PI = 0.5 * float(np.log(2 * np.pi))
-SERIES_FROM = 10.0  # from here on eight terms of the asymptotic series are exact to rounding
-FRACTION_FROM = 4.0  # from here on FRACTION_DEPTH terms of the continued fraction are exact to rounding
+SERIES_FROM = 10.0  # for x >= 10, eight terms of the asymptotic series are exact to rounding
+FRACTION_FROM = 4.0  # for x >= 4, FRACTION_DEPTH terms of the continued fraction are exact to rounding
 FRACTION_DEPTH = 30
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)  # B_2, B_4, ...
 
@@ -45,7 +45,7 @@ def stirling_error(x: ArrayLike) -> Float:
 
 
 def log_minus_digamma(x: ArrayLike) -> Float:
-    """F(x) = ln x - ψ(x) for x > 0: positive, decreasing, 1/x near zero and 1/2x far out."""
+    """F(x) = ln x - ψ(x) for x > 0: positive and decreasing, about 1/x for small x and 1/2x for large x."""
     x = np.asarray(x, dtype=np.float64)
     small = np.minimum(x, SERIES_FROM)
     far = 0.5 / x + _odd_powers(x, [b / (2 * k) for k, b in enumerate(BERNOULLI, start=1)]) / x
@@ -53,7 +53,7 @@ def log_minus_digamma(x: ArrayLike) -> Float:
 
 
 def trigamma_excess(x: ArrayLike) -> Float:
-    """x ψ'(x) - 1 = -x F'(x) for x > 0: positive, decreasing, 1/x near zero and 1/2x far out."""
+    """x ψ'(x) - 1 = -x F'(x) for x > 0: positive and decreasing, about 1/x for small x and 1/2x for large x."""
     x = np.asarray(x, dtype=np.float64)
     small = np.minimum(x, SERIES_FROM)
     far = 0.5 / x + _odd_powers(x, list(BERNOULLI)) / x
@@ -85,10 +85,10 @@ def hazard_fraction(x: Float) -> tuple[Float, Float, Float, Float]:
 
 
 def divergence(x: ArrayLike, m: ArrayLike) -> Float:
-    """x ln(x/m) - x + m for x, m >= 0: never negative, zero at x = m, and accurate to rounding near it.
+    """x ln(x/m) - x + m for x, m >= 0: never negative, zero at x = m, and accurate to rounding near x = m.
 
-    The one cancellation in the Poisson, binomial, gamma and Dirichlet densities, and the summand of the
-    Kullback-Leibler divergence. Near x = m, with v = (x - m)/(x + m), it is
+    This term of the Poisson, binomial, gamma and Dirichlet densities loses digits if it is computed naively. It is also
+    a summand of the Kullback-Leibler divergence. Near x = m, with v = (x - m)/(x + m), it equals
     (x - m) v + 2 x Σ_j v^(2j+1)/(2j+1)  (Loader 2000).
 
     >>> float(divergence(1e8 + 1, 1e8))
@@ -101,7 +101,7 @@ def divergence(x: ArrayLike, m: ArrayLike) -> Float:
     v = np.where(near, v, 0.0)
     odd = [1 / (2 * j + 1) for j in range(1, 9)]
     series = (x - m) * v + 2 * x * v**3 * np.polynomial.polynomial.polyval(v * v, odd)
-    with np.errstate(divide="ignore"):  # infinite for m = 0 < x
+    with np.errstate(divide="ignore"):  # the result is infinite for m = 0 < x
         log_ratio = np.where(x > 0, np.log(np.where(x > 0, x, 1.0)) - np.log(m), 0.0)
     far = np.multiply(x, log_ratio, where=x > 0, out=np.zeros(x.shape)) - x + m
     return np.asarray(np.where(near, series, far))
@@ -122,7 +122,7 @@ def log_rising(a: ArrayLike, n: ArrayLike) -> Float:
     2.0
     """
     a, n = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(n, dtype=np.float64))
-    # (a + n - ½) ln(a + n) - (a - ½) ln a - n, written as a sum of small terms
+    # This is (a + n - ½) ln(a + n) - (a - ½) ln a - n, written as a sum of small terms.
     main = n * np.log(a + n) - 0.5 * log1p_ratio(n, a) - (n - a * log1p_ratio(n, a))
     return np.asarray(main + (stirling_error(a + n) - stirling_error(a)))
 
@@ -156,8 +156,8 @@ def root_of_decreasing(
 ) -> Float:
     """Roots of several decreasing functions at once, by Newton's method with a bracket.
 
-    ``function(t)`` returns values and slopes. Steps are at most 2 (t is a logarithm), and a step that
-    leaves the bracket of sign changes is replaced by its midpoint.
+    ``function(t)`` returns values and slopes. Steps are at most 2, because t is a logarithm. A step that leaves the
+    bracket of the sign change is replaced by a step to the midpoint of the bracket.
     """
     t = np.array(start, dtype=np.float64)
     low, high = np.full_like(t, -np.inf), np.full_like(t, np.inf)
@@ -167,7 +167,7 @@ def root_of_decreasing(
         safe = np.where(slope < 0, slope, -1.0)
         step = np.clip(np.where(slope < 0, -value / safe, 2 * np.sign(value)), -2.0, 2.0)
         escaped = np.where(step > 0, t + step >= high, (step < 0) & (t + step <= low))
-        with np.errstate(invalid="ignore"):  # an open bracket has no midpoint, and no step leaves it
+        with np.errstate(invalid="ignore"):  # an infinite bracket has no midpoint, but no step leaves it
             step = np.where(escaped, 0.5 * (low + high) - t, step)
         t = t + step
         if np.all(np.abs(step) <= 1e-14 * np.maximum(1.0, np.abs(t))):

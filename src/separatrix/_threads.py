@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Threads over blocks: results are returned in order, and BLAS inside a block runs on one thread.
+"""Threads over blocks. Results are returned in order, and BLAS runs on one thread per block.
 
 Two threads that each run a single-threaded BLAS on a block in cache are faster than a two-threaded BLAS on the whole
-matrix (half the time for ``X.T @ X`` on two cores), and the order of additions does not depend on the number of
-threads. Each thread reuses its working memory from block to block.
+matrix (half the time for ``X.T @ X`` on two cores). The order of additions does not depend on the number of threads.
+Each thread reuses its working memory from block to block.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ import threadpoolctl
 
 from separatrix._array import Array
 
-# Read once at import: libraries that start worker processes change this variable later.
+# Read at import, because libraries that start worker processes change this variable later.
 THREAD_LIMIT = os.environ.get("OMP_NUM_THREADS", "")
-MAX_SCRATCH_BYTES = 2**25  # working memory that a thread keeps: several blocks of the usual size
+MAX_SCRATCH_BYTES = 2**25  # working memory that a thread keeps, enough for several blocks of the usual size
 MAX_SERIAL_MULTIPLICATIONS = 2e9  # about 0.1 s on one core
 
-_cores = cache(joblib.cpu_count)  # cached, because joblib reads the limits of the process group from files
+_cores = cache(joblib.cpu_count)  # cached, because joblib reads the limits from files
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 
 def n_threads() -> int:
-    """Number of cores this process may use, at most ``OMP_NUM_THREADS`` as set when the package was imported."""
+    """Number of cores that this process may use, at most the ``OMP_NUM_THREADS`` of the time of import."""
     cores = int(_cores())
     return max(1, min(cores, int(THREAD_LIMIT))) if THREAD_LIMIT.isdigit() else cores
 
 
 def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
-    """``map(function, items)`` on threads, in order, with at most two results per thread in flight.
+    """``map(function, items)`` on threads, in order, with at most two pending results per thread.
 
-    Items are taken one at a time, so that an iterator can read the next one while the threads work.
+    Items are taken one at a time, so that an iterator can read the next item while the threads work.
     """
     threads = 1 if isinstance(items, Sequence) and len(items) <= 1 else n_threads()
     if threads == 1:
-        with single_thread_blas():  # the same bits with any number of threads
+        with single_thread_blas():  # results must not depend on the number of threads
             yield from map(function, items)
         return
     with single_thread_blas(), ThreadPoolExecutor(threads) as pool:
@@ -66,10 +66,10 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator
 
 
 def blas_for(operations: float) -> AbstractContextManager[None]:
-    """Hold BLAS to one thread if the work is too small to gain from more.
+    """Limit BLAS to one thread if the number of operations is too small to gain from more threads.
 
-    NumPy and SciPy each ship a BLAS. If short calls of both alternate, the idle threads of one still spin while the
-    other works: the same solve takes three times as long on two threads as on one.
+    NumPy and SciPy each ship a BLAS. If short calls of both alternate, idle threads of one library still spin while the
+    other library works, and a solve takes three times as long on two threads as on one.
     """
     return single_thread_blas() if operations < MAX_SERIAL_MULTIPLICATIONS else nullcontext()
 
@@ -77,11 +77,11 @@ def blas_for(operations: float) -> AbstractContextManager[None]:
 def scratch(shape: tuple[int, ...], dtype: Any) -> Array:
     """Return an uninitialised array whose memory the next call in this thread may reuse.
 
-    Do not return a view of it, keep it beyond the block, or call another user of scratch memory while you hold it.
-    Arrays above `MAX_SCRATCH_BYTES` are allocated afresh, because a thread may live as long as the program.
+    Do not return a view of the array, keep it beyond the block, or call another user of scratch memory while it is in
+    use. Arrays above `MAX_SCRATCH_BYTES` are not reused, because a thread may live as long as the program.
 
-    The operating system clears fresh memory page by page, which takes as long as a product with it. Allocators avoid
-    that by keeping freed memory, but Dask workers are configured to return it at once.
+    The operating system clears new memory page by page, which takes as long as a matrix product with it. Allocators
+    usually keep freed memory to avoid this, but Dask workers are configured to return it immediately.
     """
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
     if n_bytes > MAX_SCRATCH_BYTES:
@@ -100,14 +100,14 @@ _scratch = _Scratch()
 
 @cache
 def _controller() -> Any:
-    """The BLAS libraries of this process; cached, because finding them takes milliseconds."""
-    import scipy.linalg  # noqa: F401  (loads SciPy's own BLAS, so that it is found too)
+    """Controller of the BLAS libraries of this process; cached, because the search takes milliseconds."""
+    import scipy.linalg  # noqa: F401  (loads SciPy's own BLAS, so that the search finds it)
 
     return threadpoolctl.ThreadpoolController()
 
 
 class _Hold:
-    """Number of passes under way, and the limiter that restores BLAS when the last one ends."""
+    """Number of running passes, and the limiter that restores BLAS when the last pass ends."""
 
     lock = Lock()
     passes = 0
@@ -116,9 +116,9 @@ class _Hold:
 
 @contextmanager
 def single_thread_blas() -> Iterator[None]:
-    """Hold BLAS to one thread while at least one pass is under way.
+    """Limit BLAS to one thread while at least one pass is running.
 
-    The limit is global to the process, so nested and concurrent passes are counted: only the last one restores it.
+    The limit is global to the process, so nested and concurrent passes are counted, and the last pass restores it.
     """
     with _Hold.lock:
         if _Hold.passes == 0:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From probabilities to decisions.                                                              PRML §1.5
 
-Deciding C_j if C_k is true costs L_kj. The best decision at x is the one of least expected cost,
+Deciding C_j if C_k is true costs L_kj. The best decision at x has the smallest expected cost,
 
     R_j(x) = Σ_k L_kj p(C_k | x)                                                                    (1.81)
 
@@ -10,7 +10,7 @@ Under 0-1 loss, L_kj = 1 - I_kj, this is the most probable class. A row can also
     a last column of L    L_k,K+1 is the cost of rejecting a row of class C_k
     a threshold θ         reject if max_k p(C_k | x) <= θ                                         (§1.5.3)
 
-Under 0-1 loss the two are equivalent: R_j = 1 - p(C_j | x), so a threshold θ is a rejection that costs 1 - θ.
+Under 0-1 loss the two are equivalent: R_j = 1 - p(C_j | x), so a threshold θ equals a cost of rejecting of 1 - θ.
 Throughout, classes have the codes 0 .. K-1 and reject has the code K.
 """
 
@@ -60,11 +60,11 @@ def expected_cost(P: Any, costs: Any) -> Float:
 
 
 def decide(P: Any, *, costs: Any = None, reject: float | None = None) -> Codes:
-    """The decision of least expected cost for every row, as a code; K means reject.
+    """Code of the decision with the smallest expected cost for every row; the code K means reject.
 
     code_n = argmin_j Σ_k P_nk L_kj,   or K if max_k P_nk <= θ                              (1.81, §1.5.3)
 
-    Ties go to rejecting first, then to the first class.
+    If costs are equal, rejecting is preferred, then the first class.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def decide(P: Any, *, costs: Any = None, reject: float | None = None) -> Codes:
         L: rows are true classes, columns are decisions; a last column, if any, is the cost of rejecting.
         By default every mistake costs 1.
     reject : float in [0, 1], optional
-        θ. Rows whose largest probability does not exceed it are rejected; below 1/K no row is rejected.
+        Threshold θ. Rows whose largest probability is at most θ are rejected. With θ < 1/K no row is rejected.
 
     Returns
     -------
@@ -110,24 +110,24 @@ class DecisionRule(AbstractWrapper):
 
     predict(x) = argmin_j Σ_k L_kj p(C_k | x),   or the reject label                        (1.81, §1.5.3)
 
-    The probabilities of the wrapped classifier are not changed. Costs are used at prediction only, so they can be
-    changed after fitting with ``set_params``.
+    The probabilities of the wrapped classifier are not changed. Costs are used only in predictions, so ``set_params``
+    can change them after the fit.
 
     Parameters
     ----------
     estimator : classifier with ``predict_proba``
-        Provides p(C_k | x).
+        Classifier that estimates p(C_k | x).
     costs : array-like of shape (K, K) or (K, K + 1), or mapping {(true, predicted): cost}, optional
         L, in the order of ``classes_``; a last column is the cost of rejecting. In a mapping, a missing pair of
-        labels costs 0 if both are equal and 1 otherwise; the reject label may be the second of a pair, for all true
-        classes or for none.
+        labels costs 0 if both are equal and 1 otherwise. Pairs (true, reject label) are the costs of rejecting; they
+        are required for all classes or for none.
     reject : float in [0, 1], optional
-        θ: reject if no class has a probability above it.
+        Threshold θ. A row is rejected if no class has a probability above θ.
     reject_label : label, optional
-        The prediction for a rejected row; by default -1 for numeric classes and "reject" for others.
+        The prediction for a rejected row; by default -1 for numeric classes and "reject" for other classes.
     prefit : bool, default False
-        Whether ``estimator`` is already fitted; ``fit`` is then not needed. If the rule is cloned (as in
-        cross-validation), wrap ``sklearn.frozen.FrozenEstimator(model)`` instead.
+        Whether ``estimator`` is already fitted, so that ``fit`` is not needed. If the rule is cloned, as in
+        cross-validation, wrap ``sklearn.frozen.FrozenEstimator(model)`` instead.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class DecisionRule(AbstractWrapper):
     estimator_ : classifier
         The fitted clone of ``estimator``; absent if ``prefit`` is true.
     n_features_in_ : int
-        Number of columns, as counted by the wrapped classifier.
+        Number of columns of the training table.
     feature_names_in_ : ndarray of str
         Names of the columns, if the wrapped classifier has them.
 
@@ -172,7 +172,7 @@ class DecisionRule(AbstractWrapper):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DecisionRule:
         """Fit a clone of the wrapped classifier unless it is already fitted, and check the costs.
 
-        X, y and ``sample_weight`` are whatever the wrapped classifier accepts.
+        X, y and ``sample_weight`` may be anything that the wrapped classifier accepts.
         """
         _require_predict_proba(self.estimator)
         with unchanged_on_error(self):
@@ -183,7 +183,7 @@ class DecisionRule(AbstractWrapper):
         return self
 
     def predict(self, X: Any) -> Array:
-        """The label of the cheapest decision for each row."""
+        """Label of the decision with the smallest expected cost for each row."""
         L, labels = self._rule()
         return np.asarray(labels[decide(self.predict_proba(X), costs=L, reject=self.reject)])
 
@@ -192,10 +192,10 @@ class DecisionRule(AbstractWrapper):
         return np.asarray(self._fitted().predict_proba(X))
 
     def expected_cost(self, X: Any) -> Float:
-        """Expected cost of deciding for each class and, last, of rejecting if rejecting has a cost.
+        """Expected cost of each class (N, K), with a last column (N, K + 1) if rejecting has a cost.
 
-        (N, K) or (N, K + 1). Without ``costs`` a mistake costs 1 and a rejection 1 - θ, θ = ``reject``. A threshold
-        used together with ``costs`` is not a cost, and has no column.
+        Without ``costs``, a mistake costs 1 and a rejection costs 1 - θ, with θ = ``reject``. A threshold used together
+        with ``costs`` is not a cost, and has no column.
         """
         L, _ = self._rule()
         K = len(self.classes_)
@@ -237,7 +237,7 @@ class DecisionRule(AbstractWrapper):
 
 
 def _tabulate(costs: Mapping[Any, Any], classes: Array, reject_label: Any) -> Float:
-    """{(true, predicted): cost} as a matrix."""
+    """Matrix of the costs in a mapping {(true, predicted): cost}."""
     codes = {label: k for k, label in enumerate(classes.tolist())}
     K = len(codes)
     L = np.column_stack([1.0 - np.eye(K), np.full(K, np.nan)])
@@ -262,7 +262,7 @@ def _tabulate(costs: Mapping[Any, Any], classes: Array, reject_label: Any) -> Fl
 
 
 def _check_rule(owner: str, costs: Any, reject: Any, K: int) -> tuple[Float | None, float | None]:
-    """L and θ; None if not given."""
+    """L and θ; each is None if not given."""
     L = None if costs is None else _check_costs(costs, K)
     theta = None if reject is None else check_number(owner, "reject", reject, low=0, high=1)
     if L is not None and theta is not None and L.shape[1] > K:

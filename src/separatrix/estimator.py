@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The scikit-learn shell: the contract with the user, and no mathematics.
+"""Base classes with the scikit-learn API; they contain no mathematics.
 
 The ``fit`` of a model opens its data here (names, labels, weights, basis), passes the source to pure functions and
-stores their results under names that end in ``_``.
+stores their results in attributes whose names end in ``_``.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
     basis: Any = None
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse rows are supported by all classifiers."""
+        """Tags: all classifiers support sparse rows."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
     def _training_table(self, X: Any, *, reset: bool) -> Any:
-        """Return the table to open for fitting; models that take more than numbers translate it."""
+        """Return the table to open for fitting; models that accept text columns encode it."""
         return X
 
     def _table(self, X: Any) -> Any:
@@ -67,9 +67,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
     ) -> Source:
         """Check and open a training table; sets ``classes_``, ``n_features_in_`` and ``basis_``.
 
-        Without ``reset`` the table must match the one seen before, whose classes and basis stay. If the model takes
-        ``soft`` targets, y may have a column of probabilities for each class: they become the targets of the source
-        (for two classes, those of the second). Labels must be among the ``known`` classes, if given.
+        Without ``reset``, the table must match the previous table, and classes and basis do not change. With ``soft``,
+        y may have a column of probabilities for each class, which become the targets of the source (for two classes,
+        the probabilities of the second class). Labels must be among the ``known`` classes, if given.
         """
         rows = open_rows(self._training_table(X, reset=reset), None if reset else known_columns(self))
         validate_data(self, rows.template, skip_check_array=True, reset=reset)
@@ -82,7 +82,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Weighted fraction of rows that `predict` classifies correctly.
 
-        Labels and weights of a scan are read from its columns if they are not given. Predictions of a Dask collection
+        For a scan, labels and weights that are not given are read from its columns. Predictions of a Dask collection
         are computed partition by partition.
         """
         from sklearn.metrics import accuracy_score
@@ -99,10 +99,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def _map_rows(
         self, X: Any, row_function: Callable[[Rows], Array], *, allow_nan: bool = False, read_once: bool = False
     ) -> Array:
-        """``row_function`` of every row; a result that is not finite is traced to the column that caused it.
+        """Apply ``row_function`` to every row; if a result is not finite, the error names the column that caused it.
 
-        With ``allow_nan`` a NaN in X is a missing value, and only infinity is refused. ``read_once`` declares that the
-        function reads each number once (see `Source.map`).
+        With ``allow_nan``, NaN in X is a missing value, and only infinity raises. ``read_once`` declares that the
+        function reads each entry of X once (see `Source.map`).
         """
         check_is_fitted(self)
         rows = open_rows(self._table(X), known_columns(self))
@@ -120,21 +120,21 @@ class LinearClassifier(Classifier):
     intercept_: Float
 
     def decision_function(self, X: Any) -> Array:
-        """Activations a(x) = w'φ(x) + w0: (N,) for two classes, positive for ``classes_[1]``; else (N, K)."""
+        """Activations a(x) = w'φ(x) + w0: (N,) for two classes, positive for ``classes_[1]``; (N, K) for more."""
         return self._map_rows(X, self._activation, read_once=True)
 
     def predict(self, X: Any) -> Array:
-        """Class of the largest activation, for each row."""
+        """Class with the largest activation for each row."""
         a = self.decision_function(X)
         codes = (a > 0).astype(np.intp) if a.ndim == 1 else a.argmax(axis=1)
         return labels_of(self.classes_, codes)
 
     def _activation(self, X: Rows) -> Array:
-        """Activations in float64, as in the fit: far from zero, single precision leaves few digits."""
+        """Activations in float64, as in the fit, because float32 loses digits for columns far from zero."""
         W = self.coef_
         if X.dtype != np.float64:
             return np.asarray(dots(X, W[0]) if len(W) == 1 else X.astype(np.float64) @ W.T) + self.intercept_
-        if len(W) == 1:  # a vector and not a matrix of one column: BLAS reads the rows at full speed
+        if len(W) == 1:  # BLAS is faster with a vector than with a matrix of one column
             return np.asarray(X @ W[0] + self.intercept_[0])
         return np.asarray(X @ W.T + self.intercept_)
 
@@ -146,19 +146,19 @@ def check_results(
     allow_nan: bool = False,
     reads_once: bool = False,
 ) -> Array:
-    """``row_function`` of every row, of all of them or of one partition; raises if X is not finite."""
+    """Apply ``row_function`` to every row of a source or partition; raise if X is not finite."""
     source = rows.mapped(basis)
     with np.errstate(invalid="ignore", over="ignore"):
         results = source.map(row_function, reads_once=reads_once)
         if not np.isfinite(results).all():
             require_finite(source, allow_nan=allow_nan)
-            if results.dtype == np.float32 or not allow_nan:  # finite rows: the precision was too small
+            if results.dtype == np.float32 or not allow_nan:  # rows are finite, so float32 overflowed
                 results = source.map(lambda X: row_function(X.astype(np.float64)))
     return results
 
 
 def truth_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """True labels and weights for a score: as given, or from the columns of a scan; raises if there are none."""
+    """True labels and weights for a score, as given or from the columns of a scan; raise if there are no labels."""
     y, sample_weight = targets_in_memory(X, y, sample_weight)
     if y is None:
         raise DataError("score needs y: pass the true labels.")
@@ -167,11 +167,11 @@ def truth_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
 
 @contextmanager
 def unchanged_on_error(model: BaseEstimator) -> Iterator[None]:
-    """Restore the model if the block fails, so that old parameters are never combined with new classes or counts."""
+    """Restore the model if the block fails, so that it never has old parameters with new classes."""
     before = dict(vars(model))
     try:
         yield
-    except BaseException:  # Ctrl-C too
+    except BaseException:  # includes Ctrl-C
         model.__dict__ = before
         raise
 
@@ -183,7 +183,7 @@ def known_columns(model: Any) -> tuple[str, ...] | None:
 
 
 def require_two_classes(what: str, classes: Array, remedy: str) -> None:
-    """Raise, naming the classes found, if there are more or fewer than two."""
+    """Raise unless there are exactly two classes; the message names them."""
     if len(classes) != 2:
         raise DataError(
             f"Only binary classification is supported by {what}, which needs two classes, but y has {len(classes)}: "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Errors and warnings. Every message names the value or column at fault and a remedy."""
+"""Errors and warnings. Every message names the invalid value or column, and a remedy."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ PACKAGE = __name__.partition(".")[0]
 class DataError(ValueError):
     """The data cannot be used; the message names the column and the remedy.
 
-    ``remedy`` is for Python. If the command line has another one, ``option`` is that remedy, and `for_command_line` the
-    message with it.
+    ``remedy`` is for users of Python. ``option`` is the remedy for the command line, if it differs; `for_command_line`
+    is the message with it.
     """
 
     def __init__(self, message: str, *, remedy: str = "", option: str = "") -> None:
@@ -49,11 +49,11 @@ class ExportError(ValueError):
 
 
 class CollinearWarning(UserWarning):
-    """Some columns are combinations of others: predictions are unique, coefficients are not."""
+    """Some columns are combinations of others, so predictions are unique, but coefficients are not."""
 
 
 class NotSeparableWarning(ConvergenceWarning):
-    """The perceptron reached its limit of epochs without separating the classes."""
+    """The perceptron reached the maximum number of epochs without separating the classes."""
 
 
 class SeparationWarning(UserWarning):
@@ -61,11 +61,11 @@ class SeparationWarning(UserWarning):
 
 
 class ApproximationWarning(UserWarning):
-    """The Gaussian approximation of a posterior is poor, and no better one was found."""
+    """The Gaussian approximation of a posterior is poor, and no better approximation was found."""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning that points to the line that called into the package."""
+    """Issue a warning that points to the user's line that called the package."""
     depth, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         depth, frame = depth + 1, frame.f_back

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Base of classifiers that wrap another classifier: they pass on weights and names, and may reject rows."""
+"""Base class of classifiers that wrap another classifier, and labels for rejected rows."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC):
-    """A classifier around ``estimator``, which opens the tables and checks their columns."""
+    """A classifier that wraps ``estimator``; the latter opens tables and checks their columns."""
 
-    # Weights are passed to the wrapped fit and not used here: only its own request for them matters.
+    # Weights are only passed on to the wrapped fit, so only the request of the wrapped classifier matters.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
     estimator: Any
 
     @abstractmethod
     def _fitted(self) -> Any:
-        """Return a fitted classifier that has seen the training table; raises NotFittedError before the fit."""
+        """Return a fitted classifier that was fitted to the training table; raise NotFittedError before the fit."""
 
     @property
     def n_features_in_(self) -> int:
@@ -45,7 +45,7 @@ class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC):
         return np.asarray(self._fitted().feature_names_in_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Weighted fraction of rows that `predict` classifies correctly; a scan holds its own labels and weights."""
+        """Weighted fraction of rows that `predict` classifies correctly; a scan has its own labels and weights."""
         y, sample_weight = truth_in_memory(X, y, sample_weight)
         return float(super().score(X, y, sample_weight))
 
@@ -56,7 +56,7 @@ class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC):
         return router.add(estimator=self.estimator, method_mapping=to_fit)
 
     def __sklearn_tags__(self) -> Any:
-        """Input tags of the wrapped classifier."""
+        """Tags with the input tags of the wrapped classifier."""
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
@@ -70,8 +70,8 @@ def fit_arguments(owner: AbstractWrapper, sample_weight: Any) -> dict[str, Any]:
         return dict(process_routing(owner, "fit", sample_weight=sample_weight).estimator.fit)
     if not has_fit_parameter(owner.estimator, "sample_weight"):
         raise TypeError(
-            f"{type(owner).__name__} was given sample_weight, but {type(owner.estimator).__name__}.fit takes "
-            "none. Leave it out; or, if a step inside takes it, call that step's "
+            f"{type(owner).__name__} was given sample_weight, but {type(owner.estimator).__name__}.fit does "
+            "not accept it. Omit it; or, if a step of a pipeline accepts it, call that step's "
             "set_fit_request(sample_weight=True) after sklearn.set_config(enable_metadata_routing=True)."
         )
     return {"sample_weight": sample_weight}
@@ -93,7 +93,7 @@ def labels_with_reject(classes: Array, label: Any) -> Array:
             "rows could not be distinguished from that class. Set reject_label to another value."
         )
     alike = isinstance(label, numbers.Number) if classes.dtype.kind in "biuf" else isinstance(label, str)
-    dtype = None if alike else object  # np.append(["a"], -1) would hold "-1", and np.append([0], "no") a "0"
+    dtype = None if alike else object  # NumPy would convert -1 to "-1", or 0 to "0"
     return np.append(np.asarray(classes, dtype), np.array([label], dtype))
 
 

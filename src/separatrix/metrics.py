@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scores of predicted probabilities, each with its standard error.
 
-P (N, K) holds the predicted probabilities of K classes, ``codes`` (N,) the true class of each row as a column of P, and
-``weight`` (N,) how often each row counts: a weight of k equals k copies of the row, in standard errors too. A score
-that is the mean of one value v_n per row is
+P (N, K) contains the predicted probabilities of K classes, and ``codes`` (N,) the true class of each row, as a column
+number of P. ``weight`` (N,) contains frequency weights: a weight of k equals k copies of the row, also in standard
+errors. A score that is the mean of one value v_n per row is
 
     m = Σ_n weight_n v_n / W,      se² = Σ_n weight_n (v_n - m)² / (W (W - 1)),      W = Σ_n weight_n,
 
 with v = ln P_nt for the log-likelihood, v = [argmax_k P_nk = t] for the accuracy and v = ½ Σ_k (P_nk - T_nk)² for the
-Brier score; the calibration error is such a mean once the rows are binned. The area under the ROC curve is a mean over
-pairs of rows, with DeLong's standard error. Nothing is clipped: if the true class had probability zero, the
+Brier score. The calibration error is such a mean after rows are binned. The area under the ROC curve is a mean over
+pairs of rows, with DeLong's standard error. Probabilities are not clipped: if a true class has probability zero, the
 log-likelihood is -inf. A standard error is NaN if there are too few rows to estimate it.
 """
 
@@ -44,18 +44,18 @@ __all__ = [
 ]
 
 N_BINS = 10
-MAX_SUM_ERROR = 1e-4  # of the probabilities of one row: in float32, 1000 classes sum to one within less
+MAX_SUM_ERROR = 1e-4  # largest |Σ_k P_nk - 1|; 1000 classes in float32 have a smaller error
 
 
 class Estimate(NamedTuple):
-    """A score and its standard error: its standard deviation over data sets of this size."""
+    """A score and its standard error (standard deviation over data sets of this size)."""
 
     value: float
     standard_error: float
 
 
 class Confusion(NamedTuple):
-    """Fractions (K, K) of the rows of each true class (rows) that were assigned to each class (columns)."""
+    """Normalised confusion matrix (K, K): entry (k, j) is the fraction of true class k that was predicted as j."""
 
     share: Float
     standard_error: Float
@@ -91,7 +91,7 @@ class Reliability:
 def weighted_mean(values: Any, weight: Any = None) -> Estimate:
     """Mean m = Σ weight v / W, with se² = Σ weight (v - m)² / (W (W - 1)).
 
-    If a value is -inf, so is the mean, and the standard error is NaN; it is NaN for a single row too.
+    If a value is -inf, the mean is -inf and the standard error is NaN. It is also NaN for a single row.
 
     Examples
     --------
@@ -111,14 +111,14 @@ def weighted_mean(values: Any, weight: Any = None) -> Estimate:
 
 
 def log_likelihoods(P: Any, codes: Any) -> Float:
-    """ln P_nt of each row, (N,): -inf if the true class had probability zero."""
+    """ln P_nt of each row, (N,); -inf if the true class has probability zero."""
     P, codes, _ = _checked(P, codes, None)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(P[np.arange(len(P)), codes]))
 
 
 def log_likelihood(P: Any, codes: Any, weight: Any = None) -> Estimate:
-    """Mean log-likelihood (1/W) Σ_n weight_n ln P_nt, in nats; minus the log-loss. Larger is better.
+    """Mean log-likelihood (1/W) Σ_n weight_n ln P_nt, in nats. It is minus the log-loss; larger is better.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def log_likelihood(P: Any, codes: Any, weight: Any = None) -> Estimate:
 
 
 def accuracy(P: Any, codes: Any, weight: Any = None) -> Estimate:
-    """Fraction of rows whose most probable class is the true one; of equal probabilities the first counts.
+    """Fraction of rows whose most probable class is the true class. In a tie, the first class counts.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def accuracy(P: Any, codes: Any, weight: Any = None) -> Estimate:
 def brier(P: Any, codes: Any, weight: Any = None) -> Estimate:
     """Brier score (1/W) Σ_n weight_n ½ Σ_k (P_nk - T_nk)², from 0 to 1. Smaller is better.
 
-    With the factor ½ it is the mean of (p - t)² for two classes. Many authors omit the factor for more classes.
+    With the factor ½ it is the mean of (p - t)² for two classes. For more classes, many authors omit the factor.
 
     Examples
     --------
@@ -186,10 +186,11 @@ def confusion(P: Any, codes: Any, weight: Any = None) -> Confusion:
 def ece(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS) -> Estimate:
     """Expected calibration error Σ_b (W_b / W) |observed_b - predicted_b|. Smaller is better.
 
-    The event is the second of two classes; with more classes, that the most probable class is the true one. Bins have
-    equal weight, and rows of equal probability share a bin, so bins do not depend on the order of the rows. With s_b
-    the sign of the difference in a bin, the error is the mean of s_b (hit_n - p_n) over rows, and has the standard
-    error of that mean. This is valid if the differences exceed their own noise; otherwise see `ece_if_calibrated`.
+    For two classes, p_n is the probability of the second class; for more classes, that of the most probable class.
+    hit_n is 1 if this class is the true class. Bins have equal weight, and rows of equal probability are in the same
+    bin, so bins do not depend on the order of the rows. With the sign s_b of the difference in a bin, the error is the
+    mean of s_b (hit_n - p_n) over rows, with the standard error of that mean. This standard error is valid if the
+    differences exceed their own noise; otherwise see `ece_if_calibrated`.
 
     Examples
     --------
@@ -206,7 +207,7 @@ def ece(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS) -> Esti
 def ece_if_calibrated(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS) -> float:
     """Expected value of `ece` on this number of rows if every probability were correct.
 
-    Σ_b sqrt(2 V_b / π) / W with V_b = Σ_{n in b} weight_n p_n (1 - p_n), the mean of an absolute normal variable.
+    Σ_b sqrt(2 V_b / π) / W with V_b = Σ_{n in b} weight_n p_n (1 - p_n), by the mean of an absolute normal variable.
 
     Examples
     --------
@@ -247,7 +248,7 @@ def reliability(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS,
 
 
 def _binned(P: Float, codes: Codes, weight: Float, n_bins: int) -> tuple[Float, Array, Codes]:
-    """Probability of the event, whether it happened, and the bin of each row; no bin is empty."""
+    """Probability of the event, whether it happened, and the bin of each row. No bin is empty."""
     check_count("ece", "n_bins", n_bins)
     if P.shape[1] == 2:
         p, hit = P[:, 1], codes == 1
@@ -255,7 +256,7 @@ def _binned(P: Float, codes: Codes, weight: Float, n_bins: int) -> tuple[Float, 
         p, hit = P.max(axis=1), P.argmax(axis=1) == codes
     _, place = np.unique(p, return_inverse=True)
     mass = bincount(place, weight, 0)
-    middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()  # quantile of each distinct value: equal values share a bin
+    middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()  # quantile of each distinct value
     bins = np.minimum((n_bins * middle).astype(np.intp), n_bins - 1)
     return p, hit, np.unique(bins[place], return_inverse=True)[1]
 
@@ -264,13 +265,13 @@ def _binned(P: Float, codes: Codes, weight: Float, n_bins: int) -> tuple[Float, 
 
 
 def auc(P: Any, codes: Any, weight: Any = None) -> Estimate:
-    """Area under the ROC curve, by Mann and Whitney; for K classes the mean over pairs of Hand and Till (2001).
+    """Area under the ROC curve (Mann-Whitney); for K classes, the mean over pairs of Hand and Till (2001).
 
-    A(i | j) is the probability that a row of class i has a larger P_ni than a row of class j, ties counting half.
-    For two classes the score is A(1 | 0); for more, the mean of A(i | j) over ordered pairs of the classes that occur.
-    The part of a row is the mean, over its pairs, of the fraction of rows of the other class against which it is ranked
-    correctly; the variance is the sum over classes of the variance of the mean part (DeLong, DeLong and Clarke-Pearson
-    1988, here for any K). The result is NaN if fewer than two classes occur.
+    A(i | j) is the probability that a row of class i has a larger P_ni than a row of class j; ties count half. For two
+    classes the score is A(1 | 0). For more, it is the mean of A(i | j) over ordered pairs of the classes that occur.
+    Each row has a placement: the fraction of rows of the other class against which it is ranked correctly, averaged
+    over pairs. The variance is the sum over classes of the variance of the mean placement (DeLong, DeLong and
+    Clarke-Pearson 1988, here for any K). The result is NaN if fewer than two classes occur.
 
     Examples
     --------
@@ -290,12 +291,12 @@ def auc(P: Any, codes: Any, weight: Any = None) -> Estimate:
         part[rows_i] += _fraction_below(p_i, p_j, weight[rows_j]) / len(pairs)
         part[rows_j] += (1.0 - _fraction_below(p_j, p_i, weight[rows_i])) / len(pairs)
     by_class = [weighted_mean(part[members[k]], weight[members[k]]) for k in occur]
-    # Each pair is counted once from either side, so half of the sum of the class means is the area.
+    # Each pair is counted once for each of its two classes, so the area is half of the sum of the class means.
     return Estimate(0.5 * sum(e.value for e in by_class), float(np.hypot.reduce([e.standard_error for e in by_class])))
 
 
 def _fraction_below(values: Float, others: Float, weight: Float) -> Float:
-    """For each value, the fraction of the weight of the others below it, ties counting half."""
+    """For each value, the weighted fraction of ``others`` below it; ties count half."""
     order = np.argsort(others)
     mass = np.concatenate([[0.0], np.cumsum(weight[order])])
     ranked = others[order]
@@ -307,7 +308,7 @@ def _fraction_below(values: Float, others: Float, weight: Float) -> Float:
 
 
 def require_probabilities(probabilities: Any) -> Float:
-    """Return P (N, K) as an array; raise `DataError`, naming the first row, unless each row sums to one."""
+    """Return P (N, K) as an array; raise a `DataError` that names the first row that does not sum to one."""
     P: Float = np.asarray(probabilities, dtype=np.float64)
     if P.ndim != 2:
         raise DataError(
@@ -332,8 +333,8 @@ def _checked(P: Any, codes: Any, weight: Any) -> tuple[Float, Codes, Float]:
     found = np.asarray(codes)
     if found.shape != (N,) or found.dtype.kind not in "bui":
         raise DataError(
-            f"codes has shape {found.shape} and type {found.dtype}; it must hold {N} integers: the column of P "
-            "that belongs to the true class. For labels, pass np.searchsorted(model.classes_, y)."
+            f"codes has shape {found.shape} and type {found.dtype}; expected {N} integers, the index of "
+            "each row's true class among the columns of P. For labels, pass np.searchsorted(model.classes_, y)."
         )
     wrong = np.flatnonzero((found < 0) | (found >= K))
     if len(wrong):
@@ -344,7 +345,7 @@ def _checked(P: Any, codes: Any, weight: Any) -> tuple[Float, Codes, Float]:
     weight = np.asarray(weight, dtype=np.float64)
     if weight.shape != (N,) or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
         raise DataError(
-            f"weight has shape {weight.shape}; it must hold {N} finite numbers, none negative and not all zero."
+            f"weight has shape {weight.shape}; expected {N} finite numbers, none negative and not all zero."
         )
     kept = weight > 0
     return (P, found, weight) if kept.all() else (P[kept], found[kept], weight[kept])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Priors on the weights of a linear model: Gaussian, or flat. The bias has a prior of its own.
+"""Priors on the weights of a linear model: Gaussian or flat. The bias has a separate prior.
 
     p(w) = N(w | m0, S0),      -ln p(w) = ½ (w - m0)' S0⁻¹ (w - m0) + const
 
-`Gaussian` and `Flat` are for users, in terms of scales. `penalty` turns them into a `Penalty` on the parameters θ of a
-fit, one row (w, w0) for each output: a mean and a precision in one of three shapes.
+Users specify `Gaussian` or `Flat`. `penalty` converts them to a `Penalty` on the parameters θ of a fit, which have one
+row (w, w0) for each output. A `Penalty` has a mean, and a precision in one of three shapes.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Gaussian:
     Parameters
     ----------
     scale : float or array of shape (M,), default 1.0
-        Prior standard deviation of the weights: one for all, or one per column. ``alpha = 1/scale**2``.
+        Prior standard deviation of the weights, common or one per column. ``alpha = 1/scale**2``.
     mean : float or array of shape (M,), default 0.0
         Prior mean m0.
     covariance : array of shape (M, M), optional
         Prior covariance S0, instead of ``scale``.
     intercept_scale : float, default infinity
-        Prior standard deviation of the bias. Infinity is a flat prior: a shift of the data then changes nothing.
+        Prior standard deviation of the bias. Infinity is a flat prior, with which the origin of X does not matter.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Flat:
-    """No prior: maximum likelihood."""
+    """Flat prior, which gives the maximum-likelihood estimate."""
 
 
 Prior = Gaussian | Flat
@@ -58,9 +58,9 @@ Prior = Gaussian | Flat
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Penalty:
-    """-ln p(θ) = ½ (θ - m)' Λ (θ - m) for parameters θ (C, P), C outputs of P weights each; no constant.
+    """-ln p(θ) = ½ (θ - m)' Λ (θ - m) for θ (C, P), with P weights for each of C outputs, without the constant.
 
-    ``precision`` is Λ: a diagonal (P,) or a matrix (P, P), the same for every output, or a matrix (CP, CP) for all.
+    ``precision`` is Λ: the diagonal (P,) or matrix (P, P) of every output, or a matrix (CP, CP) for all outputs.
     """
 
     mean: Float
@@ -87,7 +87,7 @@ class Penalty:
         return np.broadcast_to(diagonal.reshape(-1, self.mean.shape[1]), self.mean.shape)
 
     def add_to(self, hess: Float) -> Float:
-        """``hess`` (CP, CP) with Λ added in place."""
+        """Add Λ to ``hess`` (CP, CP) in place, and return it."""
         P = self.mean.shape[1]
         if self.precision.ndim == 1:
             np.einsum("ii->i", hess)[:] += np.tile(self.precision, len(hess) // P)  # a view of the diagonal
@@ -100,18 +100,18 @@ class Penalty:
 
     @property
     def free(self) -> Array:
-        """Which of the P weights have no prior, (P,)."""
+        """Whether each of the P weights has no prior, (P,)."""
         return self.precision == 0 if self.precision.ndim == 1 else np.asarray((self.diagonal == 0).all(axis=0))
 
     def per_unit(self, units: Float) -> Penalty:
-        """The prior on θ if this is the prior on θ times ``units`` (P,), weights per standard deviation."""
+        """Prior on θ, if this is the prior on θ times ``units`` (P,), the weights per standard deviation."""
         if self.precision.ndim == 1:
             return Penalty(self.mean / units, self.precision * units**2)
         every = np.resize(units, len(self.precision))
         return Penalty(self.mean / units, self.precision * np.outer(every, every))
 
     def about(self, origin: Float) -> Penalty:
-        """The prior with a bias about ``origin`` (M,), b = w0 + w'origin, if this is the prior on w0 itself."""
+        """Prior on (w, b) with the bias b = w0 + w'origin at ``origin`` (M,), if this is the prior on (w, w0)."""
         P = self.mean.shape[1]
         if not origin.any():
             return self
@@ -138,12 +138,12 @@ class Penalty:
 
 
 def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, columns: tuple[str, ...]) -> Penalty:
-    """Prior on θ of shape (C, P), whose last weight is the bias if there is one.
+    """Prior on θ of shape (C, P); with ``fit_intercept``, the last weight is the bias.
 
     Raises
     ------
     DataError
-        If a scale, mean or covariance does not match the columns, or is impossible.
+        If a scale, mean or covariance does not match the columns, or is invalid.
     """
     C, P = shape
     M = P - fit_intercept
@@ -169,7 +169,7 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
 
 
 def _per_column(name: str, value: Any, columns: tuple[str, ...], *, is_scale: bool = True) -> Float:
-    """One number per column, finite, or a scale greater than 0; a single number is repeated."""
+    """One value per column. A scalar is repeated. A scale must be greater than 0, a mean finite."""
     numbers = np.asarray(value, dtype=np.float64)
     if numbers.shape not in ((), (len(columns),)):
         raise DataError(
@@ -185,7 +185,7 @@ def _per_column(name: str, value: Any, columns: tuple[str, ...], *, is_scale: bo
 
 
 def _inverse(covariance: Any, columns: tuple[str, ...]) -> Float:
-    """S0⁻¹; raises if S0 is not a covariance matrix."""
+    """Return S0⁻¹; raise if S0 is not a covariance matrix."""
     S = np.asarray(covariance, dtype=np.float64)
     M = len(columns)
     if S.shape != (M, M):

@@ -2,35 +2,35 @@
 """K classes from binary classifiers: one-vs-rest, one-vs-one, and their ambiguous regions.                PRML §4.1.2
 
 **One-vs-rest** fits K classifiers, each for one class against all others. Classifier k claims x for C_k if y_k(x) > 0.
-Rows claimed by no class, or by several, are ambiguous: the green region of figure 4.2, left. They are resolved as a
-joint machine (4.9) would,
+Rows claimed by no class, or by several, are ambiguous (the green region of figure 4.2, left). They get the class that a
+joint linear machine (4.9) would choose,
 
     predict(x) = argmax_k y_k(x)
 
-although the y_k were fitted separately and need not be on the same scale. Everywhere else the only positive value is
+although the y_k were fitted separately and may be on different scales. For other rows, the only positive y_k is also
 the largest.
 
-**One-vs-one** fits a classifier for every pair of classes, and these vote: y_ij(x) > 0 for C_j, otherwise for C_i.
-Rows with several classes of most votes are ambiguous: figure 4.2, right. They are resolved by the sum of the values
-for each class,
+**One-vs-one** fits a classifier for every pair of classes. Each votes for C_j if y_ij(x) > 0, otherwise for C_i. If
+several classes have the most votes, a row is ambiguous (figure 4.2, right). The sum of the values for each class then
+decides,
 
     v_k = votes for C_k,   s_k = Σ_{i<k} y_ik - Σ_{j>k} y_kj
     predict(x) = argmax_k  v_k + s_k / (3 (1 + |s_k|))
 
-in which the second term lies in (-1/3, 1/3), so it decides between equal votes and never against a majority.
+where the second term lies in (-1/3, 1/3), so it only decides between classes with equal votes.
 
 **Pairwise coupling** computes K class probabilities from those of every pair (Wu, Lin & Weng 2004). Given
 r_ij = p(C_i | C_i or C_j, x), the second method of "Probability estimates for multi-class classification by pairwise
-coupling" (JMLR 5, 975-1005) takes the p that comes nearest to r_ji p_i = r_ij p_j for all pairs:
+coupling" (JMLR 5, 975-1005) finds the p that satisfies r_ji p_i = r_ij p_j best for all pairs:
 
     minimise  Σ_i Σ_{j≠i} (r_ji p_i - r_ij p_j)²  = 2 p'Qp   subject to  Σ_i p_i = 1,  p >= 0
     Q_ii = Σ_{j≠i} r_ji²,   Q_ij = -r_ji r_ij
 
 The solution has Qp = c1 with c = p'Qp >= 0, and p >= 0 follows (their theorem 2). Adding 11'p = 1 to both sides,
-(Q + 11') p = (1 + c) 1: one positive definite K x K system per row, and a division by the sum.
+(Q + 11') p = (1 + c) 1. This takes one positive definite K x K system per row, and a division by the sum.
 
-Q + 11' is positive definite for any r: v'(Q + 11')v = 0 needs r_ji v_i = r_ij v_j for every pair and Σ v_i = 0, so two
-v of opposite sign, so r_ij = r_ji = 0 for those two; but r_ij + r_ji = 1.
+Q + 11' is positive definite for any r: if v'(Q + 11')v = 0 for some v ≠ 0, then r_ji v_i = r_ij v_j for every pair and
+Σ v_i = 0. So two v have opposite signs, and r_ij = r_ji = 0 for these two, which contradicts r_ij + r_ji = 1.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ from separatrix.rows import (
 
 __all__ = ["OneVsOne", "OneVsRest", "take_rows"]
 
-ENTRIES_PER_BATCH = 2**18  # of the K x K systems solved together: 2 MB of float64
+ENTRIES_PER_BATCH = 2**18  # entries of the K x K systems solved together, 2 MB of float64
 
-Problem = tuple[Array, Codes | None]  # labels of a binary problem, and the numbers of its rows (None: all rows)
+Problem = tuple[Array, Codes | None]  # labels and row numbers of a binary problem (None: all rows)
 
 
 def has_probabilities(reduction: AbstractReduction) -> bool:
@@ -78,8 +78,8 @@ def has_probabilities(reduction: AbstractReduction) -> bool:
 class AbstractReduction(AbstractWrapper):
     """Base class of `OneVsRest` and `OneVsOne`: fitting, prediction and scikit-learn's contract.
 
-    A subclass defines the binary problems, how their values y(x) claim classes, which claims are ambiguous, and how
-    values and probabilities are combined.
+    A subclass defines the binary problems, the classes that their values y(x) claim, which claims are ambiguous, and
+    how values and probabilities are combined.
     """
 
     classes_: Array
@@ -100,29 +100,29 @@ class AbstractReduction(AbstractWrapper):
 
     @abstractmethod
     def _problems(self, classes: Array, codes: Codes) -> Iterator[Problem]:
-        """The binary problems, for three classes or more; each is created when it is fitted."""
+        """Iterator over the binary problems, for three or more classes."""
 
     @abstractmethod
     def _claims(self, Y: Float) -> Codes:
-        """Claims (N, K) from the values Y of the binary discriminants, one column each."""
+        """Number of claims (N, K) for each class; Y has the values of one binary classifier per column."""
 
     @abstractmethod
     def _disputed(self, claims: Codes) -> Array:
-        """Whether claims alone leave a row ambiguous, (N,)."""
+        """Whether each row is ambiguous by its claims, (N,)."""
 
     @abstractmethod
     def _strength(self, Y: Float) -> Float:
-        """Decision values (N, K) that agree with unambiguous claims."""
+        """Decision values (N, K), which are largest for the claimed class if it is unambiguous."""
 
     @abstractmethod
     def _combine(self, P: Float) -> Float:
-        """Class probabilities (N, K) from the probabilities of the second class of each binary problem."""
+        """Class probabilities (N, K) from the probability of the second class in each binary problem."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit a clone of the wrapped classifier to each binary problem; for two classes, one clone to ``y`` itself.
+        """Fit a clone of the wrapped classifier to each binary problem; for two classes, fit one clone to ``y``.
 
-        X is any table that the wrapped classifier accepts. ``y`` has labels of two or more classes, and is optional for
-        a scan with a target column. ``sample_weight`` is allowed if the wrapped classifier accepts weights.
+        X is any table that the wrapped classifier accepts. ``y`` contains labels of two or more classes; it is optional
+        for a scan with a target column. ``sample_weight`` is allowed if the wrapped classifier accepts weights.
         """
         check_option(type(self).__name__, "ambiguous", self.ambiguous, ("resolve", "reject"))
         if all(getattr(self.estimator, name, None) is None for name in ("decision_function", "predict_proba")):
@@ -145,7 +145,7 @@ class AbstractReduction(AbstractWrapper):
         return self
 
     def decision_function(self, X: Any) -> Float:
-        """Strength of the claim of each class, (N, K), largest for the class that ``predict`` resolves to.
+        """Decision values (N, K), which are largest for the class that ``predict`` returns if it does not reject.
 
         For two classes, the decision values (N,) of the wrapped classifier.
         """
@@ -184,7 +184,7 @@ class AbstractReduction(AbstractWrapper):
         return self._combine(np.column_stack([p[:, 1] for p in P])) if len(self.classes_) > 2 else P[0]
 
     def _discriminants(self, X: Any) -> Float:
-        """y(x) of each binary classifier, one column each: its decision values, or 2 p(C_1 | x) - 1."""
+        """y(x) with one column per binary classifier: its decision values, or 2 p(C_1 | x) - 1."""
         check_is_fitted(self)
         X = as_table(X)
 
@@ -226,23 +226,23 @@ def take_rows(X: Any, rows: Codes) -> Any:
 
 
 class OneVsRest(AbstractReduction):
-    """K classes from K binary classifiers, one class against the rest.
+    """Classify K classes with K binary classifiers, each for one class against the rest.
 
     predict(x) = argmax_k y_k(x);   x is ambiguous unless exactly one y_k(x) > 0                   PRML §4.1.2
 
-    y_k is the decision value of the classifier of class k, or 2 p - 1 if it only has probabilities.
+    y_k is the decision value of the classifier for class k, or 2 p - 1 if it only has probabilities.
     ``predict_proba`` divides the K probabilities by their sum. With two classes there is one classifier, and every
     method returns its result.
 
     Parameters
     ----------
     estimator : classifier with ``decision_function`` or ``predict_proba``
-        Cloned for each class and fitted to labels 1 (the class) and 0 (the rest). To use costs or a reject threshold
+        A clone is fitted for each class, with labels 1 (the class) and 0 (the rest). To use costs or a reject threshold
         on probabilities, wrap the reduction in `DecisionRule`, not the estimator.
     ambiguous : {"resolve", "reject"}, default "resolve"
         Whether ``predict`` gives an ambiguous row the class of the largest decision value, or the reject label.
     reject_label : label, optional
-        By default -1 for numeric classes and "reject" for others.
+        Prediction for a rejected row; by default -1 for numeric classes and "reject" for other classes.
     n_jobs : int, optional
         Number of classifiers fitted in parallel, as in joblib; 1 by default.
 
@@ -251,9 +251,9 @@ class OneVsRest(AbstractReduction):
     classes_ : ndarray of shape (K,)
         Class labels.
     estimators_ : list of K classifiers
-        In the order of ``classes_``; a single one for two classes.
+        Classifiers in the order of ``classes_``; a single classifier for two classes.
     n_features_in_ : int
-        Number of columns, as counted by the wrapped classifier.
+        Number of columns of the training table.
     feature_names_in_ : ndarray of str
         Names of the columns, if the wrapped classifier has them.
 
@@ -284,18 +284,18 @@ class OneVsRest(AbstractReduction):
         return Y
 
     def _combine(self, P: Float) -> Float:
-        """p_k / Σ_j p_j; 1/K each if every classifier gives probability zero."""
+        """p_k / Σ_j p_j, or 1/K if all p_j are zero."""
         total = P.sum(axis=1, keepdims=True)
         uniform = np.full_like(P, 1 / P.shape[1])
         return np.asarray(np.divide(P, total, out=uniform, where=total > 0))
 
 
 class OneVsOne(AbstractReduction):
-    """K classes from K(K-1)/2 binary classifiers, one for each pair of classes.
+    """Classify K classes with K(K-1)/2 binary classifiers, one for each pair of classes.
 
-    predict(x) = the class with most votes;   x is ambiguous if several classes have most votes    PRML §4.1.2
+    predict(x) = the class with the most votes;   x is ambiguous if several classes have the most  PRML §4.1.2
 
-    y_ij is the decision value of the classifier of the pair, or 2 p - 1 if it only has probabilities.
+    y_ij is the decision value of the classifier for the pair, or 2 p - 1 if it only has probabilities.
     ``predict_proba`` couples the probabilities of the pairs (Wu, Lin & Weng 2004, second method); its largest entry
     may differ from the winner of the vote. With two classes there is one classifier, and every method returns its
     result.
@@ -303,7 +303,7 @@ class OneVsOne(AbstractReduction):
     Parameters
     ----------
     estimator : classifier with ``decision_function`` or ``predict_proba``
-        Cloned for each pair and fitted to the rows of the pair with their labels. To use costs or a reject threshold
+        A clone is fitted for each pair, to the rows of both classes. To use costs or a reject threshold
         on probabilities, wrap the reduction in `DecisionRule`, not the estimator.
     ambiguous, reject_label, n_jobs
         As in `OneVsRest`.
@@ -311,7 +311,7 @@ class OneVsOne(AbstractReduction):
     Attributes
     ----------
     estimators_ : list of K(K-1)/2 classifiers
-        For the pairs (0, 1), (0, 2), ..., (K-2, K-1) of classes.
+        Classifiers for the pairs of classes (0, 1), (0, 2), ..., (K-2, K-1).
     classes_, n_features_in_, feature_names_in_
         As in `OneVsRest`.
 
@@ -335,12 +335,12 @@ class OneVsOne(AbstractReduction):
             )
         rows = [np.flatnonzero(codes == k) for k in range(len(classes))]
         for i, j in pairs(len(classes)):
-            both = np.sort(np.concatenate([rows[i], rows[j]]))  # in the order of the table, as in other fits
+            both = np.sort(np.concatenate([rows[i], rows[j]]))  # rows in the order of the table
             yield classes[codes[both]], both
 
     def _claims(self, Y: Float) -> Codes:
         K = len(self.classes_)
-        by_default = np.arange(K)[::-1]  # C_k is first in K-1-k pairs, and wins them unless the value is positive
+        by_default = np.arange(K)[::-1]  # C_k is first in K-1-k pairs, which it wins unless the value is positive
         return by_default + ((Y > 0) @ sides(K)).astype(np.intp)
 
     def _disputed(self, claims: Codes) -> Array:
@@ -355,12 +355,12 @@ class OneVsOne(AbstractReduction):
 
 
 def pairs(K: int) -> list[tuple[int, int]]:
-    """(0, 1), (0, 2), ..., (K-2, K-1): the pairs of K classes, in the order used throughout."""
+    """All pairs of K classes, in the order (0, 1), (0, 2), ..., (K-2, K-1)."""
     return [(i, j) for i in range(K) for j in range(i + 1, K)]
 
 
 def sides(K: int) -> Float:
-    """(K(K-1)/2, K): the sign of a positive value for the classes of a pair, -1 for the first, +1 for the second."""
+    """Matrix (K(K-1)/2, K) with -1 for the first class of each pair, +1 for the second, and 0 elsewhere."""
     i, j = np.transpose(pairs(K))
     return np.asarray(np.eye(K)[j] - np.eye(K)[i])
 

@@ -221,7 +221,7 @@ def test_weights_reach_the_wrapped_classifier_or_are_refused(rng):
     weighted = DecisionRule(newton).fit(X, y, sample_weight=k)
     repeated = DecisionRule(newton).fit(np.repeat(X, k, axis=0), np.repeat(y, k))
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-5)
-    with pytest.raises(TypeError, match=r"KNeighborsClassifier\.fit takes none"):
+    with pytest.raises(TypeError, match=r"KNeighborsClassifier\.fit does not accept it"):
         DecisionRule(KNeighborsClassifier()).fit(X, y, sample_weight=k)
     with sklearn.config_context(enable_metadata_routing=True):
         rule = DecisionRule(LogisticRegression().set_fit_request(sample_weight=True))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Discriminative models: p(C_k | x) itself, and regression with standard errors.
+"""Discriminative models of p(C_k | x), and regression with standard errors.
 
 model        `fit` and `predict_proba` of the classifiers
 logistic     logistic and softmax regression;   probit: probit regression
-label_noise  logistic regression for wrong labels;   noise_rates: confusion matrices and the joint estimate
+label_noise  logistic regression with wrong labels;   noise_rates: joint estimate of weights and label noise
 glm          generalised linear models;   glm_fit: maximum likelihood;   inference: tests, intervals, summary table
 """
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generalised linear models behind the scikit-learn API.                                  PRML §4.3.6
+"""Generalised linear models with the scikit-learn API.                                    PRML §4.3.6
 
     E[t | x] = μ(w'φ(x) + w0 + offset),      var[t | x] = φ V(μ)
 
 The mathematics is in `glm_fit` (the maximum), `inference` (tests and intervals) and `likelihoods` (responses and
-links). Passes over the rows: one for the units of the columns, one for the start and for each Newton step, one to
-prove that a maximum exists if that is not certain, and one for the information and the goodness of fit.
+links). A fit takes one pass over the rows for the units of the columns, one for the start and for each Newton step, one
+to prove that a maximum exists if that is not certain, and one for the information and the goodness of fit.
 """
 
 from __future__ import annotations
@@ -51,61 +51,61 @@ from separatrix.solvers import Newton
 
 PENALISED = (
     "Penalised fit (alpha = {alpha:g}): coefficients are shrunk towards zero, and standard errors and intervals are "
-    "those of the posterior, with the penalty as a prior. A test of w = 0 would use the penalty as evidence and is "
-    "not offered; set alpha=0 to test."
+    "those of the posterior, with the penalty as a prior. Tests of w = 0 are not available, because the penalty would "
+    "count as evidence; set alpha=0 to test."
 )
 
 
 class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
-    """Regression for numbers, fractions, counts and positive amounts, with standard errors and tests.
+    """Regression for real, binary, fractional, count and positive targets, with standard errors and tests.
 
-    The mean is μ(a) with a = w'φ(x) + w0 + offset, and the fit minimises ½ Σ_n weight_n d(t_n, μ_n) + ½ alpha |w|²,
-    half the deviance plus a penalty, by Newton's method (for canonical links, iterative reweighted least squares).
+    The mean is μ(a) with a = w'φ(x) + w0 + offset. The fit minimises half the deviance plus a penalty, ½ Σ_n weight_n
+    d(t_n, μ_n) + ½ alpha |w|², by Newton's method (for canonical links, iterative reweighted least squares).
 
     Parameters
     ----------
     family : {"gaussian", "bernoulli", "binomial", "poisson", "gamma"}, default "gaussian"
         Distribution of the targets about the mean: V(μ) is 1, μ(1-μ), μ(1-μ)/trials, μ or μ².
     link : str, optional
-        Link function a(μ). The first is canonical and the default: ``"identity"`` or ``"log"`` (gaussian); ``"logit"``,
+        Link a(μ); the first listed is canonical and the default. ``"identity"`` or ``"log"`` (gaussian); ``"logit"``,
         ``"probit"`` or ``"cloglog"`` (bernoulli, binomial); ``"log"`` (poisson); ``"inverse"`` or ``"log"`` (gamma).
     alpha : float, default 0
-        Penalty on each weight, not on w0: a Gaussian prior of precision alpha/dispersion.
+        Penalty on each weight, but not on w0. It equals a Gaussian prior of precision alpha/dispersion.
     basis : basis function or transformer, optional
-        φ; see `separatrix.basis`.
+        Basis functions φ; see `separatrix.basis`.
     fit_intercept : bool, default True
-        Whether there is a w0.
+        Whether to fit an intercept w0.
     tol : float, default 1e-8
         The fit stops once the gradient, per row and per standard deviation of its column, is below ``tol`` times the
-        root mean square slope of the null model. Units do not matter.
+        root mean square slope of the null model. This rule does not depend on units.
     max_steps : int, default 50
-        Limit of Newton steps.
+        Maximum number of Newton steps.
 
     Attributes
     ----------
     coef_ : ndarray of shape (M,)
     intercept_ : float
     covariance_ : ndarray of shape (M + 1, M + 1)
-        Covariance of (w, w0) from Fisher's (expected) information; (M, M) without intercept.
+        Covariance of (w, w0) from Fisher's (expected) information; (M, M) without an intercept.
     standard_errors_ : ndarray of shape (M + 1,)
     dispersion_ : float
-        φ: Pearson's X²/(N - P) for gaussian and gamma, otherwise 1.
+        Dispersion φ: Pearson's X²/(N - P) for gaussian and gamma, otherwise 1.
     deviance_, null_deviance_, pearson_ : float
-        Σ d of the fit and of the null model (a mean and the offset), and Pearson's X².
+        Σ d of the fit and of the null model (an intercept and the offset), and Pearson's X².
     log_likelihood_, aic_, bic_ : float
-        For P coefficients; the dispersion is not counted.
+        AIC and BIC count P parameters, without the dispersion.
     degrees_of_freedom_ : float
         N - P; N is the sum of the weights (for a binomial model, the number of rows with trials). With a penalty, P is
         the effective number of coefficients.
     coefficient_names_ : tuple of str
     n_passes_, n_steps_ : int
-    solution_ : status, and the parameters about the means of the columns
+    solution_ : status of the solver, and the parameters of the centred columns
     basis_, n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
     -----
     The model keeps a reference to the training table (no copy) for likelihood-ratio and score tests and for profile
-    intervals. Pickled or saved models do not contain it, and these methods then raise. Copies keep the reference.
+    intervals. Pickled or saved models do not contain the table, so these methods raise. Copies keep the reference.
 
     Standard errors need the covariance of all coefficients, so a table may have at most 10 000 columns.
 
@@ -163,11 +163,11 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
             Targets; by default the target column of a scan. For a binomial model, fractions of successes with the
             numbers of trials as ``sample_weight``, or an array of shape (N, 2): successes and failures.
         sample_weight : array of shape (N,), optional
-            Number of times that each row counts; a weight of 2 is the row twice, in standard errors and tests too.
+            Frequency weights: a weight of 2 equals two copies of the row, also in standard errors and tests.
         offset : array of shape (N,), optional
-            Known part of each row's activation.
+            Known term that is added to the activation of each row.
         exposure : array of shape (N,), optional
-            Known factor of each row's mean (log link): time at risk, area, population.
+            Known factor of the mean of each row, such as time at risk, area or population. It needs a log link.
         """
         owner = type(self).__name__
         family = check_option(owner, "family", self.family, LIKELIHOODS)
@@ -193,7 +193,7 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
         return self
 
     def _keep(self, fit: GLMFit, basis: RowMap | None) -> None:
-        """Store the fit in the user's units; everything at the end, so that an error changes nothing."""
+        """Store the fit in the user's units."""
         coefficients, P = fit.coefficients, fit.n_effective
         M = len(coefficients) - bool(self.fit_intercept)
         self.coef_, self.intercept_ = coefficients[:M], float(coefficients[M:].sum())
@@ -233,7 +233,7 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
         return other
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse rows are accepted; some families need positive targets."""
+        """Tags: sparse rows are accepted, and some families need positive targets."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.positive_only = self.family in ("gamma", "poisson")
@@ -254,7 +254,7 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
         return mean
 
     def predict_interval(self, X: Any, *, level: float = 0.95, offset: Any = None) -> Float:
-        """Lower and upper confidence limits (N, 2) of the mean of each row, mapped from those of its activation."""
+        """Lower and upper confidence limits (N, 2) of the mean of each row, mapped from limits of its activation."""
 
         def leverage(Phi: Rows) -> Array:
             """φ̃' (I + alpha Λ)⁻¹ φ̃, the variance of an activation divided by the dispersion."""
@@ -269,9 +269,9 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
         return np.sort(np.column_stack([mean(a - half), mean(a + half)]), axis=1)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """D², the fraction of the null deviance that is explained: 1 - Σ d(t, μ)/Σ d(t, mean). R² for gaussian.
+        """D², the explained fraction of the null deviance: 1 - Σ d(t, μ)/Σ d(t, mean). It is R² for gaussian.
 
-        The null model has one mean for all rows of y, or, with an offset, one activation plus the offset.
+        The null model has one mean for all rows of y; with an offset, it has one intercept plus the offset.
         """
         y, sample_weight = truth_in_memory(X, y, sample_weight)
         a = self._activations(X, offset)
@@ -297,17 +297,17 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
         return run_test(self._training_fit(), positions(columns, self.coefficient_names_), method)
 
     def summary(self, *, level: float = 0.95, interval: str = "wald", test: str = "wald") -> Summary:
-        """A table of coefficients with standard errors, tests of each being zero, and intervals.
+        """Table of coefficients with standard errors, tests whether each coefficient is zero, and intervals.
 
         Parameters
         ----------
         level : float, default 0.95
             Confidence level of the intervals.
         interval : {"wald", "profile"}
-            Estimate plus and minus standard errors, or all values that a likelihood-ratio test does not reject; the
-            latter need a few fits for each coefficient, and are correct even if the likelihood is skewed.
+            "wald" is the estimate plus and minus standard errors. "profile" contains all values that a likelihood-ratio
+            test does not reject. It takes a few fits per coefficient, and is valid even if the likelihood is skewed.
         test : {"wald", "likelihood-ratio", "score"}
-            Statistic and p value of each coefficient. The last two fit the model again without it.
+            Test of each coefficient. The last two tests fit the model again without the coefficient.
         """
         check_is_fitted(self)
         check_option("summary", "interval", interval, ("wald", "profile"))
@@ -378,7 +378,7 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
         return a if known is None else a + known
 
     def _map_rows(self, X: Any, row_function: Callable[[Rows], Array]) -> Array:
-        """``row_function`` of every row; if a result is not finite, the error names the column."""
+        """Apply ``row_function`` to every row; if a result is not finite, the error names the column."""
         check_is_fitted(self)
         opened = open_rows(X, known_columns(self))
         validate_data(self, opened.template, skip_check_array=True, reset=False)

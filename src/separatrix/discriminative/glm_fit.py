@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Maximum likelihood of a generalised linear model: Newton's method on half the deviance.
+"""Maximum likelihood of a generalised linear model, by Newton's method on half the deviance.
 
     E(θ) = ½ Σ_n weight_n d(t_n, μ(θ φ̃_n)) + ½ alpha |w|²
 
-    θ        minimises E; one pass over the rows for each step
+    θ        minimises E; each step takes one pass over the rows
     I        = Σ_n weight_n μ'²/V φ̃ φ̃', Fisher's information, and
     φ        = X²/(N - γ) with Pearson's X² = Σ_n weight_n (t - μ)²/V, or 1 if the response has no dispersion
     cov θ    = φ (I + alpha Λ)⁻¹,      γ = tr (I + alpha Λ)⁻¹ I, the effective number of coefficients
 
-All of these come from one more pass. The null model a_n = b + offset_n, where a fit starts and with which its deviance
-is compared, needs no pass: it is a function of targets and offsets.
+I, φ and cov θ take one more pass. The null model a_n = b + offset_n is the start of a fit, and its deviance is the
+reference for that of the fit. It depends only on targets and offsets, so it takes no pass.
 
-**Existence of a maximum.** Classes, fractions and zero counts can be separated by a hyperplane (`separation`). A
-normal model with a log link, E = ½ Σ_n weight_n (t_n - e^{a_n})², has no maximum if the best mean of some rows is zero
-or less: along a direction d with d'φ̃_n <= 0 for all rows, the means of the rows S with d'φ̃_n < 0 tend to zero and
-the others stay. If
+**Existence of a maximum.** Classes, fractions and zero counts can be separated by a hyperplane (`separation`). The
+likelihood of a normal model with a log link, E = ½ Σ_n weight_n (t_n - e^{a_n})², has no maximum if the best mean of
+some rows is zero or less. Along a direction d with d'φ̃_n <= 0 for all rows, the means of the rows S with d'φ̃_n < 0
+tend to zero, and other means do not change. If
 
     Σ_{n in S} weight_n (2 t_n μ_n - μ_n²) <= 0,
 
-the limit of E is no higher than E, and the weights grow without limit. S is searched twice: among rows whose target is
-not positive, and among those and rows whose mean is small at the end of the fit. If all targets are positive, a
-maximum exists.
+the limit of E is no higher than E, and the weights grow without limit. S is searched first among rows whose target is
+not positive, then also among rows whose fitted mean is small. If all targets are positive, a maximum exists.
 """
 
 from __future__ import annotations
@@ -45,18 +44,18 @@ from separatrix.solvers import Newton, Posterior, Solution, pose
 from separatrix.stats import Design, Tally
 
 INTERCEPT = "intercept"
-MAX_COLUMNS = 10_000  # 0.8 GB for each matrix of all pairs
-SEPARABLE = ("bernoulli", "binomial", "poisson")  # responses with a target that an infinite activation fits best
-SMALL_MEAN = 1e-2  # relative to the root mean square of the targets: the mean may tend to zero
-MAX_ON_PLANE = 1e-9  # relative to the movement of one standard deviation of every column: such rows lie on the plane
+MAX_COLUMNS = 10_000  # a covariance matrix of 0.8 GB
+SEPARABLE = ("bernoulli", "binomial", "poisson")  # responses for which an infinite activation can fit a target best
+SMALL_MEAN = 1e-2  # relative to the root mean square target; smaller means may tend to zero
+MAX_ON_PLANE = 1e-9  # relative to the change by one standard deviation of all columns; rows below it lie on the plane
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Targets:
-    """Targets t (N,), how often each row counts, its number of trials, and its offset; None is 1, 1 and 0.
+    """Targets t (N,), and the frequency weight, number of trials and offset of each row (None is 1, 1 and 0).
 
-    A weight k counts a row k times. A fraction of n binomial trials has the weight n in the likelihood, but is one
-    observation.
+    A weight of k equals k copies of the row. A fraction of n binomial trials has the weight n in the likelihood, but is
+    one observation.
     """
 
     t: Array
@@ -73,12 +72,12 @@ class Targets:
 
     @property
     def n_observations(self) -> float:
-        """N, without rows that have no trials."""
+        """Number of observations N, without rows that have no trials."""
         tried = np.ones(len(self.t)) if self.trials is None else np.asarray(self.trials > 0, dtype=np.float64)
         return self.sum(tried)
 
     def average(self, values: Array) -> float:
-        """Weighted mean of one number per row."""
+        """Weighted mean of one value per row."""
         return float(np.average(values, weights=self.weight))
 
     def sum(self, values: Array) -> float:
@@ -99,7 +98,7 @@ def open_targets(
     offset: Any = None,
     exposure: Any = None,
 ) -> Targets:
-    """Check targets, weights, offsets and exposures; `DataError` names the row and the value at fault."""
+    """Check targets, weights, offsets and exposures; a `DataError` names the row and the invalid value."""
     y, sample_weight, offset, exposure = in_memory(y, sample_weight, offset, exposure)
     count = check_weight(sample_weight, n_rows)
     if count is not None and not count.any():
@@ -112,7 +111,7 @@ def open_targets(
         count, trials = None, count
     likelihood.response.check_targets(t)
     if likelihood.response.name in ("bernoulli", "binomial") and np.isin(t, (0.0, 1.0)).all():
-        t = t.astype(np.intp)  # the likelihood of codes is exact for any activation
+        t = t.astype(np.intp)  # for codes, the likelihood is precise for any activation
     known = check_offset(offset, n_rows)
     if exposure is not None:
         if likelihood.link != "log":
@@ -130,7 +129,7 @@ def open_targets(
 
 
 def _numbers(y: Any, is_binomial: bool) -> tuple[Float, Float | None]:
-    """Targets, and trials if y has a column of successes and one of failures."""
+    """Targets, and the numbers of trials if y has a column of successes and a column of failures."""
     if y is None:
         raise ValueError("This regressor requires y to be passed, but the target y is None.")
     try:
@@ -150,7 +149,7 @@ def _numbers(y: Any, is_binomial: bool) -> tuple[Float, Float | None]:
 
 
 def check_offset(offset: Any, n_rows: int) -> Float | None:
-    """An offset as float64, one for each row."""
+    """Offset of each row as float64."""
     return None if offset is None else _per_row("offset", offset, n_rows)
 
 
@@ -174,7 +173,7 @@ def _require_finite(what: str, values: Float) -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NullModel:
-    """The model of a mean alone, a_n = b + offset_n."""
+    """The null model a_n = b + offset_n."""
 
     likelihood: MeanLikelihood
     targets: Targets
@@ -194,7 +193,7 @@ class NullModel:
 
     @property
     def slope_scale(self) -> float:
-        """Root mean square slope: the scale of a gradient, in the units of the targets."""
+        """Root mean square slope, which is the scale of the gradient per row."""
         t = self.targets.t
         scale = float(np.sqrt(self.targets.average(self.likelihood.derivatives(self.activations, t).slope ** 2)))
         rounding = float(np.finfo(np.float64).eps * np.sqrt(np.average(np.square(t, dtype=np.float64))))
@@ -202,7 +201,7 @@ class NullModel:
 
     @property
     def working_response(self) -> Float:
-        """Activations of means half way between the targets and their mean, where every target has one."""
+        """Activations of means half way between the targets and their mean, where the link is finite."""
         mean = self.targets.average(self.targets.t)
         middle = 0.5 * (self.targets.t + mean)
         if self.likelihood.link == "log":  # targets of a normal response may be negative
@@ -212,7 +211,7 @@ class NullModel:
 
 
 def fit_null(likelihood: MeanLikelihood, targets: Targets) -> NullModel:
-    """The link of the mean; with offsets, Newton's method in one variable.
+    """Fit the null model: b is the link of the mean or, with offsets, found by Newton's method.
 
     Raises
     ------
@@ -226,7 +225,7 @@ def fit_null(likelihood: MeanLikelihood, targets: Targets) -> NullModel:
     b = float(likelihood.activation(np.array([mean]))[0])
     if targets.offset is None:
         return NullModel(likelihood, targets, b)
-    # Every activation must lie in the domain of the inverse link; other links need the mean offset only.
+    # Start: for the inverse link all activations must be positive; for other links the mean offset is enough.
     b -= float(targets.offset.min() if likelihood.link == "inverse" else targets.average(targets.offset))
     for _ in range(100):
         here = NullModel(likelihood, targets, b)
@@ -246,7 +245,7 @@ def fit_null(likelihood: MeanLikelihood, targets: Targets) -> NullModel:
 
 
 def null_deviance(likelihood: MeanLikelihood, targets: Targets) -> float:
-    """Σ d of the null model; if no activation has its mean, the limit."""
+    """Σ d of the null model; a limit if no finite activation has the mean."""
     if targets.offset is not None:
         try:
             return fit_null(likelihood, targets).deviance
@@ -258,7 +257,7 @@ def null_deviance(likelihood: MeanLikelihood, targets: Targets) -> float:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Goodness:
-    """Goodness of fit: Σ d, Σ (t - μ)²/V, and the information (P, P)."""
+    """Deviance Σ d, Pearson's statistic Σ (t - μ)²/V, and the information (P, P)."""
 
     deviance: float
     pearson: float
@@ -276,7 +275,7 @@ def goodness(block: Block, theta: Float, likelihood: MeanLikelihood, design: Des
         a = design.activate(block, theta)
         log_p, slope, _ = likelihood.derivatives(a, block.targets)
         expected = likelihood.expected_curvature(a)
-        # slope = (t - μ) μ'/V and the information is μ'²/V: 1 - μ, which cancels in the tails, is not needed
+        # slope²/information = (t - μ)²/V, without 1 - μ, which cancels in the tails
         squared = np.divide(slope**2, expected, out=np.zeros(len(a)), where=expected > 0)
     weight = np.ones(len(a)) if block.weight is None else block.weight
     counted = weight > 0
@@ -289,7 +288,7 @@ def goodness(block: Block, theta: Float, likelihood: MeanLikelihood, design: Des
 
 @dataclass(frozen=True, eq=False)
 class GLMFit:
-    """A fitted model with its training rows; θ is (1, P), about the means of the columns."""
+    """A fitted model with its training rows. θ is (1, P), and its bias is at the means of the columns."""
 
     posterior: Posterior
     likelihood: MeanLikelihood
@@ -314,22 +313,22 @@ class GLMFit:
         return self.goodness_at(self.theta)
 
     def goodness_at(self, theta: Float) -> Goodness:
-        """Goodness of fit at any θ: one pass."""
+        """Goodness of fit at any θ, in one pass."""
         statistic = partial(goodness, theta=theta, likelihood=self.likelihood, design=self.posterior.design)
         return self.posterior.source.reduce(statistic)
 
     @cached_property
     def unscaled_covariance(self) -> Float:
-        """(I + alpha Λ)⁻¹ about the means of the columns."""
+        """(I + alpha Λ)⁻¹, the covariance of θ divided by the dispersion."""
         return self.inverse(self.goodness.information)
 
     def inverse(self, information: Float) -> Float:
-        """(information + alpha Λ)⁻¹; `CollinearError` names the columns if it is singular."""
+        """(information + alpha Λ)⁻¹; raises a `CollinearError` that names the columns if the sum is singular."""
         posterior = self.posterior
         H = posterior.prior.add_to(information.copy())
         flat = np.flatnonzero((posterior.units.spread == 0) & posterior.prior.free[: len(posterior.units.spread)])
         try:
-            if len(flat):  # a constant column is rounding error after centring, which a factor cannot detect
+            if len(flat):  # a centred constant column is rounding error, which Cholesky cannot detect
                 raise SingularError(flat.tolist(), {})
             with single_thread_blas():
                 scale, L = cholesky_of_correlation(H)
@@ -344,7 +343,7 @@ class GLMFit:
 
     @property
     def n_effective(self) -> float:
-        """γ."""
+        """Effective number of coefficients γ."""
         return float(np.vdot(self.unscaled_covariance, self.goodness.information))
 
     @property
@@ -354,18 +353,18 @@ class GLMFit:
 
     @property
     def dispersion(self) -> float:
-        """φ; NaN if no degrees of freedom are left to estimate it."""
+        """Dispersion φ; NaN if no degrees of freedom are left to estimate it."""
         return self.dispersion_of(self.goodness.pearson, self.degrees_of_freedom)
 
     def dispersion_of(self, pearson: float, degrees_of_freedom: float) -> float:
-        """φ from Pearson's statistic."""
+        """Dispersion φ from Pearson's statistic."""
         if not self.likelihood.response.has_dispersion:
             return 1.0
         return pearson / degrees_of_freedom if degrees_of_freedom > 1e-9 * self.targets.n_observations else np.nan
 
     @property
     def to_user_units(self) -> Float:
-        """J with (w, w0) = J θ."""
+        """Matrix J with (w, w0) = J θ."""
         design = self.posterior.design
         J = np.eye(design.width)
         if design.bias:
@@ -374,7 +373,7 @@ class GLMFit:
 
     @property
     def coefficients(self) -> Float:
-        """(w, w0)."""
+        """Coefficients (w, w0) in the user's units."""
         return np.asarray(self.to_user_units @ self.theta[0])
 
     @cached_property
@@ -385,7 +384,7 @@ class GLMFit:
 
     @property
     def log_likelihood(self) -> float:
-        """Σ ln p(t | μ, φ); for a normal response φ is the maximum-likelihood estimate, as usual."""
+        """Σ ln p(t | μ, φ); for a normal response with identity link, φ is its maximum-likelihood estimate."""
         N, deviance = self.targets.n_observations, self.goodness.deviance
         phi = deviance / N if isinstance(self.likelihood, NormalIdentity) else self.dispersion
         at_mean = self.targets.sum(self.likelihood.response.saturated(self.targets.t, phi, self.targets.trials))
@@ -395,7 +394,7 @@ class GLMFit:
 def fit_glm(
     source: Source, targets: Targets, likelihood: MeanLikelihood, *, alpha: float, fit_intercept: bool, solver: Newton
 ) -> GLMFit:
-    """Fit to a source that carries the targets, their weights and offsets."""
+    """Fit to a source that contains the targets, weights and offsets."""
     M = len(source.columns)
     if M > MAX_COLUMNS:
         raise DataError(
@@ -406,13 +405,13 @@ def fit_glm(
     prior = Gaussian(scale=alpha**-0.5) if alpha > 0 else Flat()
     posterior = pose(source, likelihood, prior, fit_intercept=fit_intercept)
     null = fit_null(likelihood, targets)
-    scaled = replace(solver, tol=solver.tol * null.slope_scale)  # a gradient has the units of slopes
+    scaled = replace(solver, tol=solver.tol * null.slope_scale)  # the tolerance has the units of the gradient
     solution = scaled.minimise(posterior, _start(posterior, null))
     return GLMFit(posterior, likelihood, targets, scaled, solution, null)
 
 
 def _start(posterior: Posterior, null: NullModel) -> Float:
-    """The null model; without an intercept, a least squares fit to the working response."""
+    """Start of the fit: the null model; without an intercept, a least-squares fit to the working response."""
     theta = np.zeros(posterior.shape)
     if posterior.design.bias:
         theta[0, -1] = null.activation
@@ -473,13 +472,13 @@ def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -
 
 
 def falling_as_counts(block: Block, posterior: Posterior, theta: Float, small: float) -> Block:
-    """Rows whose mean may tend to zero as zero counts, and the others as positive ones."""
+    """Replace the targets by counts: 0 if the mean of the row may tend to zero, otherwise positive."""
     may_fall = (block.targets <= 0) | (_means(posterior, block, theta) <= small)
     return Support(is_count=True).repeat(replace(block, t=1.0 - may_fall))
 
 
 def change_along(block: Block, posterior: Posterior, theta: Float, found: Separability) -> Tally:
-    """2 (lim E - E) along the direction that was found, and the number of rows whose mean tends to zero, of a block."""
+    """2 (lim E - E) along the direction found, and the number of rows whose mean tends to zero, for one block."""
     design = posterior.design
     d = design.of_user_units(found.coef, found.intercept)
     moved = np.asarray(design.activate(replace(block, offset=None), d))

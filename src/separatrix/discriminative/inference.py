@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests, intervals and the summary table of a generalised linear model.
 
-**Tests.** For q coefficients w_s of P, with D the deviance, U the gradient of the log likelihood and ^ the full fit,
+**Tests.** The hypothesis is that q of P coefficients, w_s, are zero. With the deviance D, the gradient U of the log
+likelihood, and a hat for the full fit, the statistics
 
     Wald                ŵ_s' (cov ŵ)_ss⁻¹ ŵ_s
     likelihood ratio    (D(restricted) - D̂)/φ̂
-    score               U' I⁻¹ U/φ,  all of it at the restricted fit                        (Rao 1948)
+    score               U' I⁻¹ U/φ,  all at the restricted fit                               (Rao 1948)
 
-are each χ² with q degrees of freedom for many rows. If the dispersion is estimated, the first two divided by q are F
-with (q, N - P) degrees of freedom, and for one coefficient √F is Student's t; this is exact for the normal model with
+are asymptotically χ² with q degrees of freedom. If the dispersion is estimated, the first two divided by q are F with
+(q, N - P) degrees of freedom, and for one coefficient √F is Student's t. These laws are exact for the normal model with
 identity link.
 
 **Profile intervals** contain every value b of a coefficient that a likelihood-ratio test does not reject:
 
     √[(D(w_j = b) - D̂)/φ̂] <= reach,       D minimised over all other coefficients
 
-As a function of b the left side is nearly a straight line on each side of the estimate, so secants find the limits in
-a few restricted fits.
+The left-hand side is nearly linear in b on each side of the estimate, so the secant method finds the limits in a few
+restricted fits.
 
 **Restricted fits** move the columns of the fixed coefficients to the offset. They start from the conditional mean
 given by the covariance of the full fit, so they need few steps. Coefficients here are vectors (w, w0) in the user's
@@ -52,8 +53,8 @@ COLUMNS = ("coefficient", "standard_error", "statistic", "p_value", "lower", "up
 class TestResult:
     """Test whether some coefficients are all zero.
 
-    ``p_value`` is the probability of a statistic at least this large if they are. ``residual`` is the residual degrees
-    of freedom of an F statistic, and infinite for χ².
+    ``p_value`` is the probability of a statistic at least this large if they are zero. ``residual`` is the residual
+    degrees of freedom of an F statistic, and infinite for χ².
     """
 
     __test__ = False  # not a test case for pytest
@@ -73,9 +74,9 @@ class TestResult:
 
 
 def fit_restricted(fit: GLMFit, fixed: list[int], values: Float, *starts: Float) -> tuple[float, Float] | None:
-    """Deviance and coefficients of the model in which some coefficients have given values, from the best start.
+    """Deviance and coefficients of the fit with some coefficients fixed to given values, from the best start.
 
-    None if no start has a likelihood.
+    Return None if the deviance is infinite at every start.
     """
     full = fit.posterior
     P, M = full.design.width, len(full.design.origin)
@@ -87,7 +88,7 @@ def fit_restricted(fit: GLMFit, fixed: list[int], values: Float, *starts: Float)
     source = full.source.viewed(view, tuple(full.source.columns[j] for j in m))
     mean, spread = full.units.mean[m], full.units.spread[m]
     if full.design.bias and not bias:
-        spread = np.hypot(mean, spread)  # without a bias, columns can only be centred about zero
+        spread = np.hypot(mean, spread)  # without a bias, columns are not centred
     units: Units = replace(full.units, mean=mean, spread=spread)
     design = Design(full.design.origin[m], True, full.design.subtract) if bias else Design(np.zeros(len(m)), False)
     prior = Penalty(np.zeros((1, len(free))), np.zeros(len(free)))
@@ -105,13 +106,13 @@ def fit_restricted(fit: GLMFit, fixed: list[int], values: Float, *starts: Float)
 
 
 def hold_columns(block: Block, free: Codes, held: Codes, values: Float, constant: float) -> Block:
-    """The free columns, with the others times their coefficients in the offset."""
+    """Keep the free columns; add the held columns times their coefficients to the offset."""
     known = np.asarray(block.X[:, held] @ values, dtype=np.float64) + constant
     return replace(block, X=block.X[:, free], offset=known if block.offset is None else block.offset + known)
 
 
 def conditional_mean(fit: GLMFit, fixed: list[int], values: Float) -> Float:
-    """Coefficients of the restricted fit if the likelihood were normal: the conditional mean given the fixed ones."""
+    """Normal approximation of a restricted fit: the conditional mean given the fixed coefficients."""
     S, w = fit.user_covariance, fit.coefficients
     with single_thread_blas():
         pull = np.linalg.solve(S[np.ix_(fixed, fixed)], values - w[fixed])
@@ -141,7 +142,7 @@ def ratio_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
 
 
 def score_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
-    """U' I⁻¹ U/φ, all three at the restricted fit: the dispersion under the hypothesis, so this is χ²."""
+    """U' I⁻¹ U/φ at the restricted fit; χ², because φ is also estimated under the hypothesis."""
     found = _fit_without(fit, fixed)
     if found is None:
         return np.nan, False
@@ -188,7 +189,7 @@ def each_coefficient(fit: GLMFit, method: str) -> tuple[str, Float, Float]:
 
 
 def quantile(level: float, residual: float) -> float:
-    """Number of standard errors on either side of an interval: Student's t, or the normal distribution."""
+    """Half-width of an interval in standard errors: a quantile of Student's t or of the normal distribution."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level={level!r}: choose a number between 0 and 1, for example 0.95.")
     tail = 0.5 * (1.0 + level)
@@ -196,7 +197,7 @@ def quantile(level: float, residual: float) -> float:
 
 
 def positions(columns: Any, names: tuple[str, ...]) -> list[int]:
-    """Positions of coefficients given by name or number, one or several."""
+    """Positions of one or several coefficients, given by name or position."""
     wanted = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     known = [c in names if isinstance(c, str) else 0 <= c < len(names) for c in wanted]
     if not wanted or not all(known):
@@ -205,19 +206,19 @@ def positions(columns: Any, names: tuple[str, ...]) -> list[int]:
 
 
 def profile_interval(fit: GLMFit, j: int, reach: float) -> tuple[float, float]:
-    """All b with √[(D(w_j = b) - D̂)/φ̂] <= reach; infinite on a side where the deviance never rises so far."""
+    """All b with √[(D(w_j = b) - D̂)/φ̂] <= reach; a limit is infinite if the deviance never rises that much."""
     center = float(fit.coefficients[j])
     error = float(np.sqrt(fit.dispersion * fit.user_covariance[j, j]))
-    if not (error > 0 and np.isfinite(reach)):  # a perfect fit, or no rows left to estimate the dispersion
+    if not (error > 0 and np.isfinite(reach)):  # perfect fit, or too few rows to estimate the dispersion
         return center - reach * error, center + reach * error
     below, above = (_distance(fit, j, side, reach, error) for side in (-1.0, 1.0))
     return center - below, center + above
 
 
 def _distance(fit: GLMFit, j: int, side: float, reach: float, error: float) -> float:
-    """The x with √[(D(w_j = ŵ_j ± x) - D̂)/φ̂] = reach, by secants in a bracket.
+    """The x with √[(D(w_j = ŵ_j ± x) - D̂)/φ̂] = reach, by the secant method in a bracket.
 
-    Each fit starts from the nearest one inside the interval.
+    Each fit starts from the nearest fit inside the interval.
     """
     w, center = fit.coefficients, float(fit.coefficients[j])
     tangent = conditional_mean(fit, [j], np.array([center + side])) - w
@@ -230,7 +231,7 @@ def _distance(fit: GLMFit, j: int, side: float, reach: float, error: float) -> f
             return x
         if found is not None and z < reach:
             low, w = (x, z), found[1]
-            if np.isinf(high[1]):  # no likelihood was found there from further inside: try again from here
+            if np.isinf(high[1]):  # a fit there failed from a farther start: try again from here
                 high = (np.inf, np.inf)
         else:
             high = (x, z)
@@ -247,7 +248,7 @@ def _distance(fit: GLMFit, j: int, side: float, reach: float, error: float) -> f
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """One line for each coefficient; print it, or use its columns by name.
+    """Table with one line per coefficient. Print it, or use its columns by name.
 
     Attributes
     ----------

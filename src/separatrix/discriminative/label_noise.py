@@ -4,9 +4,9 @@
     p(label j | x) = Σ_k C_kj p(true class k | x),        p(true class k | x) = σ(a) or softmax(a)
 
 For two classes and one rate ε of wrong labels, p(label 1 | x) = ε + (1 - 2ε) σ(a). A label that strongly contradicts
-its row then costs at most -ln ε, and is treated as wrong instead of bending the boundary. The likelihood is not
-concave, so the fit starts from the logistic regression without noise, which has a single maximum, and ends at the
-nearest maximum of this one. The rates are given, or estimated along with the weights (`noise_rates`).
+its row adds at most -ln ε to the loss, so it hardly moves the boundary. The likelihood is not concave. The fit starts
+from the logistic regression without noise, which has a single maximum, and ends at a nearby maximum. The rates are
+given, or estimated along with the weights (`noise_rates`).
 """
 
 from __future__ import annotations
@@ -44,42 +44,42 @@ SHARP = (
     "estimate does not exist: the weights are those at which the solver stopped, and would grow without limit. Set a "
     "prior (alpha > 0)."
 )
-SHARP_FACTOR = 1e3  # weights multiplied by this have a boundary that is sharp by any measure
+SHARP_FACTOR = 1e3  # weights multiplied by this factor have a practically sharp boundary
 
 
 class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     """Logistic regression (softmax regression for more classes) for data in which some labels are wrong.
 
-    p(label j | x) = Σ_k C_kj p(C_k | x), with C_kj = p(label j | true class k): for two classes and one rate, p(label
-    1 | x) = ε + (1 - 2ε) σ(a)  (PRML 4.117). Fitted by minimising E = -Σ_n weight_n ln p(label_n | x_n) + ½ alpha Σ_k
-    |w_k|², minus the log prior of estimated rates. Predictions are of the true class.
+    p(label j | x) = Σ_k C_kj p(C_k | x), with C_kj = p(label j | true class k); for two classes and one rate, p(label
+    1 | x) = ε + (1 - 2ε) σ(a)  (PRML 4.117). The fit minimises E = -Σ_n weight_n ln p(label_n | x_n) + ½ alpha Σ_k
+    |w_k|², minus the log prior of estimated rates. The model predicts the true class.
 
     Parameters
     ----------
     noise : float, array of shape (K,) or (K, K), or None, default None
         How often labels are wrong: one rate ε (spread evenly over the other classes), a rate for each true class, or
-        the confusion matrix C. Rates must be below 1 - 1/K, and the most frequent label of each class its own.
-        None: estimate the rates.
+        the confusion matrix C. Rates must be below 1 - 1/K, and the most frequent label of each class must be correct.
+        None: the rates are estimated.
     rates : {"one", "per-class", "full"}, default "one"
-        Which rates are estimated if ``noise`` is None: one rate, a rate for each true class, or all of C.
+        What is estimated if ``noise`` is None: one rate, a rate for each true class, or the whole matrix C.
     alpha : float, default 1.0
         Precision of the Gaussian prior on each weight (not on the bias). 0 is maximum likelihood.
     prior : Gaussian or Flat, optional
-        Prior with scales, mean or covariance of its own; replaces ``alpha``.
+        Prior with any scales, mean or covariance. It replaces ``alpha``.
     basis : basis function or transformer, optional
-        φ; see `separatrix.basis`.
+        Basis functions φ; see `separatrix.basis`.
     fit_intercept : bool, default True
-        Whether there is a bias w0.
+        Whether to fit a bias w0.
     solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
-        Solver of the fit without noise that is the start; L-BFGS continues from there.
+        Solver of the first fit, without noise. L-BFGS continues from its result.
     tol : float, default 1e-8
         Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
     max_steps : int, optional
-        Limit of steps; the default depends on the solver.
+        Maximum number of steps; the default depends on the solver.
     trace : bool, default False
-        Keep weights, objective and gradient of every step in ``trace_``, without the steps of the fit without noise.
+        Keep weights, objective and gradient of every step in ``trace_``, except for steps of the first fit.
     rng : int or numpy.random.Generator, optional
-        Order of the rows for ``solver="stochastic"``.
+        Seed for the order of the rows in ``solver="stochastic"``.
 
     Attributes
     ----------
@@ -87,36 +87,36 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     intercept_ : ndarray of shape (1,) or (K,)
     noise_ : the rate, the rates (K,) or the confusion matrix (K, K), given or estimated
     confusion_ : ndarray of shape (K, K)
-        C, a row for each true class.
+        C, with a row for each true class.
     mislabelled_ : ndarray of shape (N,)
-        Probability of each training row that its label is wrong, 1 - p(true class = label | label, x). Check the rows
+        Probability that the label of each training row is wrong, 1 - p(true class = label | label, x). Check the rows
         with the largest values first.
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     separation_ : whether a hyperplane separates the given labels; see `LogisticRegression`
-    solution_, trace_, n_steps_, n_passes_ : as in `LogisticRegression`, for both fits together
+    solution_, trace_, n_steps_, n_passes_ : as in `LogisticRegression`; steps and passes of both fits
 
     Notes
     -----
     **Prior of the rates.** If rates are estimated, each ratio r = C_kj/C_kk is uniform on (0, 1), and the estimate is
-    the mode in ln r/(1 - r). That is as if one more label had been wrong (for each class, if classes have their own
-    rates), so a rate is never exactly zero. The effect vanishes as soon as a few labels really are wrong.
+    the mode in ln r/(1 - r). This prior has the effect of one more wrong label (per class, if each class has its own
+    rate), so a rate is never exactly zero. The effect is negligible if at least a few labels are wrong.
 
     **Limits.** A wrong label is recognised because it contradicts its row. If classes overlap, a contradiction may be
-    genuine, and if there are enough weights to fit the wrong labels (hardly more rows than weights), nothing
-    contradicts: estimated rates are then too low. Raise ``alpha``, or set the rate.
+    genuine. If there are hardly more rows than weights, the model can fit the wrong labels, and nothing contradicts.
+    Estimated rates are then too low: raise ``alpha``, or set the rate.
 
-    **Rates and alpha.** A prior shrinks the weights, so the boundary is softer than the true one, and wrong labels are
-    explained by overlap: with the default ``alpha=1`` estimated rates are too low. With four standard normal columns,
-    weights of length 6, 500 rows and 20 % wrong labels, ``alpha=1`` estimates 0.15 on average and ``alpha=0.01`` 0.20
-    (± 0.025 from sample to sample); with 3000 rows, 0.186 and 0.202. If the rate itself matters, and there are many
-    times more rows than columns, set ``alpha=0.01``.
+    **Rates and alpha.** A prior shrinks the weights, so the estimated boundary is softer than the true boundary, and
+    overlap explains wrong labels. With the default ``alpha=1``, estimated rates are too low. With four standard normal
+    columns, weights of length 6, 500 rows and 20 % wrong labels, the mean estimate is 0.15 for ``alpha=1`` and 0.20 for
+    ``alpha=0.01`` (± 0.025 from sample to sample); with 3000 rows, it is 0.186 and 0.202. If the rate itself matters,
+    and there are many times more rows than columns, set ``alpha=0.01``.
 
-    **Which maximum.** The likelihood may have several. The fit climbs from the logistic regression without noise, so it
-    needs no random starts and never exchanges classes.
+    **Which maximum.** The likelihood may have several maxima. The fit starts from the logistic regression without
+    noise, so it needs no random starts and never exchanges classes.
 
-    **Sharp boundaries.** Without a prior on the weights (``alpha=0``) a maximum may not exist even if labels overlap:
-    if a hyperplane separates all rows except a few, larger weights are always better, and the few are treated as wrong
-    labels. A `SeparationWarning` reports this.
+    **Sharp boundaries.** Without a prior on the weights (``alpha=0``) a maximum may not exist even if labels overlap.
+    If a hyperplane separates all rows except a few, the likelihood always increases with the length of the weights, and
+    these few labels are treated as wrong. A `SeparationWarning` reports this.
 
     Examples
     --------
@@ -185,11 +185,11 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         """Likelihood of the first fit, without noise."""
-        self._rates(n_classes)  # raises before any work
+        self._rates(n_classes)  # raises if the noise is invalid, before the fit
         return super()._likelihood(n_classes)
 
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source) -> None:
-        """Continue from the fit without noise; its separation is kept, its convergence no longer matters."""
+        """Continue from the fit without noise. Its separation is stored; its convergence is not checked."""
         self.separation_ = check_separation(objective, solution, len(training.classes))
         if not self.separation_:
             warn_if_collinear(objective, solution)
@@ -219,9 +219,9 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         self._keep(replace(found, steps=steps, trace=self.trace_), training.passes)
 
     def _with_noise(self, objective: Posterior, solution: Solution[Float]) -> tuple[Solution[Float], Float]:
-        """Weights and confusion matrix, from the weights of the fit without noise.
+        """Estimate weights and confusion matrix, starting from the weights of the fit without noise.
 
-        If there are fewer rows than columns, they are estimated in the space of the rows.
+        If there are fewer rows than columns, the dual problem is solved.
         """
         name = type(self).__name__
         tol = check_positive(name, "tol", self.tol)

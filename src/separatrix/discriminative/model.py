@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The part that logistic, probit and label-noise regression share: `fit` from rows to coefficients.
+"""Base class of logistic, probit and label-noise regression, with the `fit` that they share.
 
 A fit sets up the negative log posterior, minimises it with a solver, checks that a maximum exists, and stores the
-weights in the user's units. A model only adds its likelihood.
+weights in the user's units. A subclass only adds its likelihood.
 """
 
 from __future__ import annotations
@@ -77,19 +77,19 @@ class DiscriminativeClassifier(LinearClassifier):
         return Logit() if n_classes == 2 else Softmax(n_classes)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to labels y, or to soft targets: a table with the probability of each class for each row."""
+        """Fit to labels y, or to soft targets, a table with the probability of each class for each row."""
         name, prior, solver = type(self).__name__, self.prior, self._solver()
         if prior is None:
             alpha = check_number(name, "alpha", self.alpha, low=0.0)
             prior = Gaussian(alpha**-0.5) if alpha > 0 else Flat()
         elif not isinstance(prior, Gaussian | Flat):
             raise ValueError(f"{name}(prior={prior!r}): use Gaussian(...) or Flat(), or None to use alpha.")
-        # BLAS is limited to one thread once for the whole fit: in every pass it would cost as much as a small pass.
+        # BLAS is limited to one thread once per fit; a limit set in every pass would cost as much as a small pass.
         with unchanged_on_error(self), single_thread_blas():
             training = None
             if is_shares(y):
                 classes, T = encode_shares(y)
-                if ((T == 0) | (T == 1)).all():  # labels
+                if ((T == 0) | (T == 1)).all():  # probabilities 0 and 1 are labels
                     known = np.arange(len(classes))
                     training = self._open_training(X, T.argmax(axis=1), sample_weight, known=known)
                     training, self.classes_ = replace(training, classes=classes), classes
@@ -104,7 +104,7 @@ class DiscriminativeClassifier(LinearClassifier):
 
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source) -> None:
         """Store the weights and the solution; check that a maximum exists, and warn if the solver did not converge."""
-        design, centred = objective.design, objective.centre_classes  # the same weights for every solver
+        design, centred = objective.design, objective.centre_classes  # so that all solvers give the same weights
         self.coef_, self.intercept_ = design.in_user_units(centred(solution.value))
         if solution.trace:
             steps = (Step(design.in_user_units(centred(step.theta)), *step[1:]) for step in solution.trace)
@@ -119,7 +119,7 @@ class DiscriminativeClassifier(LinearClassifier):
             self._warn_of_steps(objective, solution)
 
     def predict_proba(self, X: Any) -> Array:
-        """p(C_k | x), shape (N, K); columns in the order of ``classes_``."""
+        """p(C_k | x), shape (N, K); columns are in the order of ``classes_``."""
         return self._map_rows(X, lambda Phi: self._of_classes(self.likelihood_.probability, Phi), read_once=True)
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -127,7 +127,7 @@ class DiscriminativeClassifier(LinearClassifier):
         return self._map_rows(X, lambda Phi: self._of_classes(self.likelihood_.log_probability, Phi), read_once=True)
 
     def _of_classes(self, probability: Callable[[Array], Array], Phi: Any) -> Array:
-        """Probabilities of all classes; the first of two has the activation -a."""
+        """Probabilities of all classes. For two classes, the first class has the activation -a."""
         a = self._activation(Phi)
         P = probability(a)
         return P if P.ndim == 2 else np.column_stack([probability(-a), P])
@@ -149,7 +149,7 @@ class DiscriminativeClassifier(LinearClassifier):
         return kind(**limits)  # type: ignore[no-any-return]
 
     def _with_own_settings(self, solver: Solver) -> Solver:
-        """The given solver; settings of the model that it would ignore raise, except for the trace."""
+        """Return the given solver, with a trace if requested; raise if it would ignore other settings of the model."""
         given = {} if self.has_own_limits else {"tol": self.tol != DEFAULT_TOL, "max_steps": self.max_steps is not None}
         ignored = [setting for setting, is_given in (given | {"rng": self.rng is not None}).items() if is_given]
         if ignored:

@@ -1,30 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Confusion matrices, and the joint estimate of weights and rates of wrong labels: the mode of p(θ, η | data).
+"""Confusion matrices, and the joint estimate of weights θ and label noise η: the mode of p(θ, η | data).
 
-**Confusion matrix** C_kj = p(label j | true class k), with free numbers η:
+**Confusion matrix.** C_kj = p(label j | true class k) has free parameters η:
 
     C_kj = r_kj / (1 + Σ_i r_ki)  for j ≠ k,        r_kj = C_kj/C_kk = σ(η_g(k,j))
 
-One formula, three structures: one η for all entries, one for each true class, or one for each entry. For two classes
-and one rate, r = ε/(1 - ε). Since r < 1, the most frequent label of each class is its own. Without that condition,
+There is one η for all entries, one for each true class, or one for each entry. For two classes and one rate ε,
+r = ε/(1 - ε). Since r < 1, the most frequent label of each class is the correct label. Without this condition,
 exchanging two classes and two rows of the matrix would give the same likelihood.
 
-**Prior.** Each r is uniform on (0, 1), and the estimate is the mode in η, where the density r^c (1 - r)^c has a
-maximum inside: as if c more labels had been wrong. c is 1 for a rate of its own, and divided among the K - 1 entries
-of a class, so it matters only if hardly any label is wrong.
+**Prior.** Each r is uniform on (0, 1), and the estimate is the mode in η, where the density r^c (1 - r)^c has an
+interior maximum. The prior has the effect of c more wrong labels. If each entry has its own rate, c is 1/(K - 1);
+otherwise c is 1. So the prior matters only if hardly any label is wrong.
 
 **Objective.**
 
     E(θ, η) = -Σ_n weight_n ln Σ_k p(label t_n | k, η) p(k | θ φ̃_n)  - ln p(θ) - ln p(η)
 
-One pass gives the value, the gradient in θ, and the expected counts of (true class, label), from which the gradient in
-η follows. EM would keep the counts fixed while it fits θ, then set the rates, and converge slowly, because rates and
-the length of the weights explain the same rows. L-BFGS over both, with the curvature of EM as its first guess of the
-Hessian, learns their dependence from its own steps; the curvature is renewed every few steps. With given rates η is
-empty, and the same search finds θ alone.
+One pass computes the value, the gradient in θ, and the expected counts of (true class, label), which determine the
+gradient in η. EM would keep the counts fixed while it fits θ, then set the rates. It would converge slowly, because
+rates and the length of the weights explain the same rows. L-BFGS minimises over θ and η together, with the curvature of
+EM as preconditioner, which is renewed every few steps. If rates are given, η is empty, and only θ is estimated.
 
-E may have several minima. The search starts at the logistic fit without noise, whose minimum is unique: so the result
-depends on the data alone, and classes keep their labels.
+E may have several minima. The search starts at the logistic fit without noise, whose minimum is unique, so the result
+depends only on the data, and classes keep their labels.
 """
 
 from __future__ import annotations
@@ -56,12 +55,12 @@ from separatrix.solvers import (
 from separatrix.stats import Design, ValueGrad
 
 FIRST_RATE = 0.1  # fraction of wrong labels at the start of a search
-MAX_ETA = 25.0  # beyond, 1 - r is rounding error
+MAX_ETA = 25.0  # for larger η, 1 - r is rounding error
 
 Noisy = LabelNoise | SoftmaxLabelNoise
 
 
-#: Index of the η of each entry of the matrix, (K, K); the diagonal is not used.
+#: Index (K, K) of the η that belongs to each entry of the matrix; the diagonal is not used.
 STRUCTURES: Mapping[str, Callable[[int], Codes]] = {
     "one": lambda K: np.zeros((K, K), dtype=np.intp),
     "per-class": lambda K: np.repeat(np.arange(K)[:, None], K, axis=1),
@@ -71,7 +70,7 @@ STRUCTURES: Mapping[str, Callable[[int], Codes]] = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rates:
-    """Unknown rates: index of the η of each entry of the matrix (K, K), and the count c of the prior.
+    """Index (K, K) of the η that belongs to each entry of the matrix, and the count c of the prior.
 
     If the matrix is ``known``, there is no η to estimate.
     """
@@ -87,20 +86,20 @@ class Rates:
 
     @property
     def n(self) -> int:
-        """Number of η."""
+        """Number of parameters η."""
         return int(self.group.max()) + 1 if self.known is None else 0
 
     def start(self) -> Float:
-        """η if a tenth of all labels is wrong."""
+        """Initial η, at which a tenth of all labels is wrong."""
         K = len(self.group)
         return np.full(self.n, special.logit(FIRST_RATE / ((1.0 - FIRST_RATE) * (K - 1))))
 
     def odds(self, eta: Float) -> Float:
-        """r for each η."""
+        """Ratio r for each η."""
         return np.asarray(special.expit(np.minimum(eta, MAX_ETA)))
 
     def confusion(self, eta: Float) -> Float:
-        """C (K, K)."""
+        """Confusion matrix C (K, K)."""
         if self.known is not None:
             return self.known
         R = self.odds(eta)[self.group]
@@ -122,12 +121,12 @@ class Rates:
         return value, (r - 1.0) * by_group + self.pseudo * (2.0 * r - 1.0)
 
     def curvature(self, eta: Float, counts: Float) -> Float:
-        """Second derivative for each η if the true classes were known: the bound of EM."""
+        """Second derivative in each η if the true classes were known (the bound of EM)."""
         if self.known is not None:
             return np.zeros(0)
         C, r = self.confusion(eta), self.odds(eta)
         K = len(C)
-        share = np.zeros((K, self.n))  # fraction of the labels of a class that belong to each η
+        share = np.zeros((K, self.n))  # probability of the labels of each class that belong to each η
         off = ~np.eye(K, dtype=bool)
         np.add.at(share, (np.nonzero(off)[0], self.group[off]), C[off])
         known = (1.0 - r) ** 2 * (counts.sum(axis=1) @ (share * (1.0 - share)))
@@ -142,7 +141,7 @@ def noisy_likelihood(confusion: Float) -> Noisy:
 
 
 def given_confusion(owner: str, noise: Any, n_classes: int) -> Float:
-    """The matrix given by the user as one rate, a rate for each class, or a whole matrix.
+    """Confusion matrix of a user's argument: one rate, a rate for each class, or a matrix.
 
     Raises
     ------
@@ -217,13 +216,13 @@ def probability_wrong(likelihood: Noisy, a: Array, t: Codes) -> Float:
     Q = likelihood.posterior(a, t)
     if Q.ndim == 1:
         return np.where(t > 0, 1.0 - Q, Q).astype(np.float64)
-    np.put_along_axis(Q, t[:, None], 0.0, axis=1)  # sum of the others: 1 - q_t would cancel
+    np.put_along_axis(Q, t[:, None], 0.0, axis=1)  # sum of the other probabilities, because 1 - q_t would cancel
     return np.asarray(Q.sum(axis=1), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class WrongLabels:
-    """Row numbers, and the probability of each row that its label is wrong."""
+    """Row numbers, and the probability that the label of each row is wrong."""
 
     row: Array
     probability: Float
@@ -239,7 +238,7 @@ def wrong_labels(block: Block, theta: Float, likelihood: Noisy, design: Design) 
 
 
 class SplitInverse(NamedTuple):
-    """An inverse Hessian that treats θ and η separately."""
+    """A block-diagonal inverse Hessian, with one block for θ and one for η."""
 
     of_theta: Inverse
     shape: tuple[int, int]
@@ -254,7 +253,7 @@ class SplitInverse(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """E(θ, η) as a function of one vector, θ row by row and then η, with the methods that L-BFGS uses."""
+    """E(θ, η) as a function of the vector of all θ and η, with the methods that L-BFGS uses."""
 
     weights: Posterior
     rates: Rates
@@ -265,7 +264,7 @@ class Joint:
         return vector[:n].reshape(self.weights.shape), vector[n:]
 
     def value_grad(self, vector: Float) -> ValueGrad:
-        """E and its gradient: one pass."""
+        """E and its gradient, in one pass."""
         return self._value_grad_counts(vector)[0]
 
     @property
@@ -274,13 +273,13 @@ class Joint:
         return self.weights.units
 
     def gradient_size(self, grad: Float) -> float:
-        """Size as for weights alone; a rate has no units."""
+        """Largest component of the gradient; η has no units."""
         of_theta, of_eta = self.split(grad)
         of_rates = float(np.abs(of_eta).max(initial=0.0)) / self.weights.units.total
         return max(self.weights.gradient_size(of_theta), of_rates)
 
     def minimise(self, start: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
-        """From the weights of a fit without noise to the mode of both; with many rows, a sample is fitted first."""
+        """Minimise E from the weights of a fit without noise. For a large table, a sample is fitted first."""
         vector = np.concatenate([start.ravel(), self.rates.start()])
         if self.weights.sample is not None:
             sample = replace(self, weights=self.weights.of_sample())
@@ -288,7 +287,7 @@ class Joint:
         return self._search(vector, tol=tol, max_steps=max_steps, trace=trace)
 
     def _search(self, vector: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
-        """L-BFGS with a new curvature every few steps: that of known true classes (expected, for two classes)."""
+        """L-BFGS with a new preconditioner every few steps: the curvature of EM, expected for two classes."""
         found = Solution(vector, Status.MAX_STEPS, 0, 0)
         while found.status is Status.MAX_STEPS and found.steps < max_steps:
             lbfgs = LBFGS(tol, min(RENEWAL_STEPS, max_steps - found.steps), memory=50, trace=trace)

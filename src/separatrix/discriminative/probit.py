@@ -3,8 +3,8 @@
 
     p(C_1 | x) = Φ(a),  a = w'φ(x) + w0                                                            (4.116)
 
-with the normal distribution function Φ. Its tails fall off as e^(-a²/2), so a row far on the wrong side has more
-influence than in logistic regression. Two classes; the same priors and solvers as logistic regression.
+with the normal distribution function Φ. Its tails decrease as e^(-a²/2), so a row far on the wrong side has more
+influence than in logistic regression. The model has two classes, and the priors and solvers of logistic regression.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from separatrix.likelihoods import ClassLikelihood, Probit
 class ProbitRegression(DiscriminativeClassifier):
     """Probit regression for two classes.
 
-    E(w) = -Σ_n weight_n ln Φ(±a_n) + ½ alpha |w|²,  + for rows of the second class; a sum over rows.
+    The fit minimises E(w) = -Σ_n weight_n ln Φ(±a_n) + ½ alpha |w|², with + for rows of the second class.
     The label is the sign of a normal variable with mean a and variance 1.
 
     Parameters
     ----------
     alpha : float, default 1.0
-        Precision of the Gaussian prior on each weight (not on the bias). 0 is maximum likelihood. Near a = 0 probit
-        weights are 0.63 of logistic ones (1/√(8/π)), so the same alpha shrinks less.
+        Precision of the Gaussian prior on each weight (not on the bias). 0 is maximum likelihood. Near a = 0,
+        probit weights are 0.63 (1/√(8/π)) times logistic weights, so the same alpha shrinks them less.
     prior : Gaussian or Flat, optional
-        Prior with scales, mean or covariance of its own; replaces ``alpha``.
+        Prior with any scales, mean or covariance. It replaces ``alpha``.
     basis : basis function or transformer, optional
-        φ; see `separatrix.basis`.
+        Basis functions φ; see `separatrix.basis`.
     fit_intercept : bool, default True
-        Whether there is a bias w0.
+        Whether to fit a bias w0.
     solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
-        All reach the same optimum. "auto" is never much slower than the best of the others. A solver object has its own
+        All solvers reach the same optimum. "auto" is never much slower than the fastest. A solver object has its own
         limits; do not set ``tol``, ``max_steps`` or ``rng`` as well.
     tol : float, default 1e-8
         Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
     max_steps : int, optional
-        Limit of steps; the default depends on the solver.
+        Maximum number of steps; the default depends on the solver.
     trace : bool, default False
         Keep weights, objective and gradient of every step in ``trace_``.
     rng : int or numpy.random.Generator, optional
-        Order of the rows for ``solver="stochastic"``.
+        Seed for the order of the rows in ``solver="stochastic"``.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class ProbitRegression(DiscriminativeClassifier):
 
     Notes
     -----
-    ``y`` may also be a table (N, 2) with the probability of each class for each row: soft targets.
+    ``y`` may also be a table (N, 2) of soft targets, the probability of each class for each row.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class ProbitRegression(DiscriminativeClassifier):
         return Probit()
 
     def __sklearn_tags__(self) -> Any:
-        """Two classes."""
+        """Tags: only two classes are supported."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags

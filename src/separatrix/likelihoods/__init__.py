@@ -2,9 +2,9 @@
 """Likelihoods p(t | a): targets given activations, with ln p and its first two derivatives evaluated together.
 
 base         the protocols, `Derivatives`, and the curvature of several classes
-logit  probit  cloglog      one activation for two classes;   softmax: K activations for K classes
+logit, probit, cloglog      one activation for two classes;   softmax: K activations for K classes
 label_noise  labels that are sometimes wrong
-response     distributions of targets about their mean;   mean: links, the likelihoods of generalised linear models
+response     distributions of targets about their mean;   mean: likelihoods of generalised linear models
 """
 
 from separatrix.likelihoods.base import ClassLikelihood, Covariances, Derivatives, Likelihood, ScalarLikelihood

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A likelihood p(t | a): ln p and its first two derivatives in the activation a, evaluated together.
 
-Together, because all three need the same exponential, and because a slope and a curvature computed separately would be
-inconsistent after rounding. Results are accurate for every finite a, in the precision of a: float32 or float64.
+All three need the same exponential, and slopes and curvatures computed separately would be inconsistent after rounding.
+Results are accurate for every finite a, in the precision of a: float32 or float64.
 
-One activation per row (logit, probit, GLM families) gives numbers, and on request a third derivative; K activations per
-row (softmax) give a vector and a small matrix per row, which `Covariances` keeps as its factors.
+With one activation per row (logit, probit, GLM families), slope and curvature are scalars, and a third derivative is
+available. With K activations (softmax), they are a vector and a (K, K) matrix, which `Covariances` stores as factors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Derivatives(NamedTuple):
 class Covariances:
     """For each row the (K, K) matrix diag p - p p' of a categorical variable, minus diag q - q q' if q is given.
 
-    Curvature of a softmax (p alone), or of a softmax with noisy labels (q is the posterior of the true class).
+    It is the curvature of a softmax, or of a softmax with noisy labels; then q is the posterior of the true class.
     """
 
     p: Array
@@ -46,7 +46,7 @@ class Covariances:
         return entry if self.q is None else entry - _covariance_entry(self.q, j, k)
 
     def dot(self, A: Array) -> Array:
-        """Each row's matrix times that row of A (n, K)."""
+        """Product of each row's matrix with the same row of A (n, K)."""
         product = _covariance_dot(self.p, A)
         return product if self.q is None else product - _covariance_dot(self.q, A)
 
@@ -54,7 +54,7 @@ class Covariances:
 def _covariance_entry(p: Array, j: int, k: int) -> Array:
     if j != k:
         return np.asarray(-p[:, j] * p[:, k])
-    return np.asarray(p[:, k] * np.delete(p, k, axis=1).sum(axis=1))  # the sum of the others, because 1 - p_k cancels
+    return np.asarray(p[:, k] * np.delete(p, k, axis=1).sum(axis=1))  # a sum, because 1 - p_k cancels
 
 
 def _covariance_dot(p: Array, A: Array) -> Array:
@@ -62,25 +62,25 @@ def _covariance_dot(p: Array, A: Array) -> Array:
 
 
 class Likelihood(Protocol):
-    """p(t | a). ``n_outputs`` activations per row: 1, or K for K classes."""
+    """p(t | a) with ``n_outputs`` activations per row: 1, or K for K classes."""
 
     @property
     def n_outputs(self) -> int:
-        """Activations per row."""
+        """Number of activations per row."""
 
     @property
     def is_log_concave(self) -> bool:
-        """Whether the curvature is never negative, so that a Newton step always leads down."""
+        """Whether the curvature is never negative, so that a Newton direction always lowers -ln p."""
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p(t | a), slope and curvature for every row."""
 
     def safe_curvature(self, a: Array, t: Array) -> Any:
-        """A curvature that is never negative: exact if ln p is concave, otherwise the expected one or a bound."""
+        """A curvature that is never negative: exact if ln p is concave, otherwise its expectation or a bound."""
 
 
 class LogConcave:
-    """Base of log-concave likelihoods with one activation per row: their curvature is never negative."""
+    """Base class of log-concave likelihoods with one activation per row."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ class LogConcave:
         raise NotImplementedError
 
     def safe_curvature(self, a: Array, t: Array) -> Array:
-        """The curvature itself."""
+        """The exact curvature, which is never negative."""
         return np.asarray(self.derivatives(a, t).curvature)
 
 
@@ -100,14 +100,14 @@ class ScalarLikelihood(Likelihood, Protocol):
     """p(t | a) with one activation per row."""
 
     def skew(self, a: Array, t: Array) -> Array:
-        """-∂³ ln p/∂a³, the derivative of the curvature: for gradients of the evidence, and to check a Laplace fit."""
+        """-∂³ ln p/∂a³, the derivative of the curvature. Evidence gradients and checks of a Laplace fit use it."""
 
 
 class ClassLikelihood(Likelihood, Protocol):
     """A likelihood of classes."""
 
     def probability(self, a: Array) -> Array:
-        """p(C_1 | a) (n,) for one activation per row, or p(C_k | a) (n, K) for K."""
+        """p(C_1 | a) (n,) for one activation per row; p(C_k | a) (n, K) for K activations."""
 
     def log_probability(self, a: Array) -> Array:
         """Logarithm of the probability, precise even below 1e-308 and near 1."""

@@ -4,7 +4,7 @@
     t = 1:   ln p = ln(1 - e^-u),   slope h = u/(e^u - 1),   curvature h (u + h - 1)
     t = 0:   ln p = -u,             slope -u,                curvature u
 
-Both are concave. For small u the differences are computed by series: u + h - 1 = u/2 + u²/12 - ..., and
+Both ln p are concave. For small u, series avoid cancellation: u + h - 1 = u/2 + u²/12 - ..., and
 ln(1 - e^-u) = a - u/2 + u²/24 - ... A rate beyond e^600 is treated as infinite.
 """
 
@@ -29,7 +29,7 @@ class CLogLog(LogConcave):
     """Bernoulli targets, complementary log-log link."""
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
-        """ln p, slope and curvature; for a soft target, averages of those for 1 and 0."""
+        """ln p, slope and curvature; for a soft target, weighted means of the values for targets 1 and 0."""
         u = rate(a)
         log_q = np.where(a > MAX_LOG_MEAN, -np.inf, -u)
         small = u < MAX_SERIES_RATE
@@ -45,7 +45,7 @@ class CLogLog(LogConcave):
             is_one = t > 0
             return Derivatives(np.where(is_one, log_p, log_q), np.where(is_one, h, -u), np.where(is_one, bend, u))
         rest = 1.0 - t
-        log_rest = np.multiply(rest, log_q, where=rest > 0, out=np.zeros(len(a)))  # 0 times infinity counts as 0
+        log_rest = np.multiply(rest, log_q, where=rest > 0, out=np.zeros(len(a)))  # 0 times infinity is set to 0
         return Derivatives(t * log_p + log_rest, t * h - rest * u, t * bend + rest * u)
 
     def probability(self, a: Array) -> Float:
@@ -54,5 +54,5 @@ class CLogLog(LogConcave):
 
 
 def cloglog(mu: Array) -> Float:
-    """ln(-ln(1 - μ)), the inverse of the probability."""
+    """ln(-ln(1 - μ)), the link function."""
     return np.log(-np.log1p(-mu))

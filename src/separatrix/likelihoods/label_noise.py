@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Labels that are sometimes wrong: p(t | a) = Σ_k p(t | true class k) p(k | a).                 PRML (4.117)
 
-Two classes, with rates ε_0 = p(t = 1 | 0) and ε_1 = p(t = 0 | 1):
+For two classes with the rates ε_0 = p(t = 1 | 0) and ε_1 = p(t = 0 | 1),
 
     p(t = 1 | a) = ε_0 + (1 - ε_0 - ε_1) σ(a)
 
-The true class, given the label, is a sigmoid again: q = σ(a + λ_t), λ_1 = ln (1 - ε_1)/ε_0, λ_0 = ln ε_1/(1 - ε_0).
+Given the label, the true class is 1 with probability q = σ(a + λ_t), λ_1 = ln (1 - ε_1)/ε_0, λ_0 = ln ε_1/(1 - ε_0).
 With p = σ(a),
 
     slope q - p,    curvature p (1 - p) - q (1 - q),    skew (q - p) (p (1 - p) + q (1 - q) - (p + q - 1)²)
 
-so ln p is not concave: a label that contradicts a strong activation is ignored instead of fitted. K classes, with a
-confusion matrix C_kj = p(t = j | k): the same with p = softmax(a) and q_k = p_k C_kt / Σ_j p_j C_jt.
+so ln p is not concave: a label that contradicts a strong activation is ignored instead of fitted. For K classes with
+the confusion matrix C_kj = p(t = j | k), slope and curvature are analogous, with p = softmax(a) and
+q_k = p_k C_kt / Σ_j p_j C_jt.
 
-For two classes no probabilities are subtracted. In the margin m of a label (a for label 1, -a for 0), with
-u = σ(m) and v = σ(m + λ), the probability that the label is correct, q - p = ±v (1 - u) (1 - e^-λ).
+For two classes, q - p is computed without subtraction: q - p = ±v (1 - u) (1 - e^-λ), where m is the margin of the
+label (a for label 1, -a for label 0), u = σ(m), and v = σ(m + λ) is the probability that the label is correct.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from separatrix.likelihoods.softmax import below_largest, log_of, log_probabilit
 
 @dataclass(frozen=True, slots=True)
 class LabelNoise:
-    """Bernoulli targets, logit link, labels flipped with given probabilities.
+    """Bernoulli targets with logit link, whose labels are flipped with given probabilities.
 
     Parameters
     ----------
     eps0 : float
         ε_0, the fraction of class 0 that is labelled 1.
     eps1 : float, optional
-        ε_1, the fraction of class 1 that is labelled 0; by default the same. The two must sum to less than 1.
+        ε_1, the fraction of class 1 that is labelled 0; by default ε_0. The two rates must sum to less than 1.
 
     Examples
     --------
@@ -80,13 +81,13 @@ class LabelNoise:
         return self.eps0, self.eps0 if self.eps1 is None else self.eps1
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
-        """ln p, q - p and p (1 - p) - q (1 - q); for t between 0 and 1, the expectation over labels drawn with t."""
+        """ln p, q - p and p (1 - p) - q (1 - q); for soft targets t, the expectation over labels."""
         return Derivatives(*self._expected(a, t, _Label.log_p, _Label.slope, _Label.curvature))
 
     def safe_curvature(self, a: Array, t: Array) -> Array:
         """The expected curvature (Fisher information): minus the product of the slopes of the two labels.
 
-        Newton's method needs a third of the steps that it needs with the bound of EM, p (1 - p).
+        With it, Newton's method needs a third of the steps that it needs with the bound of EM, p (1 - p).
         """
         return -self._label(a, 1).slope() * self._label(a, 0).slope()
 
@@ -113,7 +114,7 @@ class LabelNoise:
         return self._expected(a, t, _Label.class_one)[0]
 
     def _expected(self, a: Array, t: Array, *parts: Callable[[_Label], Array]) -> list[Array]:
-        """Each part for the labels t, or its average over labels that are 1 with probability t."""
+        """Each function for the labels t, or its mean over labels that are 1 with probability t."""
         if t.dtype.kind != "f":
             label = self._label(a, t)
             return [part(label) for part in parts]
@@ -137,26 +138,26 @@ class LabelNoise:
 
 
 class _Label(NamedTuple):
-    """One label for each row, in its margin m: u and v are p and q if the label is 1, else 1 - p and 1 - q."""
+    """One label per row, with its margin m. If the label is 1, u = p and v = q; otherwise u = 1 - p and v = 1 - q."""
 
     m: Array
-    sign: Array  # ±1, of a = ±m
+    sign: Array  # ±1 in a = ±m
     missed: Array  # p(another label | the class of this label)
     false: Array  # p(this label | the other class)
     contrast: Array  # 1 - e^-λ
-    u: Array  # σ(m), the probability of the class of the label
+    u: Array  # σ(m), the probability that the true class is the label
     not_u: Array
-    v: Array  # σ(m + λ), that probability given the label
+    v: Array  # σ(m + λ), the same probability given the label
     not_v: Array
 
     def log_p(self) -> Array:
-        """ln p(label | a), from p(another label) if that is small, else from logarithms, which do not underflow."""
+        """ln p(label | a), from p(other label) if this is small, else from logarithms, which do not underflow."""
         other = self.missed * self.u + (1.0 - self.false) * self.not_u
         log_p = np.log1p(-np.minimum(other, 0.5))
         far = np.flatnonzero(other > 0.5)
         if len(far):
             m, missed, false = (np.broadcast_to(part, other.shape)[far] for part in (self.m, self.missed, self.false))
-            with np.errstate(divide="ignore"):  # without false labels, ln 0 adds nothing
+            with np.errstate(divide="ignore"):  # if false = 0, ln 0 = -inf adds nothing
                 log_p[far] = np.logaddexp(np.log1p(-missed) + log_sigmoid(m), np.log(false) + log_sigmoid(-m))
         return np.asarray(log_p)
 
@@ -179,12 +180,12 @@ def _log(rate: float) -> float:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SoftmaxLabelNoise:
-    """Categorical targets seen through a confusion matrix, one activation per true class.
+    """Categorical targets whose labels follow a confusion matrix; one activation per true class.
 
     Parameters
     ----------
     confusion : array of shape (K, K)
-        C_kj = p(label j | true class k). Rows sum to one; the identity is a `Softmax`.
+        C_kj = p(label j | true class k). Rows sum to one. The identity matrix gives a `Softmax`.
 
     Examples
     --------
@@ -204,7 +205,7 @@ class SoftmaxLabelNoise:
 
     @property
     def n_outputs(self) -> int:
-        """K."""
+        """Number of classes K."""
         return len(self.confusion)
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
@@ -213,18 +214,18 @@ class SoftmaxLabelNoise:
         Q, log_p = self._posterior(below, t)
         P, total = probabilities(below)
         log_p -= np.log(total)
-        # p(any other label), with 1 - C_kt as the sum of the other entries of its row
+        # p(any other label). 1 - C_kt is computed as the sum of the other entries of its row.
         missed = np.stack([np.delete(self.confusion, j, axis=1).sum(axis=1) for j in range(self.n_outputs)])
         other = np.einsum("kn,kn->n", P, missed.T.astype(a.dtype)[:, t])
         slope = Q - P
-        # q - p cancels for a class that is nearly certain; slopes sum to zero, and the others are exact.
+        # q - p cancels if a class is nearly certain. Its slope is minus the sum of the others, which do not cancel.
         largest = P.argmax(axis=0), np.arange(len(t))
         slope[largest] = 0.0
         slope[largest] = -slope.sum(axis=0)
         return Derivatives(log_of(other, log_p), slope.T, Covariances(P.T, Q.T))
 
     def safe_curvature(self, a: Array, t: Array) -> Covariances:
-        """diag p - p p', the curvature if the true class were known: the bound of EM."""
+        """diag p - p p', the curvature if the true class were known (the bound of EM)."""
         return Covariances(self.probability(a))
 
     def probability(self, a: Array) -> Array:
@@ -250,7 +251,7 @@ class SoftmaxLabelNoise:
                 "SoftmaxLabelNoise needs class codes 0 .. K-1, not probabilities: describe wrong labels by "
                 "`confusion`, or use Softmax for targets that are probabilities."
             )
-        with np.errstate(divide="ignore"):  # a label that a class never gets
+        with np.errstate(divide="ignore"):  # entries of zero are allowed
             log_confusion = np.log(self.confusion).astype(below.dtype)
         joint = below + log_confusion[:, t]
         largest = joint.max(axis=0)
@@ -260,7 +261,7 @@ class SoftmaxLabelNoise:
 
 
 def _check_confusion(confusion: Any) -> Float:
-    """The matrix as float64 with rows that sum to one; raises if it is not a confusion matrix."""
+    """Return the matrix as float64 with rows that sum to one; raise if it is not a confusion matrix."""
     C = np.asarray(confusion, dtype=np.float64)
     if C.ndim != 2 or C.shape[0] != C.shape[1] or len(C) < 2:
         raise DataError(f"confusion has shape {C.shape}; it must be (K, K), a row for each of K >= 2 true classes.")

@@ -3,8 +3,8 @@
 
     ln p = t ln σ(a) + (1 - t) ln σ(-a),    slope t - σ(a)  (4.91),    curvature σ(a) σ(-a)  (4.97)
 
-With e = e^-|a|, the smaller of the two probabilities is l = e/(1 + e). With d = [a >= 0] - t, which is 0 if the target
-is on the side of a, nothing cancels:
+With e = e^-|a|, the smaller of the two probabilities is l = e/(1 + e). Let d = [a >= 0] - t, which is 0 if the target
+agrees with the sign of a. Then nothing cancels:
 
     ln p = -d a - ln(1 + e),    slope = ±l - d,    curvature = l (1 - l),    ± the sign of a
 
@@ -36,7 +36,7 @@ class Logit(LogConcave):
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p, t - σ(a), σ(a) σ(-a)."""
-        # Called for every block of every pass: four arrays are allocated and reused.
+        # This runs for every block of every pass, so only four arrays are allocated, and reused.
         e = np.abs(a)
         np.negative(e, out=e)
         np.exp(e, out=e)

@@ -3,12 +3,12 @@
 
     ln p = -½ d(t, μ(a)),     slope (t - μ) μ'/V,     expected curvature μ'²/V              PRML §4.3.6
 
-``log_p`` is minus half the unit deviance, so its maximum is 0: for a good fit of large counts no digits are lost to
-large terms in t alone. Deviances are computed from a and not from μ, because 1 - μ and ln μ are imprecise in the
+``log_p`` is minus half the unit deviance, so its maximum is 0. It omits large terms in t alone, which would lose digits
+if large counts are fitted well. Deviances are computed from a, not from μ, because 1 - μ and ln μ are imprecise in the
 tails.
 
-A mean beyond e^600 is treated as infinite (``log_p`` is -infinity, so that a solver rejects the step), and slopes stop
-growing there, so that no sum over rows overflows. The same holds outside the domain of the inverse link.
+A mean beyond e^600 is treated as infinite: ``log_p`` is -infinity, so that a solver rejects the step, and slopes are
+bounded, so that no sum over rows overflows. The same holds outside the domain of the inverse link.
 
 `LIKELIHOODS` lists the links of each response; the first is canonical and the default.
 """
@@ -30,12 +30,12 @@ from separatrix.likelihoods.logit import Logit
 from separatrix.likelihoods.probit import Probit
 from separatrix.likelihoods.response import MAX_LOG_MEAN, Binary, Binomial, Gamma, Normal, Poisson, Response, rate
 
-MIN_INVERSE_MEAN = np.exp(-0.5 * MAX_LOG_MEAN)  # so that the squared mean is at most e^600
-EXP_SERIES = [1 / factorial(k) for k in range(2, 17)]  # of (e^z - 1 - z)/z²; exact to rounding for |z| < ½
+MIN_INVERSE_MEAN = np.exp(-0.5 * MAX_LOG_MEAN)  # keeps the squared mean below e^600
+EXP_SERIES = [1 / factorial(k) for k in range(2, 17)]  # series of (e^z - 1 - z)/z², exact to rounding for |z| < ½
 
 
 class MeanLikelihood(Likelihood, Protocol):
-    """A likelihood with a mean: one activation per row."""
+    """Likelihood of a generalised linear model: one activation per row, which determines the mean."""
 
     @property
     def response(self) -> Response:
@@ -115,7 +115,7 @@ class NormalLog(LogLink):
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """-½ (t - μ)², (t - μ) μ, (2μ - t) μ."""
-        mu = np.exp(np.minimum(a, 0.5 * MAX_LOG_MEAN))  # its square must be at most e^600
+        mu = np.exp(np.minimum(a, 0.5 * MAX_LOG_MEAN))  # keeps the squared mean below e^600
         rest = t - mu
         log_p = np.where(a > 0.5 * MAX_LOG_MEAN, -np.inf, -0.5 * rest**2)
         return Derivatives(log_p, rest * mu, (mu - rest) * mu)
@@ -131,7 +131,7 @@ class NormalLog(LogLink):
 
 @dataclass(frozen=True, slots=True)
 class PoissonLog(LogLink, LogConcave):
-    """Counts with rates μ = e^a; canonical."""
+    """Counts with rates μ = e^a; the canonical link."""
 
     response: ClassVar[Poisson] = Poisson()
 
@@ -151,13 +151,13 @@ class PoissonLog(LogLink, LogConcave):
 
 @dataclass(frozen=True, slots=True)
 class GammaInverse(LogConcave):
-    """Positive targets with mean μ = 1/a, a > 0; canonical."""
+    """Positive targets with mean μ = 1/a, a > 0; the canonical link."""
 
     response: ClassVar[Gamma] = Gamma()
     link: ClassVar[str] = "inverse"
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
-        """-[t/μ - 1 - ln t/μ], μ - t, μ²; the first is minus infinity if a is not positive."""
+        """-[t/μ - 1 - ln t/μ], μ - t, μ²; log_p is minus infinity if a is not positive."""
         inside = a >= MIN_INVERSE_MEAN
         b = np.where(inside, a, 1.0)
         z = np.where(inside, np.log(t) + np.log(b), 0.0)
@@ -198,9 +198,9 @@ class GammaLog(LogLink, LogConcave):
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """Binary targets, or fractions, with any likelihood that has a ``probability``: logit, probit, cloglog.
+    """Binary targets or fractions, with a binary likelihood: logit, probit or cloglog.
 
-    ``quantile`` is the inverse of that probability.
+    ``quantile`` is the inverse of its ``probability``.
     """
 
     binary: Probability
@@ -211,22 +211,22 @@ class Bernoulli:
 
     @property
     def is_log_concave(self) -> bool:
-        """Whether the binary likelihood is."""
+        """Whether the binary likelihood is log-concave."""
         return self.binary.is_log_concave
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
-        """Derivatives of the binary likelihood; ln p minus the log likelihood of a fraction at its own mean."""
+        """Derivatives of the binary likelihood. ln p is relative to its maximum, at which μ is the fraction t."""
         found = self.binary.derivatives(a, t)
         if t.dtype.kind != "f":
             return found
         return found._replace(log_p=found.log_p - Binary().saturated(t, 1.0))
 
     def safe_curvature(self, a: Array, t: Array) -> Float:
-        """As for the binary likelihood."""
+        """The safe curvature of the binary likelihood."""
         return np.asarray(self.binary.safe_curvature(a, t))
 
     def expected_curvature(self, a: Array) -> Float:
-        """-s_1 s_0, the slopes for targets 1 and 0: μ'/μ times μ'/(1-μ), without subtraction."""
+        """μ'/μ times μ'/(1-μ), as minus the product of the slopes for targets 1 and 0, without subtraction."""
         ones = np.ones(len(a), dtype=np.intp)
         return -self.binary.derivatives(a, ones).slope * self.binary.derivatives(a, 0 * ones).slope
 
@@ -240,7 +240,7 @@ class Bernoulli:
 
 
 def _excess(z: Array) -> Float:
-    """e^z - 1 - z: never negative, exact to rounding near zero; infinite beyond e^600."""
+    """e^z - 1 - z, exact to rounding near zero, never negative, and infinite for z > 600."""
     near = np.abs(z) < 0.5
     far = np.where(z > MAX_LOG_MEAN, np.inf, rate(z) - 1.0 - z)
     return np.where(near, _series(np.where(near, z, 0.0)), far)
@@ -250,7 +250,7 @@ def _series(z: Array) -> Float:
     return np.asarray(z * z * np.polynomial.polynomial.polyval(z, EXP_SERIES))
 
 
-# Named functions of a module, because pickle cannot find a ufunc quickly.
+# Module functions instead of ufuncs, because pickling a ufunc is slow.
 def log_odds(mu: Array) -> Array:
     """ln μ/(1 - μ)."""
     return np.asarray(special.logit(mu))
@@ -279,7 +279,7 @@ LIKELIHOODS: dict[str, dict[str, Callable[[], MeanLikelihood]]] = {
 
 
 def mean_likelihood(family: str, link: str | None = None) -> MeanLikelihood:
-    """Likelihood of a response with a link, by default the canonical one.
+    """Likelihood of a response with a link, by default the canonical link.
 
     >>> mean_likelihood("gamma").link
     'inverse'

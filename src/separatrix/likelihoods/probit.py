@@ -7,10 +7,10 @@ With m = a for a target 1 and m = -a for a target 0, and r = N(m)/Φ(m),
 
     slope ±r,    curvature r (m + r),    skew ±r (1 - (m + r)(m + 2r))
 
-Let x = |a|. The target on the side of a has m = x and nothing cancels. The other has m = -x, where r = x + K_1 is the
-hazard of the normal: m + r = K_1 falls like 1/x and the skew like 2/x³, so beyond `FRACTION_FROM` both are computed
-from the continued fraction of r instead of differences:  r K_1²K_2²K_3 (x + 3K_3 - 2K_4)/6. The relative error is
-below 1e-12 on both sides (1e-10 for the skew), and ln p is finite as long as a² is.
+Let x = |a|. A target that agrees with the sign of a has m = x, and nothing cancels. Otherwise m = -x, where r = x + K_1
+is the hazard of the normal: m + r = K_1 decreases like 1/x and the skew like 2/x³. For x > `FRACTION_FROM` both are
+therefore computed from the continued fraction of r instead of differences; the skew is r K_1²K_2²K_3 (x + 3K_3 -
+2K_4)/6. The relative error is below 1e-12 on both sides (1e-10 for the skew), and ln p is finite as long as a² is.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class _Sides(NamedTuple):
 
     x: Float
     sign: Float  # of a
-    against: Float  # fraction of the target on the other side of a
+    against: Float  # 1 - t if a >= 0, else t
     tail: Float  # Φ(-x)
     low: Float  # r at m = -x
-    excess: Float  # r - x there
+    excess: Float  # r - x at m = -x
     high: Float  # r at m = x
     far: Array  # rows whose low side is computed from the continued fraction
 
@@ -97,7 +97,7 @@ class _Sides(NamedTuple):
         density *= -0.5
         density -= LOG_SQRT_2PI
         np.exp(density, out=density)  # N(x)
-        low = np.maximum(tail, TINY)  # zero only where the fraction is used
+        low = np.maximum(tail, TINY)  # the tail underflows only where the continued fraction is used
         np.divide(density, low, out=low)
         excess = low - x
         far = np.flatnonzero((x > FRACTION_FROM) & (against > 0))

@@ -3,9 +3,9 @@
 
     ln p(t | μ, φ) = -d(t, μ)/2φ + c(t, φ),        E t = μ,  var t = φ V(μ)
 
-The unit deviance d is zero at μ = t and positive elsewhere; V is the variance function; c, the log density of a target
-at its own mean, is the part of the log likelihood that is not in the deviance. No large logarithms are subtracted: c
-of a Poisson, gamma or binomial density is the error of Stirling's formula (`_special.stirling_error`).
+The unit deviance d is zero at μ = t and positive elsewhere. V is the variance function. c is the log density at μ = t,
+the part of the log likelihood that is not in the deviance. No large logarithms are subtracted: for Poisson, gamma and
+binomial densities, c is computed from the error of Stirling's formula (`_special.stirling_error`).
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class Response(Protocol):
 
     @property
     def has_dispersion(self) -> bool:
-        """Whether φ is unknown; otherwise it is 1."""
+        """Whether the dispersion φ is unknown; otherwise φ is 1."""
 
     def deviance(self, t: Array, mu: Array) -> Float:
         """d(t, μ) for each row."""
 
     def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
-        """c(t, φ) for each row; for a binomial response it depends on the number of trials too."""
+        """c(t, φ) for each row; for a binomial response it also depends on the number of trials."""
 
     def check_targets(self, t: Array) -> None:
-        """Raise `DataError`, naming the first row at fault, if a target is impossible."""
+        """Raise `DataError` if a target is impossible; the message names the first such row."""
 
     def check_mean(self, mean: float) -> None:
         """Raise `DataError` if no finite activation has this mean."""
@@ -55,7 +55,7 @@ class Response(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """V = 1."""
+    """Normal targets of constant variance: V = 1."""
 
     name: ClassVar[str] = "gaussian"
     has_dispersion: ClassVar[bool] = True
@@ -70,7 +70,7 @@ class Normal:
             return np.full(np.shape(t), -LOG_SQRT_2PI - 0.5 * np.log(dispersion))
 
     def check_targets(self, t: Array) -> None:
-        """Numbers whose squares can be summed."""
+        """Raise if targets are too large to sum their squares."""
         _refuse(t, np.abs(t) > MAX_TARGET, "too large to square", "Divide y by a constant.")
 
     def check_mean(self, mean: float) -> None:
@@ -93,12 +93,12 @@ class Binary:
         return np.asarray(special.xlogy(t, t) + special.xlogy(1.0 - t, 1.0 - t))
 
     def check_targets(self, t: Array) -> None:
-        """Numbers from 0 to 1."""
+        """Raise if a target is outside [0, 1]."""
         remedy = "Code the two classes as 0 and 1, or use fractions."
         _refuse(t, ~((t >= 0) & (t <= 1)), "outside [0, 1]", remedy)
 
     def check_mean(self, mean: float) -> None:
-        """Not all 0, and not all 1."""
+        """Raise if all targets are 0 or all are 1."""
         if mean in (0.0, 1.0):
             raise DataError(
                 f"Every target in y (of positive weight) is {mean:g}: the likelihood increases without limit as the "
@@ -108,7 +108,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Binomial(Binary):
-    """Fractions k/n of n trials; the trials are weights, so everything except c is as for one trial."""
+    """Fractions k/n of n trials. The trials are weights, so only c differs from `Binary`."""
 
     name: ClassVar[str] = "binomial"
 
@@ -122,7 +122,7 @@ class Binomial(Binary):
         return np.where(inside, left + 0.5 * (np.log(n) - np.log(k) - np.log(rest)) - LOG_SQRT_2PI, 0.0)
 
     def check_targets(self, t: Array) -> None:
-        """Fractions from 0 to 1."""
+        """Raise if a fraction is outside [0, 1]."""
         remedy = "Use fractions of successes with the trials as sample_weight, or two columns: successes and failures."
         _refuse(t, ~((t >= 0) & (t <= 1)), "outside [0, 1]", remedy)
 
@@ -144,11 +144,11 @@ class Poisson:
         return np.where(t > 0, -LOG_SQRT_2PI - 0.5 * np.log(safe) - stirling_error(safe), 0.0)
 
     def check_targets(self, t: Array) -> None:
-        """Numbers that are not negative."""
+        """Raise if a count is negative."""
         _refuse(t, ~(t >= 0), "negative", "Counts are 0, 1, 2, ...")
 
     def check_mean(self, mean: float) -> None:
-        """At least one count must be positive."""
+        """Raise if all counts are 0."""
         if mean == 0.0:
             raise DataError(
                 "Every count in y (of positive weight) is 0: the likelihood increases without limit as the intercept "
@@ -174,11 +174,11 @@ class Gamma:
         return np.asarray(0.5 * np.log(k) - LOG_SQRT_2PI - stirling_error(k) - np.log(t))
 
     def check_targets(self, t: Array) -> None:
-        """Numbers above zero."""
+        """Raise if a target is not positive."""
         _refuse(t, ~(t > 0), "not positive", "Drop rows of 0, or model separately whether a target is 0.")
 
     def check_mean(self, mean: float) -> None:
-        """Positive targets have a positive mean."""
+        """Any mean of positive targets is possible."""
 
 
 def _refuse(t: Array, wrong: Array, what: str, remedy: str) -> None:

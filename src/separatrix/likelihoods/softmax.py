@@ -3,11 +3,11 @@
 
     ln p = Σ_k t_k a_k - ln Σ_j e^a_j,    slope t - p  (4.109),    curvature diag p - p p'  (4.110)
 
-Targets are codes 0 .. K-1, or rows (n, K) of probabilities. The slope of the observed class is the sum s of the other
-probabilities and not 1 - p_t, and ln p_t is ln(1 - s) if s is small: both stay precise if p_t is nearly one.
+Targets are codes 0 .. K-1, or rows (n, K) of probabilities. The slope of the observed class is computed as the sum s of
+the other probabilities instead of 1 - p_t, and ln p_t as ln(1 - s) if s is small. Both are precise if p_t is nearly 1.
 
-Arrays (n, K) are computed column by column, as the transposes of arrays (K, n): K is small, and a loop over a column is
-five times as fast as n loops over K.
+Arrays (n, K) are stored as the transposes of arrays (K, n). K is small, so loops over the n entries of a class are five
+times as fast as loops over the K entries of a row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from separatrix.likelihoods.base import Covariances, Derivatives
 
 @dataclass(frozen=True, slots=True)
 class Softmax:
-    """Categorical targets, canonical link, one activation per class.
+    """Categorical targets with the canonical link; one activation per class.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Softmax:
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p, t - p, and diag p - p p'."""
         below = below_largest(a)
-        if t.ndim == 2:  # probabilities; ln p is exact to the rounding of 1 - p
+        if t.ndim == 2:  # soft targets; ln p is precise up to the rounding error of 1 - p
             T = t.T.astype(a.dtype, copy=False)
             log_p = np.einsum("kn,kn->n", T, below)
             P, total = probabilities(below)
@@ -56,7 +56,7 @@ class Softmax:
         return Derivatives(log_of(other, named - np.log(total)), slope.T, Covariances(P.T))  # (4.109), (4.110)
 
     def safe_curvature(self, a: Array, t: Array) -> Covariances:
-        """The curvature itself: ln p is concave."""
+        """The exact curvature, because ln p is concave."""
         return Covariances(self.probability(a))
 
     def probability(self, a: Array) -> Array:
@@ -69,14 +69,14 @@ class Softmax:
 
 
 def below_largest(a: Array) -> Array:
-    """a_k - max_j a_j as (K, n), in a fresh array."""
+    """a_k - max_j a_j as a new array (K, n)."""
     below = np.array(a.T, order="C")
     below -= below.max(axis=0)
     return below
 
 
 def probabilities(below: Array) -> tuple[Array, Array]:
-    """p_k = e^a_k / Σ_j e^a_j (K, n), and the sums (n,), from `below_largest`, which is overwritten."""
+    """p_k = e^a_k / Σ_j e^a_j (K, n), and the sums (n,), from the result of `below_largest`, which is overwritten."""
     P = np.exp(below, out=below)
     total = P.sum(axis=0)
     P /= total
@@ -84,7 +84,7 @@ def probabilities(below: Array) -> tuple[Array, Array]:
 
 
 def log_probabilities(a: Array) -> Array:
-    """ln p_k (n, K), from ln(1 + Σ of the smaller terms)."""
+    """ln p_k (n, K), by ln Σ_j e^(a_j - max a) = ln(1 + the other terms)."""
     below = below_largest(a)
     E = np.exp(below)
     E[below.argmax(axis=0), np.arange(len(a))] = 0.0

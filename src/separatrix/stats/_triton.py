@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Triton kernels for float32 rows on a CUDA device. Each reads every row once, at the rate of the memory.
+"""Triton kernels for float32 rows on a CUDA device. Each kernel reads every row once, at memory bandwidth.
 
     logit_pass      ln p, slope and curvature of a logistic regression, and Σ slope φ with φ = x - origin
     class_sums      Σ (x - c_k), or Σ (x - c_k)², for each class
     extent_pass     smallest and largest value of each column, and the longest row
     split_gram      Σ weight (x - c)(x - c)', on tensor cores
-    split_moments   the same without weights, and Σ (x - c) for each class
+    split_moments   Σ (x - c)(x - c)' without weights, and Σ (x - c) for each class
 
-In the first three, program i of n handles tiles i, i + n, i + 2n, ... of rows and keeps its sums in float64, so the
-same rows always give the same bits. Except for one or two numbers per row in `logit_pass`, nothing as tall as the table
-is written. `device` has the plain versions. Importing this file imports Triton.
+In the first three, program i of n handles tiles i, i + n, i + 2n, ... of rows and keeps its sums in float64, so
+repeated runs give identical results. `logit_pass` writes one or two values per row; the others write only sums.
+`device` has versions in torch. Importing this file imports Triton.
 
-**Splitting.** Tensor cores multiply bfloat16 (8 significant bits) at ten times the rate of float32. Two of them hold 16
-bits of z = √weight (x - c) = h + l. The product of the two small parts, 2⁻¹⁸ of the whole, is omitted:
+**Splitting.** Tensor cores multiply bfloat16 (8 significant bits) at ten times the rate of float32. Two bfloat16 values
+h and l store 16 bits of z = √weight (x - c) = h + l. The product l l', 2⁻¹⁸ of the whole, is omitted:
 
     G = Σ h h' + h l' + l h' = ½ (A + A'),     A = Σ h (h + 2 l)'
 
-so a tile of A is two products with the same left factor, and doubling is exact.
+so a tile of A needs two products with the same left factor. Doubling l is exact.
 
-**Tiles.** A program owns one 128 x 128 tile on the diagonal of A and the tile next to it, for a range of rows. It reads
-the columns of both, splits them in registers, and keeps both tiles there. With 256 columns each number is read by two
-programs that run at the same time and find it in the cache. With more columns the other tiles are separate programs.
+**Tiles.** A program computes one 128 x 128 tile on the diagonal of A and the tile next to it, for a range of rows. It
+reads the columns of both tiles, splits them in registers, and keeps both tiles in registers. With 256 columns each
+value is read by two programs that run at the same time, so it is in the cache. With more columns, separate programs
+compute the other tiles.
 
-**Accuracy.** A program sums a chunk of rows in float32, and the chunks in float64 in its own memory: the same rows give
-the same bits. Tensor cores drop bits that do not fit into a sum, so errors grow with the chunk. Relative to the lengths
-of the two columns of an entry they are 4e-6 for 400 rows, 7e-6 for 1200 and 1.2e-5 for 2400, whatever the spreads of
-the columns.
+**Accuracy.** A program sums a chunk of rows in float32, and the chunks in float64 in its own memory, so repeated runs
+give identical results. Tensor cores drop bits that do not fit into a sum, so errors grow with the size of the chunk.
+Relative to the lengths of the two columns of an entry, the error is 4e-6 for 400 rows, 7e-6 for 1200 rows and 1.2e-5
+for 2400 rows, for any scales of the columns.
 """
 
 from __future__ import annotations
@@ -38,25 +39,25 @@ import torch
 import triton
 import triton.language as tl
 
-MAX_COLUMNS = 1024  # a program holds one row
-MAX_CLASSES = 4  # whose sums a program of class_sums can hold
-TILE_NUMBERS = 4096  # numbers in a tile of rows
-PROGRAMS_PER_PROCESSOR, WARPS = 8, 2  # these read at the full rate of the memory
+MAX_COLUMNS = 1024  # a program must hold a whole row
+MAX_CLASSES = 4  # number of classes whose sums fit into a program of class_sums
+TILE_NUMBERS = 4096  # entries of a tile of rows
+PROGRAMS_PER_PROCESSOR, WARPS = 8, 2  # these values reach the full memory bandwidth
 
-MAX_GRAM_CLASSES = 64  # whose sums a program of split_moments can hold
+MAX_GRAM_CLASSES = 64  # number of classes whose sums fit into a program of split_moments
 GRAM_COLUMNS = 128  # largest number of columns of a tile
 GRAM_WARPS = 8  # with 16, a thread has too few registers for its part of the tiles
 MIN_FACTOR = 16  # rows or columns of the smallest factor that tensor cores multiply
 
-# By generation of the device: rows split and multiplied at a time, and the number of such groups loaded ahead.
-# The first is the fastest on an H200; the others have less shared memory.
+# For each GPU generation: number of rows split and multiplied at a time, and number of such groups loaded ahead.
+# Generation 9 was tuned on an H200; the others have less shared memory.
 GRAM_TILINGS = {9: (64, 3), 8: (32, 2), 12: (32, 2)}
 
 
 @triton.jit  # type: ignore[untyped-decorator]  # Triton has no type stubs
 def _read(X, n, m, live, M: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]  # pointers
     at = X + n[:, None] * M + m[None, :]
-    # Without a mask by column loads are four times as wide.
+    # Without a column mask, loads are four times as wide.
     if WIDTH == M:
         return tl.load(at, mask=live[:, None], other=0.0)
     return tl.load(at, mask=live[:, None] & (m < M)[None, :], other=0.0)
@@ -126,7 +127,7 @@ def _row_kernel(  # type: ignore[no-untyped-def]
     HAS_WEIGHT: tl.constexpr,
     WITH_CURVATURE: tl.constexpr,
 ):
-    """Σ of ln p, slope and curvature, in float64: a line search compares the last digits of Σ ln p."""
+    """Σ of ln p, slope and curvature, in float64 because a line search compares the last digits of Σ ln p."""
     value, slopes, bends = tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64)
     for i in range(tl.program_id(0), tl.cdiv(N, ROWS), STEP):
         n = tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS)
@@ -179,7 +180,7 @@ def _class_kernel(  # type: ignore[no-untyped-def]
         x = _read(X, n, m, live, M, WIDTH) - _read(centre, code, m, live, M, WIDTH)
         if SQUARED:
             x = x * x
-        # Class 0 is the difference between all rows and the other classes.
+        # The sums of class 0 are those of all rows minus those of the other classes.
         every += tl.sum(x * share[:, None], axis=0).to(tl.float64)
         if K > 1:
             second += tl.sum(x * tl.where(code == 1, share, 0.0)[:, None], axis=0).to(tl.float64)
@@ -205,7 +206,7 @@ def _extent_kernel(  # type: ignore[no-untyped-def]
     low, high = tl.full([WIDTH], float("inf"), tl.float32), tl.full([WIDTH], float("-inf"), tl.float32)
     far = tl.zeros([ROWS], tl.float32)
     for i in range(tl.program_id(0), tl.cdiv(N, ROWS), STEP):
-        n = tl.minimum(tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS), N - 1)  # repeats the last row instead of zeros
+        n = tl.minimum(tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS), N - 1)  # repeat the last row instead of zeros
         x = _read(X, n, m, n < N, M, WIDTH)
         low, high = tl.minimum(low, tl.min(x, axis=0)), tl.maximum(high, tl.max(x, axis=0))
         far = tl.maximum(far, tl.sum(x * x, axis=1))
@@ -219,7 +220,7 @@ def _extent_kernel(  # type: ignore[no-untyped-def]
 def _group(X, centre, share, i, live, m, M: tl.constexpr, ROWS: tl.constexpr, IS_EVEN: tl.constexpr):  # type: ignore[no-untyped-def]
     """√weight (x - c) in the columns m of the i-th block of rows; zero outside the table."""
     at = X + tl.cast(i, tl.int64) * (ROWS * M) + tl.arange(0, ROWS)[:, None] * M + m[None, :]
-    if IS_EVEN:  # without a mask by column loads are four times as wide
+    if IS_EVEN:  # without a column mask, loads are four times as wide
         x = tl.load(at, mask=live[:, None], other=0.0)
     else:
         x = tl.load(at, mask=live[:, None] & (m < M)[None, :], other=0.0)
@@ -228,9 +229,9 @@ def _group(X, centre, share, i, live, m, M: tl.constexpr, ROWS: tl.constexpr, IS
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _split(z, PART: tl.constexpr, IS_ROUGH: tl.constexpr):  # type: ignore[no-untyped-def]
-    """h and 2 l with z = h + l. Rounds the bits of z, as no fast instruction rounds float32 to 8 bits in place."""
+    """h and 2 l with z = h + l. It rounds the bits of z, because no fast instruction rounds float32 to 8 bits."""
     h = ((z.to(tl.int32, bitcast=True) + 0x8000) & -0x10000).to(tl.float32, bitcast=True)
-    if IS_ROUGH:  # the bits of a NaN may wrap around to zero, and there is no l to keep it
+    if IS_ROUGH:  # rounding the bits of a NaN may give zero, and without l the NaN would be lost
         h = tl.where(z != z, z, h)  # noqa: PLR0124  # true only for NaN
     low = z - h
     return h.to(PART), (low + low).to(PART)
@@ -310,14 +311,14 @@ def _gram_kernel(  # type: ignore[no-untyped-def]
 def logit_pass(
     X: Any, w: Any, origin: Any, bias: float, targets: tuple[Any, Any, Any], *, with_curvature: bool
 ) -> tuple[Any, Any]:
-    """Σ of ln p, slope, curvature, slope φ and curvature φ, one after the other (3 + 2 M,); and each row's curvature.
+    """Σ of ln p, slope, curvature, slope φ and curvature φ, concatenated (3 + 2 M,); and the curvature of each row.
 
-    ``targets`` are t, the weights and the offsets of the rows, the last two may be None. φ = x - origin, or x if origin
-    is None. Without ``with_curvature`` the curvatures are not computed.
+    ``targets`` contains t, the weights and the offsets of the rows; weights and offsets may be None. φ = x - origin, or
+    x if origin is None. Without ``with_curvature``, curvatures are not computed.
     """
     (N, M), step, (t, weight, offset) = X.shape, PROGRAMS_PER_PROCESSOR * processors(X), targets
     rows, width = _tile(M)
-    sums = torch.empty(step, 3 + 2 * M, dtype=torch.float64, device=X.device)  # three sums over rows, then 2M with φ
+    sums = torch.empty(step, 3 + 2 * M, dtype=torch.float64, device=X.device)  # three sums over rows, 2M sums with φ
     a = torch.empty(N, dtype=torch.float32, device=X.device)
     bend = torch.empty(N if with_curvature else 1, dtype=torch.float32, device=X.device)
     share = t if weight is None else weight
@@ -331,7 +332,7 @@ def logit_pass(
 
 
 def class_sums(X: Any, centre: Any, t: Any, weight: Any, *, squared: bool) -> Any:
-    """Σ weight (x - c_k) for each class, or Σ weight (x - c_k)², (K, M)."""
+    """Σ weight (x - c_k) for each class (K, M); if ``squared``, Σ weight (x - c_k)²."""
     (N, M), K, step = X.shape, len(centre), PROGRAMS_PER_PROCESSOR * processors(X)
     rows, width = _tile(M)
     sums = torch.empty(step, K, M, dtype=torch.float64, device=X.device)
@@ -353,7 +354,7 @@ def extent_pass(X: Any) -> tuple[Any, Any, Any]:
 
 
 def _tile(M: int) -> tuple[int, int]:
-    """Rows and columns of a tile, powers of two."""
+    """Numbers of rows and columns of a tile, both powers of two."""
     width = triton.next_power_of_2(M)
     return max(4, min(TILE_NUMBERS // width, 128)), width
 
@@ -364,9 +365,9 @@ def processors(X: Any) -> int:
 
 
 def split_gram(X: Any, centre: Any, weight: Any, chunk: int, *, rough: bool = False) -> Any:
-    """Σ weight (x - centre)(x - centre)' (M, M) in float64, each ``chunk`` of rows summed in float32 first.
+    """Σ weight (x - centre)(x - centre)' (M, M) in float64; each ``chunk`` of rows is summed in float32.
 
-    Weights must not be negative. With ``rough``, only the 8 bits of the larger part are used.
+    Weights must not be negative. With ``rough``, only h is used, which has 8 bits.
     """
     return _all_tiles(X, centre, weight, (None, 0), chunk, rough=rough)[1]
 
@@ -374,7 +375,7 @@ def split_gram(X: Any, centre: Any, weight: Any, chunk: int, *, rough: bool = Fa
 def split_moments(X: Any, centre: Any, t: Any, K: int, chunk: int) -> tuple[Any, Any]:
     """Σ (x - centre) for each class (K, M), and Σ (x - centre)(x - centre)' (M, M), in float64.
 
-    The sums are products with an indicator of each class, which bfloat16 holds exactly.
+    The class sums are products with class indicators, which are exact in bfloat16.
     """
     sums, product = _all_tiles(X, centre, None, (t, K), chunk, rough=False)
     return sums, product
@@ -411,7 +412,7 @@ def _all_tiles(X: Any, centre: Any, weight: Any, classes: tuple[Any, int], chunk
 
 @cache
 def _launches(groups: int, device: Any) -> list[tuple[Any, bool, bool]]:
-    """Pairs (i, j) of column groups, and whether their programs own the tile (i, i) and the tile (i, j)."""
+    """Pairs (i, j) of column groups, and whether their programs compute the tile (i, i) and the tile (i, j)."""
     every = range(groups)
     own = [(i, i ^ 1 if groups > 1 else i) for i in every]
     rest = [pair for pair in product(every, repeat=2) if pair[0] != pair[1] and pair not in own]
@@ -420,5 +421,5 @@ def _launches(groups: int, device: Any) -> list[tuple[Any, bool, bool]]:
 
 
 def generation(X: Any) -> int:
-    """Major compute capability of the device; Triton's interpreter counts as the latest."""
+    """Major compute capability of the device; Triton's interpreter counts as the latest generation."""
     return torch.cuda.get_device_capability(X.device)[0] if X.is_cuda else max(GRAM_TILINGS)
