@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Basis functions φ(x) of a row, evaluated block by block.
 
-``a + b`` of two bases has the functions of both: ``Linear() + RBF(centres="kmeans", n_centres=20)``.
+The sum of two bases has the functions of both: ``Linear() + RBF(centres="kmeans", n_centres=20)``.
 
-base          what a basis is; unions, and scikit-learn transformers as bases
+base          base class of all bases; unions; scikit-learn transformers as bases
 polynomial    the columns themselves, and products of columns
 columns       functions of one column each: sigmoids and splines
 radial        Gaussians around centres, and random Fourier features
-survey        extent and sample of the rows, in one pass
+survey        range of each column and a sample of the rows, from one pass
 """
 
 from separatrix.basis.base import AbstractBasis, Joined, Union, fit_basis

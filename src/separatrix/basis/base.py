@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A basis: M functions φ_1 .. φ_M of a row x. The constant φ_0 = 1 is never one of them.
 
-The constant belongs to the model (``fit_intercept``): a basis that contained it would give the model two intercepts,
+The constant belongs to the model (``fit_intercept``). If a basis contained it too, the model would have two intercepts,
 and the weights would not be unique.
 
 Every basis consists of two objects. An `AbstractBasis` holds the arguments and is a scikit-learn transformer. A *row
-map* holds the numbers found in the training rows and evaluates Φ; it is frozen, so threads may share it.
+map* holds the fitted parameters and evaluates Φ; it is frozen, so threads may share it.
 
-This file also has `Union`, several bases side by side, and `fit_basis`, which turns the ``basis=`` argument of a model
-into a row map: a basis of this package, or any scikit-learn transformer of arrays.
+This file also contains `Union`, which concatenates several bases, and `fit_basis`, which fits the ``basis=`` argument
+of a model (a basis of this package, or any scikit-learn transformer of arrays) and returns a row map.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from separatrix.stats import require_finite
 
 
 class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
-    """Base class of all bases. A new basis implements `_functions` and nothing else.
+    """Base class of all bases. A new basis only needs to implement `_functions`.
 
     As a scikit-learn transformer it returns the whole Φ (``fit``, ``transform``). Inside an estimator (``basis=``) it
     evaluates one block at a time (``fit_source``, ``evaluate``), and Φ is never in memory as a whole. The targets and
@@ -51,12 +51,12 @@ class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
         return self
 
     def evaluate(self, X: Rows) -> Rows:
-        """Φ (n, M) of the rows X (n, D), without checks; a row that is not finite gives a φ that is not finite."""
+        """Φ (n, M) of the rows X (n, D), without checks. If a row is not finite, neither is its φ."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return self.functions_.evaluate(X)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """A name for each of the M functions of the named columns."""
+        """Names of the M functions, built from the column names."""
         return self.functions_.names(columns)
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -67,7 +67,7 @@ class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
         return self.fit_source(source)
 
     def transform(self, X: Any) -> Rows:
-        """Φ (N, M) of a table: float32 if X is, sparse if X and the functions are."""
+        """Φ (N, M) of a table: float32 if X is float32, sparse if X is sparse and the functions keep it sparse."""
         check_is_fitted(self)
         source = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=False)
@@ -88,14 +88,14 @@ class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
         return np.asarray(self.names(columns), dtype=object)
 
     def __add__(self, other: AbstractBasis) -> Union:
-        """The functions of both; (a + b) + c is one union of three."""
+        """Union of both bases; (a + b) + c is one union of three bases."""
         if not isinstance(other, AbstractBasis):
             return NotImplemented
         parts = (basis.bases if isinstance(basis, Union) else [basis] for basis in (self, other))
         return Union([part for members in parts for part in members])
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse rows are allowed; float32 stays float32."""
+        """Tags that allow sparse rows, and declare that float32 stays float32."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -104,19 +104,19 @@ class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
 
 @dataclass(frozen=True)
 class Joined:
-    """Functions of several row maps side by side: φ(x) = (φ^1(x), φ^2(x), ...)."""
+    """Concatenated functions of several row maps: φ(x) = (φ^1(x), φ^2(x), ...)."""
 
     maps: tuple[RowMap, ...]
 
     def evaluate(self, X: Rows) -> Rows:
-        """Φ of all parts; sparse if every part is."""
+        """Φ of all parts; sparse if every part is sparse."""
         parts = [functions.evaluate(X) for functions in self.maps]
         if all(map(is_sparse, parts)):
             return sparse.csr_array(sparse.hstack(parts, format="csr"))
         return np.concatenate([to_dense(part) for part in parts], axis=1)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of the parts; if two parts share a name, each name starts with the number of its part."""
+        """Names of all functions; if two are equal, every name gets the number of its part as prefix."""
         parts = [functions.names(columns) for functions in self.maps]
         plain = tuple(name for part in parts for name in part)
         if len(set(plain)) == len(plain):
@@ -125,18 +125,18 @@ class Joined:
 
 
 class Union(AbstractBasis):
-    """Several bases side by side; ``a + b`` of two bases is ``Union([a, b])``.
+    """Several bases, whose functions are concatenated; ``a + b`` of two bases is ``Union([a, b])``.
 
     Parameters
     ----------
     bases
-        Bases of this package or scikit-learn transformers, at least one. Arguments of the first are
-        reached as ``0__width``, of the second as ``1__width``, and so on; the parts themselves are ``0``, ``1``
-        (in a grid search over an estimator: ``basis__0__width``, ``basis__0``).
+        At least one basis of this package or scikit-learn transformer. In `set_params`, ``0`` is the first part and
+        ``0__width`` its argument ``width``, ``1`` is the second part, and so on. In a grid search over an estimator,
+        these are ``basis__0`` and ``basis__0__width``.
 
     Attributes
     ----------
-    functions_ : the fitted parts, side by side
+    functions_ : the fitted parts, as one row map
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Union(AbstractBasis):
         self.bases = bases
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Arguments; those of part m are ``m__name``."""
+        """Arguments; an argument of part m is called ``m__name``."""
         params: dict[str, Any] = super().get_params(deep=False)
         for m, basis in enumerate(self.bases if deep and isinstance(self.bases, list | tuple) else ()):
             params[str(m)] = basis
@@ -164,7 +164,7 @@ class Union(AbstractBasis):
             self.bases = params.pop("bases")
         parts = {name for name in params.keys() & self.get_params() if name.isdecimal()}
         if parts:
-            bases = list(self.bases)  # the list may be the user's own, or shared with another union
+            bases = list(self.bases)  # a copy, because the list may belong to the user or to another union
             for m in parts:
                 bases[int(m)] = params.pop(m)
             self.bases = bases
@@ -190,9 +190,9 @@ def fit_basis(basis: Any, source: Source) -> RowMap | None:
     ----------
     basis
         None (the columns themselves), a basis of this package, or any scikit-learn transformer of arrays. A
-        transformer is fitted to all rows at once, without column names, and transforms block by block.
+        transformer is fitted to all rows at once, without column names, and then transforms rows block by block.
     source
-        The training rows. Their targets are not used, and a transformer that needs them raises TypeError.
+        The training rows. Their targets are not used; raises TypeError if a transformer needs targets.
     """
     if basis is None:
         return None
@@ -228,20 +228,20 @@ def fit_basis(basis: Any, source: Source) -> RowMap | None:
 
 @dataclass(frozen=True)
 class Wrapped:
-    """A fitted scikit-learn transformer that returns ``n_functions`` columns, as a row map."""
+    """A row map that calls a fitted scikit-learn transformer, which returns ``n_functions`` columns."""
 
     transformer: Any
     n_functions: int
 
     def evaluate(self, X: Rows) -> Rows:
-        """Φ of the rows; the transformer checks them."""
+        """Φ of the rows, which the transformer checks."""
         return transformed(self.transformer, X)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Names given by the transformer, or ``phi0, phi1, ...`` if it has none.
 
-        A pipeline that passes data frames from step to step has named the columns ``x0, x1, ...`` itself and refuses
-        other names (ValueError); a pipeline with a step without names has none at all (AttributeError).
+        A pipeline whose steps pass data frames names the columns ``x0, x1, ...`` itself and rejects other names
+        (ValueError). A pipeline has no names if a step does not implement them (AttributeError).
         """
         for given in (np.asarray(columns, dtype=object), None):
             try:
@@ -254,7 +254,7 @@ class Wrapped:
 def transformed(transformer: Any, X: Rows, *, assume_finite: bool = False) -> Rows:
     """``transformer.transform(X)`` as a float32 or float64 array or CSR array.
 
-    scikit-learn may be configured to return data frames everywhere; inside a pass arrays are needed.
+    A pass needs arrays, even if the user has configured scikit-learn to return data frames.
     """
     with sklearn.config_context(transform_output="default", assume_finite=assume_finite):
         Phi = transformer.transform(X)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions of one column each, centred at marks along the column.
+"""Functions of one column each, centred at points along the column.
 
-`Sigmoid` has logistic steps φ_m(x) = σ((x_d - c_m) / s_d), PRML (3.5), (3.6). `Spline` has B-splines: piecewise
-polynomials that join smoothly at the knots.
+The functions of `Sigmoid` are logistic steps φ_m(x) = σ((x_d - c_m) / s_d), PRML (3.5), (3.6). Those of `Spline` are
+B-splines: piecewise polynomials that join smoothly at the knots.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Sigmoids:
         X = to_dense(X)
         X = X + (X - X)  # infinity becomes NaN; σ would return 0 or 1 and hide it
         A = X[:, self.column]
-        np.subtract(A, self.centre, out=A)  # in float64, then rounded if X is float32
+        np.subtract(A, self.centre, out=A)  # computed in float64, then rounded if X is float32
         A /= self.width.astype(X.dtype, copy=False)
         return np.asarray(expit(A, out=A))
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """``x0_sigmoid0, x0_sigmoid1, ...``: the column, and the number of its function."""
+        """Names ``x0_sigmoid0``, ``x0_sigmoid1``, ..., with the column and the number of the function."""
         first = np.searchsorted(self.column, self.column)
         return tuple(f"{columns[d]}_sigmoid{m - first[m]}" for m, d in enumerate(self.column))
 
@@ -49,8 +49,8 @@ class Sigmoids:
 class Sigmoid(AbstractBasis):
     """Smooth steps along each column: φ_m(x) = σ((x_d - c_m) / s_d), with σ(a) = 1 / (1 + exp(-a)).
 
-    Each step separates low values of one column from high ones; a sum of steps can approximate any smooth function of
-    that column. The constant φ_0 = 1 is the model's ``fit_intercept``.
+    Each step separates low from high values of one column. A sum of steps can approximate any smooth function of that
+    column. The constant φ_0 = 1 is the model's ``fit_intercept``.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class Sigmoid(AbstractBasis):
         Centres of the steps: ``"grid"`` (evenly spaced in the range of the column) or ``"quantile"`` (with equally
         many rows between them, from a sample of 10 000 rows).
     n_centres
-        Steps per column; with ``"quantile"``, fewer for a column of few distinct values.
+        Number of steps per column; with ``"quantile"``, a column of few distinct values gets fewer.
     width
-        s_d for every column. None: the spacing of a grid, the range of the column over n_centres + 1.
+        Width s_d of every column. None: the grid spacing, (max - min) / (n_centres + 1).
 
     Attributes
     ----------
@@ -82,14 +82,14 @@ class Sigmoid(AbstractBasis):
 
     @property
     def centres_(self) -> list[Float]:
-        """The centres along each column."""
+        """Centres of each column."""
         return [self.functions_.centre[self.functions_.column == d] for d in range(self.n_features_in_)]
 
     def _functions(self, source: Source) -> RowMap:
         n = check_count("Sigmoid", "n_centres", self.n_centres)
         kind = check_option("Sigmoid", "centres", self.centres, MARKS)
         width = None if self.width is None else check_positive("Sigmoid", "width", self.width)
-        ends = marks(kind, source, n + 2)  # the ends of the range get no step
+        ends = marks(kind, source, n + 2)  # no step is centred at the ends of the range
         centres = [np.unique(along) for along in ends[1:-1].T]
         column = np.repeat(np.arange(len(centres)), [len(c) for c in centres])
         spacing = (ends[-1] - ends[0]) / (n + 1)
@@ -100,13 +100,13 @@ class Sigmoid(AbstractBasis):
 
 @dataclass(frozen=True)
 class BSplines:
-    """All B-splines of each column except the last, by a fitted ``sklearn.preprocessing.SplineTransformer``."""
+    """The B-splines of each column without the last, from a fitted ``sklearn.preprocessing.SplineTransformer``."""
 
     transformer: Any
     knots: Float
 
     def evaluate(self, X: Rows) -> Array:
-        """Φ (n, M); the transformer itself would hide NaN and infinity."""
+        """Φ (n, M). Rows with NaN or infinity give NaN, which the transformer alone would hide."""
         X = to_dense(X)
         Phi = np.asarray(transformed(self.transformer, X, assume_finite=True))
         finite = np.isfinite(X).all(axis=1)
@@ -115,29 +115,29 @@ class BSplines:
         return Phi
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """``x0_sp_0, x0_sp_1, ...``: the column, and the number of its function."""
+        """Names ``x0_sp_0``, ``x0_sp_1``, ..., with the column and the number of the function."""
         return tuple(self.transformer.get_feature_names_out(np.asarray(columns, dtype=object)))
 
 
 class Spline(AbstractBasis):
     """A smooth curve along each column: the B-splines B_m(x_d) of ``degree`` over ``n_knots`` knots.
 
-    Σ_m B_m(x_d) = 1 for every column d would duplicate the model's intercept, so the last B-spline of each column is
-    left out. The constant φ_0 = 1 is the model's ``fit_intercept``. M = D (n_knots + degree - 2),
-    and D (n_knots - 2) for periodic splines.
+    All B-splines of a column sum to 1, Σ_m B_m(x_d) = 1, which would duplicate the model's intercept. The last B-spline
+    of each column is therefore left out. The constant φ_0 = 1 is the model's ``fit_intercept``. There are
+    M = D (n_knots + degree - 2) functions, or D (n_knots - 2) for periodic splines.
 
     Parameters
     ----------
     n_knots
-        Knots per column, the two ends of its range included; at least 2.
+        Number of knots per column, including the two ends of its range; at least 2.
     degree
-        Degree of the pieces; 3 joins them with two continuous derivatives.
+        Degree of the polynomials; with degree 3, the first two derivatives are continuous.
     knots
         ``"grid"`` (evenly spaced) or ``"quantile"`` (with equally many rows between them, from a sample
         of 10 000 rows).
     extrapolation
-        Outside the range of the training rows: ``"constant"``, ``"linear"``, ``"continue"`` (the last polynomial)
-        or ``"periodic"`` (the range is one period).
+        Continuation outside the range of the training rows: ``"constant"``, ``"linear"``, ``"continue"`` (the last
+        polynomial) or ``"periodic"`` (the range is one period).
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class Spline(AbstractBasis):
 
     @property
     def knots_(self) -> Float:
-        """Knots along each column."""
+        """Knots of each column, (n_knots, D)."""
         return self.functions_.knots
 
     def _functions(self, source: Source) -> RowMap:
@@ -185,4 +185,4 @@ class Spline(AbstractBasis):
                 "Spline(knots='grid'), or a smaller n_knots."
             )
         splines = SplineTransformer(degree=degree, knots=knots, extrapolation=self.extrapolation, include_bias=False)
-        return BSplines(splines.fit(knots), knots)  # with given knots, only the number of columns matters
+        return BSplines(splines.fit(knots), knots)  # because knots are given, fit only uses the number of columns

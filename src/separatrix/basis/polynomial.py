@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""φ(x) = x, and all products of up to ``degree`` columns. No pass is needed: only the number of columns matters."""
+"""The bases φ(x) = x and all products of up to ``degree`` columns. Fitting needs only the number of columns."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Identity:
 class Linear(AbstractBasis):
     """The columns themselves: φ_d(x) = x_d.
 
-    On its own it changes nothing; in a union it adds the linear part to other functions. The constant φ_0 = 1 is the
-    model's ``fit_intercept``.
+    On its own this basis changes nothing; in a union it adds the columns to other functions. The constant φ_0 = 1 is
+    the model's ``fit_intercept``.
 
     Examples
     --------
@@ -46,16 +46,16 @@ class Linear(AbstractBasis):
 
 @dataclass(frozen=True)
 class Monomials:
-    """Products of columns, by a fitted ``sklearn.preprocessing.PolynomialFeatures``."""
+    """Products of columns, from a fitted ``sklearn.preprocessing.PolynomialFeatures``."""
 
     transformer: Any
 
     def evaluate(self, X: Rows) -> Rows:
-        """Φ (n, M); sparse if X is, because a product with a zero is zero."""
+        """Φ (n, M); sparse if X is sparse, because a product with a zero is zero."""
         return transformed(self.transformer, X, assume_finite=True)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """``x0``, ``x0^2``, ``x0 x1`` ..."""
+        """Names such as ``x0``, ``x0^2`` and ``x0 x1``."""
         return tuple(self.transformer.get_feature_names_out(np.asarray(columns, dtype=object)))
 
 

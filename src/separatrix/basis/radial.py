@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gaussian functions φ_m(x) = exp(-|x - c_m|² / 2s²), on one scale or several, and random cosines.   PRML (3.4)
+"""Gaussian functions φ_m(x) = exp(-|x - c_m|² / 2s²) with one or several widths, and random cosines.   PRML (3.4)
 
-Distances are computed as |z|² + |c|² - 2 z'c, one matrix product per block, after subtracting an offset in the middle
-of the centres from both: otherwise data at 1e7 would leave no digits in the difference. The error is about ε|z|², so
-for rows many widths away from the offset the distances are recomputed from the differences themselves.
+Squared distances are computed as |z|² + |c|² - 2 z'c, with one matrix product per block. Rows z and centres c are first
+shifted by the median of the centres, because data around 1e7 would otherwise lose all digits in the difference. The
+error is about ε|z|², so distances of rows that are many widths away from the median are computed from differences.
 
-If the user gives no width, it is the largest spacing of a grid of centres, and otherwise the median distance between
+By default the width is the largest spacing of a grid of centres; for other centres it is the median distance between
 two rows over √2, so that a typical pair of rows has φ = 1/e.
 """
 
@@ -26,11 +26,11 @@ from separatrix.basis.survey import SURVEY_ROWS, marks, survey
 from separatrix.exceptions import DataError
 from separatrix.rows import RowMap, Source
 
-FAR_SQUARED_WIDTHS = 1_000  # |z|² / s² from which a row is far: the exponent of φ has lost three digits
-FAR_ROWS_PER_BATCH = 256  # limits the memory of the recomputed distances
-GRID_CENTRES = 5  # along each column
-SAMPLED_CENTRES = 100  # number of centres drawn from the rows, or found by k-means
-WIDTH_ROWS = 1_000  # rows whose distances determine the width
+FAR_SQUARED_WIDTHS = 1_000  # |z|² / s² above which distances are recomputed: the exponent of φ has lost three digits
+FAR_ROWS_PER_BATCH = 256  # rows whose distances are recomputed at a time, to limit memory
+GRID_CENTRES = 5  # default number of centres along each column
+SAMPLED_CENTRES = 100  # default number of centres that are drawn from the rows or found by k-means
+WIDTH_ROWS = 1_000  # number of rows whose distances determine the default width
 MAX_DATA_CENTRES = 20_000
 MAX_GRID_CENTRES = 100_000
 
@@ -41,13 +41,13 @@ Placement = tuple[Float, Callable[[], float]]
 
 @dataclass(frozen=True)
 class Gaussians:
-    """Every centre (C, D) at every width (S,), width by width: M = S C functions."""
+    """Gaussians for each pair of a width (S,) and a centre (C, D): M = S C functions, ordered by width."""
 
     centres: Float
     widths: Float
 
     def evaluate(self, X: Rows) -> Array:
-        """Φ (n, M), without another array of that size: the last scale overwrites the distances."""
+        """Φ (n, M). The functions of the last width overwrite the distances, which saves memory."""
         X = to_dense(X)
         n, S, C = len(X), len(self.widths), len(self.centres)
         Phi = np.empty((n, S, C), X.dtype)
@@ -58,8 +58,8 @@ class Gaussians:
         return Phi.reshape(n, S * C)
 
     def _squared_distances(self, X: Array, out: Array) -> Array:
-        """|x_n - c_m|², never negative."""
-        Z = np.subtract(X, self._offset, out=np.empty_like(X))  # in float64, then rounded if X is float32
+        """Squared distances |x_n - c_m|², never negative."""
+        Z = np.subtract(X, self._offset, out=np.empty_like(X))  # computed in float64, then rounded if X is float32
         C = self._about_offset.astype(X.dtype, copy=False)
         np.matmul(Z, C.T, out=out)
         out *= -2
@@ -73,13 +73,13 @@ class Gaussians:
 
             for start in range(0, len(far), FAR_ROWS_PER_BATCH):
                 rows = far[start : start + FAR_ROWS_PER_BATCH]
-                rows = rows[np.isfinite(X[rows]).all(axis=1)]  # φ stays NaN at infinity
+                rows = rows[np.isfinite(X[rows]).all(axis=1)]  # rows with infinite values keep φ = NaN
                 out[rows] = cdist(X[rows], self.centres, "sqeuclidean")
         return out
 
     @cached_property
     def _offset(self) -> Float:
-        """Median of the centres, which one outlier does not move."""
+        """Median of the centres, because outliers hardly change it."""
         return np.asarray(np.median(self.centres, axis=0))
 
     @cached_property
@@ -87,7 +87,7 @@ class Gaussians:
         return self.centres - self._offset
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """``rbf0, rbf1, ...``; with several widths ``rbf0_0``: the scale, then the centre."""
+        """Names ``rbf0``, ``rbf1``, ...; with several widths ``rbf0_0``, with the number of width and of centre."""
         C, S = len(self.centres), len(self.widths)
         if S == 1:
             return tuple(f"rbf{m}" for m in range(C))
@@ -95,24 +95,24 @@ class Gaussians:
 
 
 class RBF(AbstractBasis):
-    """Gaussian bumps: φ_m(x) = exp(-|x - c_m|² / 2s²).
+    """Gaussian radial basis functions φ_m(x) = exp(-|x - c_m|² / 2s²).
 
-    One width s applies to all columns, so scale the columns to comparable units first. The constant φ_0 = 1 is
+    All columns have the same width s, so scale the columns to comparable units first. The constant φ_0 = 1 is
     the model's ``fit_intercept``.
 
     Parameters
     ----------
     centres
         Centres c_m: ``"data"`` (every training row, at most 20 000), ``"grid"`` (regular, over the range of each
-        column), ``"kmeans"`` (of a sample of 10 000 rows), ``"random"`` (rows drawn uniformly), or an array
-        with one centre per row.
+        column), ``"kmeans"`` (cluster means of a sample of 10 000 rows), ``"random"`` (rows drawn uniformly), or an
+        array with one centre per row.
     n_centres
-        M for ``"kmeans"`` and ``"random"`` (None: 100, or every row if there are fewer). For ``"grid"``
-        the number along *each* column (None: 5), so that M = n_centres^D, at most 100 000.
+        Number of centres M for ``"kmeans"`` and ``"random"`` (None: 100, or all rows if there are fewer). For
+        ``"grid"``, the number along *each* column (None: 5), so that M = n_centres^D, at most 100 000.
     width
         Width s. None: for a grid its largest spacing, otherwise the median distance between rows over √2.
     rng
-        Seed or ``numpy.random.Generator`` for random centres. None is a fixed seed, so equal fits agree.
+        Seed or ``numpy.random.Generator`` for random centres. With None a fixed seed is used.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class RBF(AbstractBasis):
 
     @property
     def width_(self) -> float:
-        """Width s, as given or as estimated."""
+        """Width s, given or estimated."""
         return float(self.functions_.widths[0])
 
     def _functions(self, source: Source) -> RowMap:
@@ -166,22 +166,22 @@ class RBF(AbstractBasis):
 
 
 class MultiScaleRBF(AbstractBasis):
-    """Gaussian bumps on a regular grid, each centre at several widths: φ_sm(x) = exp(-|x - c_m|² / 2 v_s).
+    """Gaussians on a regular grid, with several widths per centre: φ_sm(x) = exp(-|x - c_m|² / 2 v_s).
 
-    The variances decay: v_s = width² decay^s for s = 0 .. n_scales - 1. Wide functions fit the trend,
-    narrow ones the detail. M = n_scales n_centres^D, so this is for a handful of columns. The constant
-    φ_0 = 1 is the model's ``fit_intercept``.
+    The variances decay: v_s = width² decay^s for s = 0 .. n_scales - 1. Wide functions fit the trend, narrow functions
+    the detail. The number of functions, M = n_scales n_centres^D, limits this basis to a handful of columns. The
+    constant φ_0 = 1 is the model's ``fit_intercept``.
 
     Parameters
     ----------
     n_centres
-        Centres along each column, from its smallest to its largest value: 5 gives 5 x 5 in two columns.
+        Number of centres along each column, from its smallest to its largest value; 5 gives 5 x 5 for two columns.
     n_scales
         Number of widths per centre.
     width
         The largest width. None: twice the largest spacing of the grid.
     decay
-        Ratio of each variance to the one before, in (0, 1).
+        Ratio of each variance to the previous one, in (0, 1).
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class MultiScaleRBF(AbstractBasis):
 
 
 def _grid(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
-    """n points along each column, from its smallest to its largest value: n^D in all."""
+    """Grid of n^D centres, with n points along each column from its smallest to its largest value."""
     n, D = n or GRID_CENTRES, len(source.columns)
     if n**D > MAX_GRID_CENTRES:
         raise DataError(
@@ -236,13 +236,13 @@ def _grid(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
         )
     ends = marks("grid", source, max(n, 2))
     axes = ends if n > 1 else ends.mean(axis=0, keepdims=True)
-    digit = np.arange(n**D)[:, None] // n ** np.arange(D)[::-1] % n  # the m-th point in base n
+    digit = np.arange(n**D)[:, None] // n ** np.arange(D)[::-1] % n  # digits of m in base n
     spacing = float(((ends[-1] - ends[0]) / max(n - 1, 1)).max())
     return axes[digit, np.arange(D)], lambda: spacing
 
 
 def _every_row(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
-    """All training rows."""
+    """Use all training rows as centres."""
     if n is not None:
         raise ValueError(
             f"RBF(centres='data', n_centres={n}): 'data' makes every row a centre. "
@@ -258,7 +258,7 @@ def _every_row(source: Source, n: int | None, rng: np.random.Generator) -> Place
 
 
 def _random_rows(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
-    """n rows, drawn uniformly without replacement."""
+    """Draw n rows as centres, uniformly and without replacement."""
     n = _at_most_rows(n, source.n_rows)
     rows = survey(source, max(n, WIDTH_ROWS), rng).sample
     chosen = rng.choice(len(rows), n, replace=False, shuffle=False)
@@ -266,7 +266,7 @@ def _random_rows(source: Source, n: int | None, rng: np.random.Generator) -> Pla
 
 
 def _kmeans(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
-    """The n means of scikit-learn's ``KMeans`` on a uniform sample of rows."""
+    """Use the n cluster means of scikit-learn's ``KMeans`` on a uniform sample of rows as centres."""
     from sklearn.cluster import KMeans
 
     k = _at_most_rows(n, source.n_rows)
@@ -278,7 +278,7 @@ def _kmeans(source: Source, n: int | None, rng: np.random.Generator) -> Placemen
             f"Use n_centres={distinct} or fewer."
         )
     model = KMeans(min(k, distinct), n_init=1, random_state=int(rng.integers(2**31)))
-    with threadpoolctl.threadpool_limits(1, user_api="openmp"):  # the sums of k-means depend on the number of threads
+    with threadpoolctl.threadpool_limits(1, user_api="openmp"):  # its sums depend on the number of threads
         model.fit(rows)
     return model.cluster_centers_, lambda: _median_width(rows)
 
@@ -287,7 +287,7 @@ PLACEMENTS = {"data": _every_row, "grid": _grid, "kmeans": _kmeans, "random": _r
 
 
 def _given(source: Source, centres: Any, rng: np.random.Generator) -> Placement:
-    """Centres given by the user, one per row."""
+    """Check the centres that the user has given, one per row."""
     points, D = np.asarray(centres, dtype=np.float64), len(source.columns)
     if points.ndim != 2 or len(points) == 0 or points.shape[1] != D:
         raise ValueError(
@@ -302,12 +302,12 @@ def _given(source: Source, centres: Any, rng: np.random.Generator) -> Placement:
 
 
 def _median_width(rows: Float) -> float:
-    """Median distance between two different rows, over √2; 1 if all rows are equal."""
+    """Median distance between two distinct rows, over √2; 1 if all rows are equal."""
     from scipy.spatial.distance import pdist
 
     if len(rows) > WIDTH_ROWS:
         rows = rows[generator(None).choice(len(rows), WIDTH_ROWS, replace=False, shuffle=False)]
-    distance = pdist(rows)  # from differences, so a common offset does no harm
+    distance = pdist(rows)  # computed from differences, so no digits are lost if rows are far from zero
     distance = distance[distance > 0]
     return float(np.median(distance) / np.sqrt(2)) if len(distance) else 1.0
 
@@ -322,7 +322,7 @@ def _at_most_rows(n: int | None, n_rows: int) -> int:
 
 @dataclass(frozen=True)
 class Cosines:
-    """φ_m(x) = √(2/M) cos(ω_m'(x - x0) + b_m): ω is (D, M), drawn for width s; b is (M,) and x0 is (D,)."""
+    """Functions φ_m(x) = √(2/M) cos(ω_m'(x - x0) + b_m), with ω (D, M) drawn for width s, b (M,) and x0 (D,)."""
 
     frequencies: Float
     phases: Float
@@ -330,13 +330,13 @@ class Cosines:
     width: float
 
     def evaluate(self, X: Rows) -> Array:
-        """Φ (n, M). Sparse rows stay sparse in the product; Φ itself has no zeros."""
+        """Φ (n, M), which is always dense; sparse rows are multiplied without converting them."""
         omega = self.frequencies.astype(X.dtype, copy=False)
         if is_sparse(X):
             A = np.asarray(X @ omega)
             A += (self.phases - self.offset @ self.frequencies).astype(X.dtype)
         else:
-            Z = np.subtract(X, self.offset, out=np.empty_like(X))  # in float64, then rounded if X is float32
+            Z = np.subtract(X, self.offset, out=np.empty_like(X))  # computed in float64, then rounded if X is float32
             A = Z @ omega
             A += self.phases.astype(X.dtype)
         np.cos(A, out=A)
@@ -344,7 +344,7 @@ class Cosines:
         return A
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """``fourier0, fourier1, ...``"""
+        """Names ``fourier0``, ``fourier1``, ..."""
         return tuple(f"fourier{m}" for m in range(len(self.phases)))
 
 
@@ -352,7 +352,7 @@ class RandomFourier(AbstractBasis):
     """Random cosines that approximate a Gaussian kernel: φ_m(x) = √(2/M) cos(ω_m'(x - x0) + b_m).
 
     With ω_m ~ N(0, I/s²) and b_m uniform on [0, 2π], E[φ(x)'φ(x')] = exp(-|x - x'|² / 2s²), with an error that shrinks
-    as 1/√M (Rahimi & Recht 2007). This replaces `RBF` with a centre on every row, at a cost that does not grow with
+    as 1/√M (Rahimi & Recht 2007). This basis approximates `RBF` with a centre on every row, but M does not grow with
     the number of rows. x0, the median of a sample of rows, only shifts the phases; it avoids a loss of digits if the
     data are far from zero. The constant φ_0 = 1 is the model's ``fit_intercept``.
 
@@ -363,7 +363,7 @@ class RandomFourier(AbstractBasis):
     width
         Width s. None: the median distance between two rows, over √2.
     rng
-        Seed or ``numpy.random.Generator`` for ω and b. None is a fixed seed, so equal fits agree.
+        Seed or ``numpy.random.Generator`` for ω and b. With None a fixed seed is used.
 
     Attributes
     ----------
@@ -386,7 +386,7 @@ class RandomFourier(AbstractBasis):
 
     @property
     def width_(self) -> float:
-        """Width s, as given or as estimated."""
+        """Width s, given or estimated."""
         return self.functions_.width
 
     def _functions(self, source: Source) -> RowMap:

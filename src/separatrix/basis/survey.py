@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Survey: the extent of the rows and a random sample of them, in one pass; marks along each column.
+"""Survey: the range of each column and a random sample of rows, from one pass; centres or knots along each column.
 
-Row numbers are drawn before the pass, uniformly and without replacement, so the sample does not depend on how the rows
-are split into blocks or among workers.
+The row numbers of the sample are drawn before the pass, uniformly and without replacement, so the sample does not
+depend on how the rows are split into blocks or among workers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from separatrix.rows import Block, Source
 from separatrix.stats import Extent, extent, require_finite
 
 MARKS = ("grid", "quantile")
-SURVEY_ROWS = 10_000  # rows sampled for quantiles (then within 0.01 of their rank) and for k-means
+SURVEY_ROWS = 10_000  # rows sampled for k-means and for quantiles, whose rank is then accurate to about 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Extent of all rows, and some of the rows with their numbers in the table."""
+    """Range of each column over all rows, and a sample of rows with their row numbers."""
 
     extent: Extent
     pieces: tuple[tuple[Codes, Rows], ...] = ()
@@ -42,9 +42,9 @@ class Survey:
 
 
 def survey(source: Source, n_sample: int = 0, rng: np.random.Generator | None = None) -> Survey:
-    """Find the extent in one pass, and draw ``n_sample`` rows uniformly (all rows if there are fewer).
+    """Find the range of each column, and draw ``n_sample`` rows uniformly (all rows if there are fewer), in one pass.
 
-    Raises DataError, naming the columns, if a value is NaN or infinite.
+    Raises DataError if a value is NaN or infinite.
     """
     if rng is None or n_sample >= source.n_rows:
         wanted = np.arange(min(n_sample, source.n_rows))
@@ -58,7 +58,7 @@ def survey(source: Source, n_sample: int = 0, rng: np.random.Generator | None = 
 
 def _survey_block(block: Block, wanted: Codes) -> Survey:
     row = block.row
-    if isinstance(row, range):  # looked up without writing out the row numbers
+    if isinstance(row, range):  # avoids an array of all row numbers
         low, high = np.searchsorted(wanted, (row.start, row.stop))
         numbers = wanted[low:high]
         positions = numbers - row.start
@@ -69,10 +69,10 @@ def _survey_block(block: Block, wanted: Codes) -> Survey:
 
 
 def marks(kind: str, source: Source, n: int) -> Float:
-    """n marks (n, D) along each column, from its smallest to its largest value, in one pass.
+    """Choose n points along each column, from its smallest to its largest value, in one pass; returns (n, D).
 
-    A ``"grid"`` is evenly spaced; ``"quantile"`` has equally many rows between the marks, estimated from a sample.
-    Raises DataError, naming the column, if a column is constant.
+    With ``"grid"`` the points are evenly spaced; with ``"quantile"`` about equally many rows lie between neighbours,
+    estimated from a sample. Raises DataError if a column is constant.
     """
     found = survey(source, SURVEY_ROWS if kind == "quantile" else 0, generator(None))
     low, high = found.extent.low, found.extent.high

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a table of mixed columns to numbers.
+"""Encode a table of mixed columns as numbers.
 
-text        numbers, dates and missing values written as text
-kinds       the kind of a column: one ladder for text, Python values and Arrow types
-values      columns of any data frame library in one form
-statistics  statistics of each column, which add over batches
-inference   types of the columns, inferred from these statistics
-plans       how one column is encoded
-schema      how a table is encoded; can be saved as JSON
-encoder     all of it as a scikit-learn transformer
-target      the labels
+text        parses numbers, dates and missing values that are written as text
+kinds       finds the kind of a column of text, of Python values or of Arrow values
+values      reads columns of any data frame library into one representation
+statistics  computes statistics of each column, which can be added over batches
+inference   infers the types of the columns from these statistics
+plans       encodes one column
+schema      encodes a table; can be saved as JSON
+encoder     TableEncoder, a scikit-learn transformer
+target      encodes the labels
 """
 
 from separatrix.table.encoder import TableEncoder

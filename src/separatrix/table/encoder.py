@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The encoder as a scikit-learn transformer: a table in, numbers out."""
+"""`TableEncoder`, a scikit-learn transformer that encodes a table as numbers."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode a table of numbers, categories, booleans, dates and missing values as numbers.
 
     Numbers are kept; missing numbers are set to the mean and flagged in a second column. A category becomes an
-    indicator for each level; rare levels share one, and so do unseen levels. A date becomes days and its position in
-    the year, the week and the day. Ids, free text and constants are dropped with a note. `infer_types` documents the
-    rules.
+    indicator for each level; rare levels share an indicator, which also stands for unseen levels. A date becomes days
+    and its position in the year, the week and the day. Ids, free text and constants are dropped with a note. The module
+    `separatrix.table.inference` documents the rules.
 
     Parameters
     ----------
     types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
         Columns whose type is given instead of inferred.
     max_levels : int, default 100
-        Number of the most frequent levels that get a column each.
+        Number of levels, the most frequent ones, that get a column each.
     min_count : int, optional
-        Levels with fewer rows share a column. Default: 10, or 2 % of the rows if that is fewer.
+        Levels with fewer rows than this share a column. Default: 10, or 2 % of the rows if that is fewer.
     drop : {"none", "first"}, default "none"
-        "first" leaves out the most frequent level of each category. With a prior on the weights keep "none": all levels
-        are treated alike and the weights are unique. Without a prior, columns that sum to one are collinear with the
-        intercept: use "first".
+        "first" leaves out the most frequent level of each category. Use "none" if the weights have a prior, which makes
+        them unique: all levels are then treated alike. Use "first" without a prior, because indicators of all levels
+        sum to one and are collinear with the intercept.
     sparse : bool or "auto", default "auto"
-        Whether the result is sparse; "auto" if fewer than a tenth of the entries are not zero.
+        Whether the result is sparse; with "auto", it is sparse if fewer than a tenth of the entries are not zero.
     hashing : int, optional
         Number of columns, ``zip#0``, ``zip#1``, ..., into which a category with more than ``max_levels`` levels is
         hashed. By default the levels beyond the most frequent ones share a column.
@@ -93,7 +93,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.fit_statistics(table_statistics(X, unread=self.unread()), X)
 
     def fit_batches(self, batches: Iterable[Any]) -> Self:
-        """Infer the types from a table in batches, with the same result as `fit` on the whole table."""
+        """Infer the types from batches of a table; the result is the same as with `fit` on the whole table."""
         total, first = TableStatistics(), None
         for number, batch in enumerate(batches, start=1):
             table = as_table(batch)
@@ -129,7 +129,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.schema_.encode_counted(batch, sparse=None if self.sparse == "auto" else bool(self.sparse))[0]
 
     def unseen(self, X: Any) -> dict[str, Unseen]:
-        """For each column, the values that training did not contain, with their number of rows."""
+        """Count, for each column, the values that did not occur in training, with their number of rows."""
         check_is_fitted(self)
         return self.schema_.encode_counted(X, sparse=True)[1]
 
@@ -144,11 +144,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.asarray(self.schema_.columns, dtype=object)
 
     def unread(self) -> list[str]:
-        """Columns to drop, which are not read at all: they may have values that no column should have."""
+        """Columns to drop. They are not read at all, because their values may be invalid."""
         return [name for name, kind in self.types.items() if kind == "drop"] if self.types else []
 
     def __sklearn_tags__(self) -> Any:
-        """Missing values and text are allowed."""
+        """Tags that allow missing values and text."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True

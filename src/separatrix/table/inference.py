@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From statistics to decisions: what each column is, why, and how it is encoded. The rules, in order:
+"""Decide from its statistics what type each column has and how it is encoded. The rules, in order:
 
 1. all values missing, or all values equal: dropped
-2. numbers, including text that holds numbers: a number (0 and 1: boolean); ids are dropped
+2. numbers, including text that holds numbers: a number (boolean if 0 and 1 are the only values); ids are dropped
 3. dates, including text that holds dates: a date
-4. text with two words for yes and no: boolean
-5. text of which more than half of the values are distinct: an id or free text, dropped
+4. text whose only values are words for yes and no: boolean
+5. text with more than half of its values distinct: an id or free text, dropped
 6. other text: a category; rare levels share one column, or all levels are hashed if ``hashing`` is set
 
 ``overrides`` replace the inferred type of a column.
 
-**Ids.** Whole numbers assigned one by one identify the rows and carry no information about them. The rule does not use
-the order of rows, so that its statistics add. If n rows are drawn independently from R whole numbers, by any
-distribution, the expected number of distinct values is at most R (1 - (1 - 1/R)^n), which the uniform distribution
-attains; with n >= 2R/3 a quarter of the rows repeat a value. Values that are nearly all distinct and yet fill half of
-their range are therefore counters, not measurements. This also holds for a random subset of the rows: four fifths of
-the customers 10001 to 11000 fill four fifths of the range.
+**Ids.** Whole numbers that were assigned one by one identify the rows and carry no information about them. The rule
+does not use the order of rows, so its statistics can be added over batches. If n values are drawn independently from R
+whole numbers, with any distribution, the expected number of distinct values is at most R (1 - (1 - 1/R)^n), which the
+uniform distribution attains; if n >= 2R/3, at least a quarter of the rows repeat a value. Values that are nearly all
+distinct and fill half of their range are therefore counters, not measurements. This also holds for a random subset of
+the rows: four fifths of the customers 10001 to 11000 fill four fifths of the range.
 
-Time is counted as well but is not an id: years, days such as 20241231, seconds since 1970, and columns with the name of
-a time. A column named like an id is one if nine values in ten are distinct, whatever their range.
+Values of time also fill their range but are not ids: years, days such as 20241231, seconds since 1970, and columns
+named after a unit of time. A column named like an id is an id if nine of ten values are distinct, whatever their range.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ from separatrix.table.values import as_text
 TYPES = ("number", "boolean", "categorical", "date", "drop")
 MAX_LEVELS = 100
 RARE_ROWS, RARE_FRACTION = 10, 0.02  # a level is rare below 10 rows, or below 2 % of the rows if that is fewer
-ALWAYS_CATEGORY_LEVELS = 10  # up to this number of distinct texts are a category, however small the table
-POOLED_LEVELS, POOLED_ROWS = 0.9, 0.2  # fractions of levels and rows above which a note reports pooled levels
+ALWAYS_CATEGORY_LEVELS = 10  # text with at most this many distinct values is a category, however small the table
+POOLED_LEVELS, POOLED_ROWS = 0.9, 0.2  # a note reports pooled levels above these fractions of the levels and rows
 NO_YES = [("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")]
 
 MIN_ID_ROWS = 20
-ID_RANGE_FILLED = 0.5  # fraction of the range between the lowest and the highest value
-# Fraction of distinct values of an id; the smaller one applies to estimated counts and to names of ids.
+ID_RANGE_FILLED = 0.5  # smallest ratio, for an id, of the number of distinct values to the length of their range
+# Smallest fraction of distinct values of an id; the second applies to estimated counts and to columns named like ids.
 ID_DISTINCT, ID_DISTINCT_IF_NAMED = 0.98, 0.9
-# The last word of a column's name; German compounds end with it.
+# A column is named like an id if the last word of its name is one of these, or has one of these endings (German).
 ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "index", "idx", "nr", "no", "num", "number", "phone", "tel"})
 ID_ENDINGS = ("nr", "nummer")
 # fmt: off
@@ -74,7 +74,7 @@ TIME_WORDS = frozenset({
 # fmt: on
 CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 NAME_WORD = re.compile(r"[^\W\d_]+")
-CALENDARS = [(1500.0, 2199.0), (15_000_101.0, 21_991_231.0), (1e8, 4.2e9), (1e11, 4.2e12)]  # years, days, s, ms
+CALENDARS = [(1500.0, 2199.0), (15_000_101.0, 21_991_231.0), (1e8, 4.2e9), (1e11, 4.2e12)]  # years, days, seconds, ms
 
 
 class Options(NamedTuple):
@@ -112,7 +112,7 @@ def infer_types(
     Raises
     ------
     DataError
-        If the table has no rows, or an override names a missing column or an impossible type.
+        If the table has no rows, or an override names a column that does not exist or a type that does not fit.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def infer_types(
     columns = schema.columns
     if len(set(columns)) < len(columns):
         twice = Counter(columns).most_common(1)[0][0]
-        raise DataError(f"Two columns would both become {twice!r}. Rename one of the table's columns.")
+        raise DataError(f"Two columns are encoded as features with the same name, {twice!r}. Rename one of them.")
     return schema
 
 
@@ -176,7 +176,7 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
     if dates and dates.count and not column.declared:
         if column.as_dates.format not in SHORT_YEARS or not column.as_dates.rival:
             return _date(name, column, options)
-        # Years of two digits are too ambiguous to guess days and months as well.
+        # With years of two digits, the order of day and month is not guessed.
         advice = "dates with years of two digits whose day and month cannot be distinguished: write them as YYYY-MM-DD"
     if len(levels.counts) == 2 and _yes_no(levels.counts):
         return _boolean(name, column, options)
@@ -193,7 +193,7 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
 
 
 def reason_for_id(name: str, column: ColumnStatistics) -> str:
-    """Reason why a column of numbers is an id; "" if it is not."""
+    """Reason why a column of numbers is an id; "" if it is not an id."""
     numbers = column.as_numbers.best
     if numbers is None or not numbers.whole or numbers.count < MIN_ID_ROWS:
         return ""
@@ -255,7 +255,7 @@ def _number_plan(
 
 
 def _boolean(name: str, column: ColumnStatistics, options: Options) -> Plan:
-    """Keep 0 and 1; of two other values, yes is 1, or else the second in sorted order."""
+    """Keep 0 and 1. Of two other values, 1 stands for yes or, if there is no yes, for the second in sorted order."""
     levels, found = column.levels.counts, column.as_numbers.best
     if found and (column.kind is Kind.BOOLEAN or set(map(as_text, levels)) <= {"0", "1"}):
         what = Kind.BOOLEAN.value if column.kind is Kind.BOOLEAN else "0 and 1"
@@ -269,7 +269,7 @@ def _boolean(name: str, column: ColumnStatistics, options: Options) -> Plan:
 
 
 def _yes_no(levels: Mapping[Level, int]) -> tuple[str, str] | None:
-    """The words for no and for yes, if these are the two levels."""
+    """The two levels as (no, yes), if they are words for no and yes; otherwise None."""
     spelled = {str(level).strip().casefold(): str(level) for level in levels}
     for no, yes in NO_YES:
         if spelled.keys() == {no, yes}:
@@ -308,7 +308,7 @@ def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
 
 
 def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
-    """Indicators of the frequent levels, or of hashes if there are many levels and ``hashing`` is set."""
+    """Plan indicators of the frequent levels, or of hashes if there are many levels and ``hashing`` is set."""
     levels = column.levels
     what = "text" if column.kind is Kind.TEXT else "numbers used as names"
     if options.hashing is not None and (levels.hashes or levels.n_distinct > options.max_levels):
@@ -385,14 +385,14 @@ def _missing(n_missing: int, n_rows: int) -> str:
 
 
 def brief(number: float) -> str:
-    """Format a number with six digits, or a whole number with all of them."""
+    """Format a number with six significant digits; whole numbers below 1e9 keep all digits."""
     return format_number(number) if number.is_integer() and abs(number) < 1e9 else f"{number:.6g}"
 
 
 def percent(fraction: float) -> str:
-    """Format a fraction in per cent with two significant digits of it or of its complement.
+    """Format a fraction in per cent, with two significant digits of the fraction or of 1 minus the fraction.
 
-    Only exactly 0 and 1 are shown as 0 % and 100 %.
+    Only 0 and 1 themselves are shown as 0 % and 100 %.
 
     Examples
     --------

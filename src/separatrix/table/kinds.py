@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kind of a column: one ladder for cells that arrive as text, as Python values or as Arrow types.
+"""The kind of a column, which is the same whether its cells are text, Python values or Arrow values.
 
     integer < number           whole numbers < numbers with a decimal point or an exponent
-    integer < decimal comma    3,5: only if the comma does not separate fields
+    integer < decimal comma    3,5, if the comma does not separate fields
     date < time                ISO 8601 without a UTC offset
     boolean                    true and false
     text                       everything else, and any mixture of the above
 
-A kind is a statistic: kinds of batches join, so that the kind of a column comes from all of its rows and does not
-depend on how the rows are cut into batches. Text is tested with Arrow casts, which take about 20 ns per cell. Texts
-that no cast accepts (1.234,5 or 31.12.2024) stay text here; `statistics` tries the spellings and date orders of `text`.
-
-Words for a missing value (NA, null, ?, ...) are missing in every kind but text, where they are words. A number with a
-superfluous leading zero (07030) is text. Blank cells are missing everywhere.
+a < b means that a column with values of both kinds has kind b. The kinds of batches are joined by this rule, so the
+kind of a column does not depend on how its rows are split into batches. Text is tested with Arrow casts, which take
+about 20 ns per cell. Texts that no cast accepts (1.234,5 or 31.12.2024) stay text here; `statistics` tries the
+spellings and date orders of `text`. Words for a missing value (NA, null, ?, ...) are missing values in every kind
+except text. A number with a superfluous leading zero (07030) is text. Blank cells are always missing.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ from separatrix.table.text import MISSING_WORDS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FIRST_TEXTS = 64  # tested before all of them: Arrow casts every text even if the first is wrong
+FIRST_TEXTS = 64  # texts that are tested first, because Arrow casts all texts even if the first one fails
 INT64_LIMIT = 2**63
 SIGNS, PADDING = (np.frombuffer(codes, np.uint8) for codes in (b"+-", b"0123456789xX"))
 
 
 class Kind(Enum):
-    """Kind of the values in a column, in words for messages."""
+    """Kind of the values in a column; the value is its description in messages."""
 
     NOTHING = "only missing values"
     BOOLEAN = "true and false"
@@ -73,22 +72,22 @@ TEXT_KINDS = (Kind.INTEGER, Kind.NUMBER, Kind.COMMA, Kind.BOOLEAN, Kind.DATE, Ki
 
 
 def join(a: Kind, b: Kind) -> Kind:
-    """Kind of two batches together; text if they have nothing in common."""
+    """Kind of two batches together; text if no other kind fits both."""
     if a is b or b is Kind.NOTHING or a in WIDER.get(b, ()):
         return a
     return b if a is Kind.NOTHING or b in WIDER.get(a, ()) else Kind.TEXT
 
 
 def kind_of_texts(texts: pa.Array, before: Kind, *, comma: bool = False) -> Kind:
-    """Kind of a batch of texts (null if blank), joined with the kind of the batches before.
+    """Kind of a batch of texts (null if blank), joined with ``before``, the kind of the previous batches.
 
-    ``before`` is `Kind.NOTHING` for the first batch. ``comma`` declares that a comma may be the decimal mark.
+    ``before`` is `Kind.NOTHING` for the first batch. If ``comma``, a comma may be the decimal mark.
     """
     if before is Kind.TEXT or texts.null_count == len(texts):
         return before
     wider = TEXT_KINDS if before is Kind.NOTHING else (before, *WIDER.get(before, ()))
     options = [kind for kind in wider if comma or kind is not Kind.COMMA]
-    for cells in (texts, tidy_texts(texts)):  # most columns need no tidying
+    for cells in (texts, tidy_texts(texts)):  # texts are tidied only if necessary
         if cells.null_count == len(cells):
             return before
         for kind in options:
@@ -98,7 +97,7 @@ def kind_of_texts(texts: pa.Array, before: Kind, *, comma: bool = False) -> Kind
 
 
 def is_castable(texts: pa.Array, kind: Kind) -> bool:
-    """Whether every text that is not null can be read as this kind without tidying."""
+    """Whether every text, except nulls, can be cast to this kind without tidying."""
     import pyarrow as pa
 
     try:
@@ -109,7 +108,7 @@ def is_castable(texts: pa.Array, kind: Kind) -> bool:
     _, ends, letters = texts.buffers()
     if kind not in (Kind.INTEGER, Kind.NUMBER, Kind.COMMA) or letters is None or not letters.size:
         return True
-    # A number with a superfluous leading zero, or that starts with 0x, is text: judged by its first bytes.
+    # Numbers with a superfluous leading zero or with 0x are text; the first bytes show this.
     offsets = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
     codes = np.frombuffer(letters, np.uint8)
     start, stop = offsets[:-1], offsets[1:]
@@ -138,7 +137,7 @@ def cast_texts(texts: pa.Array, kind: Kind, *, comma: bool = False) -> pa.Array:
 
 
 def tidy_texts(texts: pa.Array) -> pa.Array:
-    """Strip white space; words for a missing value become null."""
+    """Strip white space, and replace words for a missing value by null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -163,7 +162,7 @@ def _cast(texts: pa.Array, kind: Kind) -> pa.Array:
         texts = pc.replace_substring(texts, ",", ".")
     values = texts.cast(kind.type)
     if kind in (Kind.NUMBER, Kind.COMMA) and pc.any(pc.is_nan(values)).as_py():
-        raise pa.ArrowInvalid("nan is a word for a missing value")  # which agrees with any kind
+        raise pa.ArrowInvalid("nan is a word for a missing value")  # the caller then replaces it by null
     return values
 
 
@@ -182,10 +181,9 @@ def kind_of_class(cls: type) -> Kind:
 
 
 def kind_of_values(values: Sequence[Any], before: Kind, *, iso: bool = False) -> Kind:
-    """Kind of a batch of cells from a file (None if missing), joined with the kind of the batches before.
+    """Kind of a batch of cells from a file (None if missing), joined with ``before``, the kind of previous batches.
 
-    ``iso`` declares that text in ISO 8601 is a date and blank text is missing, as in formats that have no dates of
-    their own.
+    If ``iso``, text in ISO 8601 is a date and blank text is missing. Use it for formats without a type for dates.
     """
     kind = before
     classes = set(map(type, values)) - {type(None)}
@@ -203,7 +201,7 @@ def kind_of_values(values: Sequence[Any], before: Kind, *, iso: bool = False) ->
 
 
 def kind_of_type(wanted: Any) -> Kind:
-    """Kind that is read if a caller requests an Arrow type; raises TypeError if text cannot be read as this type."""
+    """Kind that corresponds to an Arrow type; raises TypeError if text cannot be read as this type."""
     import pyarrow as pa
 
     kinds = {
@@ -235,7 +233,7 @@ def values_to_arrow(values: Sequence[Any], kind: Kind) -> pa.Array:
 
 
 def _as_json_text(value: Any) -> str | None:
-    """Write a value as JSON does; blank text and NaN are missing."""
+    """Write a value as in JSON; None for blank text and NaN, which are missing values."""
     if value is None or isinstance(value, str):
         return value or None
     if isinstance(value, dt.datetime):

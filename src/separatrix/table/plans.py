@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How one column of a table is encoded: a frozen record for each type of column.
+"""Plans, which encode one column of a table; there is a class for each type of column.
 
 Every plan names its numeric columns and computes their non-zero entries as (row, column, value), from which a dense or
-a sparse matrix is built. It also counts values that the training rows did not contain.
+a sparse matrix is built. It also counts values that did not occur in the training rows.
 
-A category of many levels can be hashed (Weinberger et al. 2009): the hash of a level chooses its column. With m levels
-in n columns, a level shares its column, and therefore its weight, with (m - 1) / n others on average. Hashes have no
-sign, so each column can be read as an indicator.
+A category of many levels can be hashed (Weinberger et al. 2009): the hash of a level determines its column. With m
+levels in n columns, a level shares its column, and therefore its weight, with (m - 1) / n other levels on average. All
+entries are +1, without the random signs of that paper, so each column is an indicator.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from separatrix.table.statistics import hash_levels
 from separatrix.table.text import PLAIN, YEAR_FIRST
 from separatrix.table.values import Values
 
-Unseen = Counter[str]  # values that the training rows did not contain, with the number of rows
+Unseen = Counter[str]  # number of rows of each value that did not occur in training
 
 OTHER, MISSING = "(other)", "(missing)"
 CYCLES = {"month": 12.0, "weekday": 7.0, "hour": 24.0}
@@ -44,9 +44,9 @@ class Entries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan(ABC):
-    """How one column of the table is encoded.
+    """Encoding of one column of the table.
 
-    ``kind`` is the type of the column in one word, and ``why`` describes its values.
+    ``kind`` is the type of the column in one word, and ``why`` describes the values that led to this type.
     """
 
     type: ClassVar[str]
@@ -66,16 +66,16 @@ class Plan(ABC):
 
     @abstractmethod
     def entries(self, values: Values) -> Entries:
-        """Encode some rows."""
+        """Encode the values of some rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberPlan(Plan):
-    """A number, with the training mean for missing values, and an indicator of missing values if training had any.
+    """A number. Missing values are set to the training mean, and have an indicator if training had missing values.
 
     ``words`` maps the two words of a yes/no column to 0 and 1. If the column is ``constant`` apart from missing values,
-    only the indicator remains. ``spelling`` and ``unit`` describe numbers that were text; later batches are parsed in
-    the same way.
+    only the indicator remains. ``spelling`` and ``unit`` describe how numbers in text are written; predictions parse
+    text in the same way.
     """
 
     type: ClassVar[str] = "number"
@@ -89,14 +89,14 @@ class NumberPlan(Plan):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``age`` and ``age is missing``."""
+        """Names such as ``age`` and ``age is missing``."""
         name = self.column
         for word, value in self.words.items():
             name = f"{self.column}={word}" if value else name
         return (name,) * (not self.constant) + (f"{self.column} is missing",) * self.indicator
 
     def entries(self, values: Values) -> Entries:
-        """Replace missing values by the mean. Unknown words are missing and unseen."""
+        """Replace missing values by the mean. Unknown words are treated as missing, and counted as unseen."""
         unseen: Unseen = Counter()
         if not self.words:
             numbers = values.as_numbers(self.column, self.spelling, self.unit)
@@ -117,8 +117,8 @@ class NumberPlan(Plan):
 class CategoryPlan(Plan):
     """An indicator for each of ``levels``, then for ``(other)`` and ``(missing)`` if training had any.
 
-    ``pooled`` are the rare levels that share ``(other)``. An unseen level counts as ``(other)``; if there is no such
-    indicator, all indicators are zero, as for the ``reference`` level, which has no indicator ("" if all have one).
+    ``pooled`` are the rare levels that share ``(other)``. An unseen level is encoded as ``(other)``, or by zeros if
+    there is no such indicator. The ``reference`` level has no indicator; "" if there is no reference level.
     """
 
     type: ClassVar[str] = "categorical"
@@ -130,14 +130,14 @@ class CategoryPlan(Plan):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``colour=red``, ``colour=(other)``, ``colour=(missing)``."""
+        """Names such as ``colour=red``, ``colour=(other)``, ``colour=(missing)``."""
         levels = [*self.levels, *[OTHER] * bool(self.pooled), *[MISSING] * self.missing]
         if self.reference:
             levels.remove(self.reference)
         return tuple(map(f"{self.column}=".__add__, levels))
 
     def entries(self, values: Values) -> Entries:
-        """A one in each row, unless it has the reference level or an unseen one."""
+        """A one in each row, except in rows with the reference level or with an unseen level that has no indicator."""
         levels = list(self.levels)
         if self.reference:
             levels.remove(self.reference)
@@ -155,8 +155,8 @@ class CategoryPlan(Plan):
 class HashPlan(Plan):
     """An indicator for each of ``n_columns`` hashes of a level, then for ``(missing)`` if training had any.
 
-    The levels need not be known, so that no level is rare or unseen. Levels with equal hashes share a column. If
-    ``dropped``, the first column is left out as the reference of the others.
+    Every level has a hash, so no level is rare or unseen. Levels with equal hashes share a column. If ``dropped``, the
+    first column is left out as the reference.
     """
 
     type: ClassVar[str] = "hashed"
@@ -166,7 +166,7 @@ class HashPlan(Plan):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``zip#0``, ``zip#1``, ..., ``zip=(missing)``."""
+        """Names such as ``zip#0``, ``zip#1``, ..., ``zip=(missing)``."""
         hashes = (f"{self.column}#{place}" for place in range(int(self.dropped), self.n_columns))
         return (*hashes, *[f"{self.column}={MISSING}"] * self.missing)
 
@@ -180,10 +180,10 @@ class HashPlan(Plan):
 
 @dataclass(frozen=True, slots=True)
 class DatePlan(Plan):
-    """Days since ``origin``, and the cycles that the range of dates covers.
+    """Days since ``origin``, and the position in each of ``cycles``, such as the month in the year.
 
-    A cycle of n steps is a point on a circle, (cos, sin) 2π step / n, so that December is next to January. A missing
-    date has the mean number of days, the centre of each circle, and an indicator if training had missing dates. If all
+    Step k of a cycle of n steps is the point (cos, sin) 2πk/n on a circle, so December is next to January. A missing
+    date has the mean number of days and (0, 0) in each cycle, and an indicator if training had missing dates. If all
     dates are equal, only the indicator remains. ``order`` is the order of day, month and year in text.
     """
 
@@ -198,13 +198,13 @@ class DatePlan(Plan):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``joined: days``, ``joined: month (cos)``, ..., ``joined is missing``."""
+        """Names such as ``joined: days``, ``joined: month (cos)``, ..., ``joined is missing``."""
         circles = [f"{self.column}: {cycle} ({part})" for cycle in self.cycles for part in ("cos", "sin")]
         days = [f"{self.column}: days"] * (not self.constant)
         return (*days, *circles, *[f"{self.column} is missing"] * self.indicator)
 
     def entries(self, values: Values) -> Entries:
-        """Days, then circles, then the indicator."""
+        """Entries of the days, then of the cycles, then of the indicator."""
         days = values.as_dates(self.column, self.order)
         is_missing = np.isnan(days)
         missing, seen = np.flatnonzero(is_missing), np.flatnonzero(~is_missing)
@@ -219,14 +219,14 @@ class DatePlan(Plan):
 
 @dataclass(frozen=True, slots=True)
 class DropPlan(Plan):
-    """No numeric column, for the reason ``why``."""
+    """A column that is dropped, for the reason ``why``."""
 
     type: ClassVar[str] = "dropped"
     names: ClassVar[tuple[str, ...]] = ()
 
     @property
     def note(self) -> str:
-        """Reason, with the name of the column."""
+        """Sentence with the column and the reason."""
         return f"{self.column} was dropped: {self.why}."
 
     def entries(self, values: Values) -> Entries:
@@ -235,7 +235,7 @@ class DropPlan(Plan):
 
 
 def _entries(columns: list[tuple[Codes, Float]], missing: Codes, indicator: bool, unseen: Unseen) -> Entries:
-    """Join (rows, values) of each numeric column; the last one indicates the missing rows if there is an indicator."""
+    """Join the entries (rows, values) of all numeric columns; if ``indicator``, add a last column for missing rows."""
     if indicator:
         columns = [*columns, (missing, np.ones(len(missing)))]
     rows, values = zip(*columns, strict=True)
@@ -244,7 +244,7 @@ def _entries(columns: list[tuple[Codes, Float]], missing: Codes, indicator: bool
 
 
 def _indicators(places: Codes, codes: Codes, missing: bool, unseen: Unseen) -> Entries:
-    """A one in the column ``places[code]`` of each row, none if negative; code -1, a missing value, is the last."""
+    """Put a one into the column ``places[code]`` of each row, unless it is negative; ``places[-1]`` is for missing."""
     n_missing = int((codes < 0).sum())
     if n_missing and not missing:
         unseen[MISSING] += n_missing
@@ -261,7 +261,7 @@ def _count_unseen(texts: tuple[str, ...], codes: Codes, known: Mapping[str, Any]
 
 
 def _step(days: Float, cycle: str) -> Float:
-    """Months, weekdays (Monday is 0) or hours, from days since 1970-01-01, a Thursday."""
+    """Month (January is 0), weekday (Monday is 0) or hour of days since 1970-01-01, which was a Thursday."""
     if cycle == "hour":
         return (days - np.floor(days)) * 24
     whole = np.floor(days).astype(np.int64)

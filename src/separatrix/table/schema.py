@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How every column of a table is encoded: batches in, matrices out. A schema can be written to and read from JSON."""
+"""`Schema`, which encodes batches of a table as matrices. It can be written to and read from JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from separatrix.table.text import PLAIN, YEAR_FIRST
 from separatrix.table.values import CellError, open_batch, read_values
 
 FORMAT = "separatrix.table"
-VERSION = 3  # 2 added hashes; 3 added spellings of numbers and orders of dates
+VERSION = 3  # version 2 added hashes; version 3 added spellings of numbers and orders of dates
 PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan, HashPlan)}
 SPARSE_BELOW = 0.1  # fraction of non-zero entries below which rows are sparse
 MAX_LISTED_CHARACTERS = 60
@@ -25,7 +25,7 @@ MAX_LISTED_CHARACTERS = 60
 
 @dataclass(frozen=True)
 class Schema:
-    """One plan for each column of the table, in order, and the number of rows they were inferred from."""
+    """One plan for each column of the table, in order, and the number of rows from which they were inferred."""
 
     plans: tuple[Plan, ...]
     n_rows: int
@@ -45,7 +45,7 @@ class Schema:
 
     @property
     def groups(self) -> dict[str, range]:
-        """Positions of the numeric columns of each of ``inputs``."""
+        """Positions of the numeric columns that come from each of ``inputs``."""
         groups, end = {}, 0
         for plan in self.plans:
             start, end = end, end + len(plan.names)
@@ -60,9 +60,9 @@ class Schema:
 
     @property
     def text_types(self) -> dict[str, str]:
-        """Columns that must be read as text from a new file without types, as ``types`` for `open_table`.
+        """Columns that must be read as text from a file without types; pass them to `open_table` as ``types``.
 
-        A postal code would be read as a number, and 1.188 as 1.188 even if it was 1188 in training.
+        Otherwise a postal code would be read as a number, and 1.188 as 1.188 even if it meant 1188 in training.
         """
         types = {}
         for plan in self.plans:
@@ -79,8 +79,8 @@ class Schema:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether `encode` returns a sparse matrix by default: if few entries of a row are not zero."""
-        n_entries = 0  # of a row that are not zero
+        """Whether `encode` returns a sparse matrix by default, which is the case if few entries are not zero."""
+        n_entries = 0  # number of non-zero entries per row
         for plan in self.plans:
             n_entries += bool(plan.names) + (2 * len(plan.cycles) if isinstance(plan, DatePlan) else 0)
         return n_entries < SPARSE_BELOW * len(self.columns)
@@ -89,17 +89,17 @@ class Schema:
         """Encode a table or batch as float64 (n, M), dense or CSR; ``sparse=None`` chooses by `is_sparse`.
 
         Columns are found by name, in any order; additional columns are ignored. ``first_row`` is the number of rows in
-        the batches before, so that messages contain the row of the whole table.
+        previous batches, so that messages contain row numbers of the whole table.
 
-        Raises DataError with the name of the column if it is missing or has another kind of values than in training;
-        for a single wrong value with its row, counted from 1.
+        Raises DataError if a column is missing or has another kind of values than in training. The message for a
+        single wrong value contains its row, counted from 1.
         """
         return self.encode_counted(table, sparse=sparse, first_row=first_row)[0]
 
     def encode_counted(
         self, table: Any, *, sparse: bool | None = None, first_row: int = 0
     ) -> tuple[Rows, dict[str, Unseen]]:
-        """As `encode`, and for each column the values that training did not contain, with their number of rows."""
+        """Encode as `encode` does; also return the unseen values of each column, with their number of rows."""
         batch = open_batch(table)
         parts: list[tuple[Codes, Codes, Float]] = []
         unseen, width = {}, 0
@@ -170,7 +170,7 @@ class Schema:
 
 
 def _listed(plan: Plan) -> str:
-    """Names of the numeric columns, as far as they fit, with their common prefix left out."""
+    """List the names of the numeric columns without their common prefix, up to `MAX_LISTED_CHARACTERS`."""
     if not plan.names:
         return "dropped"
     names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Statistics of a table from which the types of its columns are inferred: one pass, in any batches.
+"""Statistics of a table, from which the types of its columns are inferred. They take one pass over its batches.
 
-`TableStatistics` add: the sum is associative and commutative, and the empty record is its identity. Every decision
-(which column is an id, which level is rare) is made once, by `infer_types`, from the sum.
+`TableStatistics` of batches are added: the sum is associative and commutative, and ``TableStatistics()`` is its
+identity. `infer_types` makes every decision (which column is an id, which level is rare) once, from the sum.
 
-Text is parsed in every spelling and date order that all of its values allow, since another batch may decide whether
-1,234 has thousands or decimals and whether 03/04/2024 is in March. Each format has its own statistics; the formats that
-two batches share add.
+Text is parsed in every spelling and date order that fits all of its values, because only another batch may show whether
+1,234 has thousands or decimals, and whether 03/04/2024 is in March. Each format (spelling or order) has its own
+statistics. The sum of two batches keeps the formats that fit both.
 
 Distinct values are counted exactly up to a limit. Beyond it only the k smallest hashes are kept (Bar-Yossef et al.
 2002): if h is the k-th smallest hash divided by the largest possible hash, there are about (k - 1) / h distinct values,
@@ -41,14 +41,14 @@ from separatrix.table.values import Values, merge_kinds, open_batch, read_values
 
 Level = str | float
 
-MAX_DISTINCT = 10_000  # values of a column that are counted exactly
-SKETCH_HASHES = 1_024  # a relative error of 3 %
-FIRST_TEXTS = 16  # enough to see that a column of words has neither numbers nor dates
+MAX_DISTINCT = 10_000  # number of distinct values up to which they are counted exactly
+SKETCH_HASHES = 1_024  # number of hashes that are kept, for a relative error of 3 %
+FIRST_TEXTS = 16  # texts that are tested first, to skip columns of words quickly
 
 
 @dataclass(frozen=True, slots=True)
 class NumberStatistics:
-    """Count, range and mean of numbers; ``whole`` if all are integers."""
+    """Count, range and mean of numbers; ``whole`` is True if all are integers."""
 
     count: int = 0
     low: float = np.inf
@@ -58,11 +58,11 @@ class NumberStatistics:
 
     @classmethod
     def of(cls, numbers: Float, counts: Codes | None = None) -> NumberStatistics:
-        """Statistics of numbers without NaN, each repeated ``counts`` times."""
+        """Compute the statistics of numbers without NaN; number i occurs ``counts[i]`` times."""
         if not len(numbers):
             return cls()
         low, high = float(numbers.min()), float(numbers.max())
-        scale = max(abs(low), abs(high)) or 1.0  # no sum overflows, and the mean of equal numbers is exact
+        scale = max(abs(low), abs(high)) or 1.0  # prevents overflow, and makes the mean of equal numbers exact
         mean = scale * float(np.average(numbers / scale, weights=counts))
         count = len(numbers) if counts is None else int(counts.sum())
         return cls(count, low, high, mean, whole=bool((numbers == np.floor(numbers)).all()))
@@ -83,7 +83,7 @@ class NumberStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Count of each distinct value. If there are more than ``limit``, ``counts`` is empty and ``hashes`` is not."""
+    """Count of each distinct value. If there are more than ``limit`` distinct values, only ``hashes`` are kept."""
 
     counts: Mapping[Level, int] = field(default_factory=dict)
     hashes: frozenset[int] = frozenset()
@@ -96,7 +96,7 @@ class Levels:
 
     @classmethod
     def of_numbers(cls, numbers: Float, limit: int) -> Levels:
-        """Levels of an array without NaN; the first rows usually show whether there are too many to sort them all."""
+        """Levels of an array without NaN. If the first rows exceed the limit, the whole array need not be sorted."""
         if len(np.unique(numbers[: 4 * limit])) <= limit:
             distinct, counts = np.unique(numbers, return_counts=True)
             if len(distinct) <= limit:
@@ -105,7 +105,7 @@ class Levels:
         return cls({}, _smallest(_mix((numbers + 0.0).view(np.uint64))), limit)  # + 0.0: -0.0 equals 0.0
 
     def __add__(self, other: Levels) -> Levels:
-        """Counts of both, or the smallest hashes of both."""
+        """Add the counts, or merge the smallest hashes."""
         limit = min(self.limit, other.limit)
         if self.hashes or other.hashes:
             hashes = [part.hashes or _smallest(hash_levels(part.counts)) for part in (self, other)]
@@ -117,7 +117,7 @@ class Levels:
 
     @property
     def n_distinct(self) -> int:
-        """Number of distinct values, estimated if there are too many to count them."""
+        """Number of distinct values; an estimate if there are more than ``limit``."""
         if len(self.hashes) < SKETCH_HASHES:
             return len(self.counts) or len(self.hashes)
         return round((SKETCH_HASHES - 1) / (max(self.hashes) / 2**64))
@@ -128,7 +128,7 @@ def _smallest(hashes: NDArray[np.uint64]) -> frozenset[int]:
 
 
 def hash_levels(levels: Iterable[Level]) -> NDArray[np.uint64]:
-    """Hashes that are the same in every process and version, unlike Python's: saved schemas depend on them."""
+    """Hashes that are the same in every process and version, unlike Python's, because saved schemas use them."""
     levels = list(levels)
     if levels and isinstance(levels[0], str):
         checksums = (zlib.crc32(str(text).encode("utf-8", "surrogatepass")) for text in levels)
@@ -137,7 +137,7 @@ def hash_levels(levels: Iterable[Level]) -> NDArray[np.uint64]:
 
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Finaliser of splitmix64: a one-to-one map of 64-bit integers without visible pattern."""
+    """Finaliser of splitmix64, a one-to-one map of 64-bit integers that looks random."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -146,16 +146,16 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Statistics of a column for each format (spelling or date order) that all its values allow, preferred first.
+    """Statistics of a column for each format (spelling or date order) that fits all values, the preferred one first.
 
-    ``unit`` accompanies every number: "" for no unit, None if no value has been seen.
+    ``unit`` is the unit of all numbers: "" if they have none, None if there are no values.
     """
 
     formats: Mapping[str, NumberStatistics]
     unit: str | None = None
 
     def __add__(self, other: Readings) -> Readings:
-        """Statistics of both, for the formats that both allow."""
+        """Add the statistics of the formats that fit both batches."""
         units = {self.unit, other.unit} - {None}
         shared = {name: found + other.formats[name] for name, found in self.formats.items() if name in other.formats}
         return Readings(shared, next(iter(units), None)) if shared and len(units) < 2 else NO_READING
@@ -167,12 +167,12 @@ class Readings:
 
     @property
     def best(self) -> NumberStatistics | None:
-        """Statistics in the preferred format; None if the values allow no format."""
+        """Statistics in the preferred format; None if no format fits all values."""
         return next(iter(self.formats.values()), None)
 
     @property
     def rival(self) -> str:
-        """Another format in which the values would be different, or ""."""
+        """Another format that fits but gives different values, or ""."""
         for name, found in self.formats.items():
             best = self.formats[self.format]
             extent = max(abs(best.low), abs(best.high)) if best.count else 0.0
@@ -188,7 +188,7 @@ ANY_DATE = Readings(dict.fromkeys(ORDERS, NumberStatistics()))
 
 
 def number_readings(texts: tuple[str, ...], counts: Codes) -> Readings:
-    """Read distinct texts as numbers in every spelling that all of them allow; ``counts`` are their rows."""
+    """Read distinct texts as numbers in every spelling that fits all; text i occurs in ``counts[i]`` rows."""
     if len(texts) > FIRST_TEXTS and not number_readings(texts[:FIRST_TEXTS], counts[:FIRST_TEXTS]).formats:
         return NO_READING
     units, cells = split_units(tidy(texts))
@@ -198,7 +198,7 @@ def number_readings(texts: tuple[str, ...], counts: Codes) -> Readings:
     parsed: dict[tuple[frozenset[str], frozenset[str]], Float | None] = {}
     formats = {}
     for name, spelling in SPELLINGS.items():
-        key = (marks & {spelling.point}, marks & set(spelling.groups))  # spellings that treat these texts alike
+        key = (marks & {spelling.point}, marks & set(spelling.groups))  # equal keys parse these texts alike
         if key not in parsed:
             parsed[key] = parse_numbers(cells, spelling)
         if (numbers := parsed[key]) is not None:
@@ -208,7 +208,7 @@ def number_readings(texts: tuple[str, ...], counts: Codes) -> Readings:
 
 
 def date_readings(texts: tuple[str, ...], counts: Codes) -> Readings:
-    """Read distinct texts as dates in every order that all of them allow; ``counts`` are their rows."""
+    """Read distinct texts as dates in every order that fits all; text i occurs in ``counts[i]`` rows."""
     if len(texts) > FIRST_TEXTS and not date_readings(texts[:FIRST_TEXTS], counts[:FIRST_TEXTS]).formats:
         return NO_READING
     cells = tidy(texts)
@@ -222,10 +222,10 @@ def date_readings(texts: tuple[str, ...], counts: Codes) -> Readings:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """Statistics of one column. ``as_numbers`` and ``as_dates`` are empty if a value cannot be read as such.
+    """Statistics of one column. ``as_numbers`` is empty if a value is not a number, ``as_dates`` if it is not a date.
 
-    Durations are numbers, dates are counted since 1970, both in days. ``declared`` is True if the column's type is
-    categorical. ``batch`` names the batch in which the kind was first seen.
+    Durations are numbers of days, and dates are days since 1970. ``declared`` is True if the column's type is
+    categorical. ``batch`` names the batch in which the kind was first found.
     """
 
     kind: Kind = Kind.NOTHING
@@ -273,7 +273,7 @@ class ColumnStatistics:
         return replace(column, as_numbers=Readings({PLAIN: found}, ""), as_dates=NO_READING, levels=levels)
 
     def plus(self, other: ColumnStatistics, name: str) -> ColumnStatistics:
-        """Add the statistics of another batch of the column ``name``; raises DataError for numbers and text."""
+        """Add the statistics of another batch of the column ``name``; raises DataError if the kinds do not agree."""
         kind = merge_kinds(self.kind, other.kind)
         if kind is None:
             raise DataError(
@@ -330,9 +330,9 @@ def table_statistics(
 ) -> TableStatistics:
     """Compute the statistics of one table or batch of any data frame library, called ``name`` in messages.
 
-    Columns in ``unread`` are not read and count as all missing. Beyond ``max_distinct`` distinct values of a column,
-    their number is estimated. Raises DataError if a column is missing or its name repeats, values are infinite, or a
-    column mixes numbers with text.
+    Columns in ``unread`` are not read and count as all missing. If a column has more than ``max_distinct`` distinct
+    values, their number is estimated. Raises DataError if a column of ``unread`` does not exist, two columns have the
+    same name, a value is infinite, or a column mixes numbers and text.
     """
     batch = open_batch(table)
     columns = dict.fromkeys(batch.columns, ColumnStatistics(n_rows=batch.n_rows, n_missing=batch.n_rows, batch=name))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The column to predict: sorted classes, a code for each row, and rows without a label left out.
+"""Encode the column to predict: find the sorted classes and the class code of each row that has a label.
 
-Numbers may be labels or measurements. Whole numbers that repeat are taken as labels, other numbers only if the caller
-passes ``categorical=True``.
+Numbers may be labels or measurements. Whole numbers that repeat are treated as labels; other numbers are labels only if
+the caller passes ``categorical=True``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from separatrix.table.kinds import Kind
 from separatrix.table.text import format_number
 from separatrix.table.values import as_text, read_values
 
-MANY_CLASSES, ROWS_PER_CLASS = 20, 5  # beyond 20 classes, fewer than 5 rows per class are an error
+MANY_CLASSES, ROWS_PER_CLASS = 20, 5  # more than 20 classes with fewer than 5 rows per class are an error
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Target:
     classes : ndarray of shape (K,)
         Booleans, integers or strings.
     codes : ndarray of shape (n,)
-        Positions among the classes, for the n rows that have a label.
+        Class codes of the n rows that have a label: positions in ``classes``.
     labelled : ndarray of bool, shape (N,)
         Mask of the rows that have a label: ``X[labelled]`` corresponds to ``codes``.
     notes : tuple of str
-        Warnings for the user, such as whole numbers in many distinct values.
+        Warnings for the user, such as a large number of numeric classes.
     """
 
     classes: Array
@@ -57,7 +57,7 @@ class Target:
 def encode_target(column: Any, *, name: str = "the target", categorical: bool = False) -> Target:
     """Encode labels of any type: text, booleans, whole numbers, categories of any data frame library.
 
-    Classes are sorted; those of a categorical or enum column keep its order. None, NaN and blank text are missing.
+    Classes are sorted; categorical and enum columns keep their own order. None, NaN and blank text are missing.
 
     Parameters
     ----------
@@ -66,13 +66,13 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
     name : str
         Name of the column in messages.
     categorical : bool, default False
-        Treat all numbers as names of classes, such as ratings from 1 to 5 in halves. Classes that are not whole numbers
-        become text, "1.5", since scikit-learn does not accept such numbers as labels.
+        Treat all numbers as names of classes, such as ratings 1, 1.5, 2, ..., 5. If they are not all whole numbers, the
+        classes are text, such as "1.5", because scikit-learn does not accept fractions as labels.
 
     Raises
     ------
     DataError
-        If the labels are real numbers or nearly all distinct (both unless ``categorical``), dates, or all missing.
+        If the labels are dates or all missing; without ``categorical``, also if they are mostly distinct or fractions.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
 
 
 def _declared_order(series: Any) -> list[Any]:
-    """Categories in the order that the column's type declares; empty for other columns."""
+    """Categories in the order of the column's type; empty if the column is not categorical."""
     if isinstance(series, np.ndarray) or series.dtype not in (nw.Categorical, nw.Enum):
         return []
     native = series.to_native()
@@ -135,7 +135,7 @@ def _declared_order(series: Any) -> list[Any]:
 
 
 def _number_classes(numbers: Float, name: str, *, categorical: bool) -> tuple[Array, Codes]:
-    """Whole numbers as integers, even if missing values made them floats; others as text."""
+    """Find the classes and codes of numbers. Whole numbers become integers, other numbers text."""
     classes, codes = np.unique(numbers, return_inverse=True)
     broken = classes[classes != np.floor(classes)]
     if not len(broken):

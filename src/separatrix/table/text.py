@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Numbers, dates and missing values written as text.
 
-Numbers: 1234.5, 1,234.5, 1.234,5, 1 234,5 or 1'234.5, perhaps with a unit (12 %, € 1.234,50). A text is a number in a
-spelling if the whole text matches. A number with a superfluous leading zero is text, since postal codes look like that.
-Thousands are grouped in threes or not at all.
+Numbers: 1234.5, 1,234.5, 1.234,5, 1 234,5 or 1'234.5, perhaps with a unit (12 %, € 1.234,50). The whole text must match
+a spelling. A number with a superfluous leading zero is text, because it may be a postal code. Thousands are grouped in
+threes or not at all.
 
 Dates: ISO 8601 with the year first, with dashes, slashes or points; or the year last. With points, the day comes first;
-with slashes or dashes it may be the day or the month. A UTC offset is ignored: the hour is the local hour. In years of
-two digits, 69 to 99 are 1969 to 1999 and 00 to 68 are 2000 to 2068, as in POSIX. Short dates with points need two-digit
-days and months, since 1.2.24 may also be a version; with dashes, the year may come first (99-12-31).
+with slashes or dashes, the day or the month comes first. A UTC offset is ignored: the hour is the local hour. In years
+of two digits, 69 to 99 are 1969 to 1999 and 00 to 68 are 2000 to 2068, as in POSIX. Dates with points and such years
+need two-digit days and months, since 1.2.24 may be a version; with dashes, the year may come first (99-12-31).
 
-A single text may match several spellings (1,234) or several orders (03/04/2024), and only the whole column can decide.
-Every function here therefore takes one spelling or one order.
+A single text may match several spellings (1,234) or several orders (03/04/2024), which only the whole column can
+resolve. Every function here therefore takes one spelling or one order.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WITH_UNIT = re.compile(rf"([+\-{MINUS_SIGN}]?)\s*(?:({UNIT})\s*([+\-{MINUS_SIGN}
 
 
 class Spelling(NamedTuple):
-    """Decimal mark and allowed thousands separators of a number, with the pattern of a whole number text."""
+    """Decimal mark and allowed thousands separators, and a pattern that matches a complete number."""
 
     point: str
     groups: str
@@ -82,7 +82,7 @@ CLOCK = (
 
 
 class DateOrder(NamedTuple):
-    """Pattern of a date, an example for messages, and the groups that hold year, month and day."""
+    """Pattern of a date, an example for messages, and the pattern's groups of year, month and day."""
 
     pattern: re.Pattern[str]
     example: str
@@ -103,14 +103,14 @@ ORDERS = {
     SHORT_YEARS[1]: _order(r"(\d{1,2})([-/])(\d{1,2})\2(\d\d)", "12/31/99", 3, 0, 2),
     SHORT_YEARS[2]: _order(r"(\d\d)(-)(\d\d)-(\d\d)", "99-12-31", 0, 2, 3),
 }
-# Dates that NumPy parses, which is faster than the pattern.
+# Dates that NumPy can parse, which is faster than matching the patterns above.
 NUMPY_DATE = re.compile(
     r"(?!0000)\d{4}-\d{2}-\d{2}(?:[ T](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?", re.ASCII
 )
 
 
 def tidy(texts: Iterable[str]) -> list[str]:
-    """Strip white space; words for a missing value become empty."""
+    """Strip white space, and replace words for a missing value by empty text."""
     cells = list(map(str.strip, texts))
     for i, cell in enumerate(cells):
         if cell.casefold() in MISSING_WORDS:
@@ -119,7 +119,7 @@ def tidy(texts: Iterable[str]) -> list[str]:
 
 
 def format_number(number: float) -> str:
-    """Format whole numbers without a decimal point, others with the fewest digits that identify them."""
+    """Format whole numbers without a decimal point, other numbers with the fewest digits that identify them."""
     return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)
 
 
@@ -131,14 +131,14 @@ def days_since_1970(date: dt.date) -> float:
 
 
 def read_numbers(texts: Sequence[str], spelling: str = PLAIN, unit: str = "") -> Float | None:
-    """Parse numbers with an optional unit, NaN if missing. Returns None if any text is not such a number."""
+    """Parse numbers with an optional unit; NaN for missing values. Returns None if a text is not such a number."""
     units, cells = split_units(tidy(texts))
     return parse_numbers(cells, SPELLINGS[spelling]) if units <= {"", unit} else None
 
 
 def split_units(cells: list[str]) -> tuple[set[str], list[str]]:
     """Return the units in the non-empty cells ("" if a cell has no unit), and the cells without units."""
-    if not HAS_UNIT.search("\n".join(cells)):  # nearly every column
+    if not HAS_UNIT.search("\n".join(cells)):  # nearly all columns have no unit
         return ({""} if any(cells) else set()), cells
     units, bare = set(), []
     for cell in cells:
@@ -150,7 +150,7 @@ def split_units(cells: list[str]) -> tuple[set[str], list[str]]:
 
 
 def parse_numbers(cells: list[str], spelling: Spelling) -> Float | None:
-    """Parse tidy cells, NaN if empty. Returns None if any is not a number in this spelling, or overflows."""
+    """Parse tidy cells; NaN for empty cells. Returns None if a cell is not a number in this spelling, or overflows."""
     written = list(filter(None, cells))
     if not all(map(spelling.pattern.fullmatch, written)):
         return None
@@ -163,12 +163,12 @@ def parse_numbers(cells: list[str], spelling: Spelling) -> Float | None:
 
 
 def parse_dates(cells: list[str], order: str) -> Float | None:
-    """Days since 1970 of tidy cells, NaN if empty. Returns None if any is not a date in this order."""
+    """Days since 1970 of tidy cells; NaN for empty cells. Returns None if a cell is not a date in this order."""
     written = list(filter(None, cells))
     if order == YEAR_FIRST and all(map(NUMPY_DATE.fullmatch, written)):
         try:
             return _with_missing(np.array(written, dtype="datetime64[us]").astype(np.int64) / US_PER_DAY, cells)
-        except ValueError:  # not in the calendar, such as February 30
+        except ValueError:  # a date that does not exist, such as February 30
             return None
     if not written:
         return np.full(len(cells), np.nan)

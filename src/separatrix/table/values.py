@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Columns of a table in memory, in one form for every data frame library.
+"""Columns of a table in memory, in one representation for all data frame libraries.
 
-A batch is a table, or part of one, with named columns. Each column is read by its values: numbers, dates and durations
-(in days) become float64 with NaN for a missing value; text becomes codes into its distinct texts with -1 for a missing
-value. None, NaN, NA, NaT and blank text are missing; a column with nothing else has no kind yet and agrees with any.
+A batch is a table, or a part of a table, with named columns. Numbers, dates and durations (in days) become float64,
+with NaN for missing values. Text becomes codes that index the distinct texts, with -1 for missing values. None, NaN,
+NA, NaT and blank text are missing. A column with only missing values has no kind yet, and can be joined with any kind.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from separatrix.table.text import (
 )
 
 NUMPY_KINDS = dict(zip("biufMm", [Kind.BOOLEAN, *[Kind.NUMBER] * 3, Kind.DATE, Kind.DURATION], strict=True))
-IN_MEMORY = {Kind.INTEGER: Kind.NUMBER, Kind.TIME: Kind.DATE}  # in memory both are float64
+IN_MEMORY = {Kind.INTEGER: Kind.NUMBER, Kind.TIME: Kind.DATE}  # in memory, all numbers are float64 and so are all dates
 
 
 class CellError(DataError):
-    """A value that cannot be used, with its row, counted from 1 in the message.
+    """A value that cannot be used. The message contains its row, counted from 1.
 
-    A batch does not contain its position in the table: the caller adds the rows before it with `moved`.
+    A batch does not know its position in the table, so the caller of `moved` adds the number of previous rows.
     """
 
     def __init__(self, start: str, row: int, end: str) -> None:
@@ -50,12 +50,12 @@ class CellError(DataError):
         self._start, self.row, self._end = start, row, end
 
     def moved(self, rows: int) -> CellError:
-        """Return the same error for a value ``rows`` further down."""
+        """Return the same error with ``rows`` added to the row number."""
         return CellError(self._start, self.row + rows, self._end)
 
 
 def merge_kinds(a: Kind, b: Kind) -> Kind | None:
-    """Kind of two columns in memory together; None if they are incompatible."""
+    """Kind of two columns in memory together; None if their kinds are incompatible."""
     if a is b or Kind.NOTHING in (a, b):
         return join(a, b)
     return Kind.NUMBER if {a, b} == {Kind.BOOLEAN, Kind.NUMBER} else None
@@ -80,7 +80,7 @@ class Values(NamedTuple):
         return self.codes < 0 if self.kind is Kind.TEXT else np.isnan(self.numbers)
 
     def as_texts(self, column: str) -> tuple[tuple[str, ...], Codes]:
-        """Distinct texts, and the code of each row; numbers are formatted, other values raise DataError."""
+        """Distinct texts, and the code of each row. Numbers are formatted as text; other values raise DataError."""
         if self.kind is Kind.TEXT:
             return self.texts, self.codes
         if self.kind in (Kind.DATE, Kind.DURATION, Kind.OTHER):
@@ -90,9 +90,9 @@ class Values(NamedTuple):
         return tuple(map(format_number, distinct[~np.isnan(distinct)].tolist())), np.where(missing, -1, codes)
 
     def as_numbers(self, column: str, spelling: str = PLAIN, unit: str = "") -> Float:
-        """Numbers; text is parsed in a spelling of `SPELLINGS`, with an optional unit such as "%".
+        """Return numbers; text is parsed in a spelling of `SPELLINGS`, with an optional unit such as "%".
 
-        Raises DataError with the column, and the row of a text that is not a number.
+        Raises DataError if a value is not a number; the message contains the column and, for text, the row.
         """
         if self.kind is Kind.TEXT:
             expected = "a number" if spelling == PLAIN and not unit else f"a number like {spelling} {unit}".rstrip()
@@ -102,7 +102,7 @@ class Values(NamedTuple):
         return self.numbers
 
     def as_dates(self, column: str, order: str = YEAR_FIRST) -> Float:
-        """Days since 1970, parsed in one of `ORDERS` if the column is text; raises as `as_numbers`."""
+        """Days since 1970; text is parsed in one of `ORDERS`. Raises DataError if a value is not a date."""
         if self.kind is Kind.TEXT:
             expected = f"a date like {ORDERS[order].example}"
             return self._parsed(column, lambda texts: parse_dates(tidy(texts), order), expected)
@@ -120,7 +120,7 @@ class Values(NamedTuple):
                 f", which is not {expected} as in training. Correct it, or leave it blank for a missing value; if it "
                 "is valid, train again with such rows.",
             )
-        return np.append(parsed, np.nan)[self.codes]  # code -1, a missing value, is the last
+        return np.append(parsed, np.nan)[self.codes]  # code -1, a missing value, selects NaN
 
 
 def _changed(column: str, before: str, now: Kind) -> DataError:
@@ -137,7 +137,7 @@ class Batch(NamedTuple):
     n_rows: int
 
     def require(self, names: Iterable[str]) -> None:
-        """Raise DataError, with the most similar names, if the table lacks one of these columns."""
+        """Raise DataError if the table lacks one of these columns; the message suggests similar names."""
         for name in names:
             if name not in self.columns:
                 raise DataError(f"The table has no column {name!r}.{did_you_mean(name, self.columns)}")
@@ -146,7 +146,7 @@ class Batch(NamedTuple):
 def open_batch(table: Any) -> Batch:
     """Open a pandas, polars or pyarrow table, a record batch, or a two-dimensional array.
 
-    Raises DataError if it is a single column, a Dask collection, a LazyFrame, or has two columns of one name.
+    Raises DataError if it is a single column, a Dask collection or a LazyFrame, or if two columns have the same name.
     """
     if isinstance(table, Batch):
         return table
@@ -166,7 +166,7 @@ def open_batch(table: Any) -> Batch:
         if np.ma.isMaskedArray(table):
             table = np.ma.filled(table.astype(float), np.nan)
         if isinstance(table, list | tuple):
-            table = np.array(table, dtype=object)  # otherwise numbers next to text would become text
+            table = np.array(table, dtype=object)  # otherwise NumPy would convert all cells to text if one is text
         array = check_array(table, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
         return Batch({f"x{d}": column for d, column in enumerate(array.T)}, int(array.shape[0]))
     try:
@@ -181,7 +181,7 @@ def open_batch(table: Any) -> Batch:
 
 
 def read_values(column: Any, name: str) -> Values:  # noqa: PLR0911  # one return per type
-    """Values of a narwhals Series or of a one-dimensional array."""
+    """Read the values of a narwhals Series or a one-dimensional array."""
     if isinstance(column, np.ndarray):
         kind = NUMPY_KINDS.get(column.dtype.kind)
         if kind is None:
@@ -215,13 +215,13 @@ def _read_numbers(column: Array, name: str, kind: Kind) -> Values:
 
 
 def _in_days(column: Array) -> Float:
-    """Dates of NumPy in days since 1970, or durations in days."""
+    """Convert NumPy dates to days since 1970, or durations to days."""
     unit = "datetime64[us]" if column.dtype.kind == "M" else "timedelta64[us]"
     return np.where(np.isnat(column), np.nan, column.astype(unit).astype(np.int64) / US_PER_DAY)
 
 
 def _read_texts(column: Iterable[Any], *, declared: bool = False) -> Values:
-    """Codes in the order of first appearance; a dictionary is faster than sorting."""
+    """Encode texts in the order of first appearance, with a dictionary, which is faster than sorting."""
     codes_of: defaultdict[Any, int] = defaultdict()
     codes_of.default_factory = codes_of.__len__
     raw = np.fromiter(map(codes_of.__getitem__, column), np.intp)
@@ -237,14 +237,14 @@ def _read_texts(column: Iterable[Any], *, declared: bool = False) -> Values:
 
 
 def as_text(value: Any) -> Any:
-    """Category as text; pandas allows categories of numbers and of any other type."""
+    """Format a category as text, because pandas allows categories of any type; missing values stay missing."""
     if value is None or isinstance(value, str) or is_missing(value):
         return value
     return format_number(float(value)) if isinstance(value, Real) and not isinstance(value, bool) else str(value)
 
 
 def _read_objects(column: list[Any], name: str) -> Values:
-    """Values of a column of Python objects, which must have one kind."""
+    """Read a column of Python objects, which must all have one kind."""
     missing = np.fromiter(map(is_missing, column), bool, len(column))
     present = [value for value, is_gap in zip(column, missing, strict=True) if not is_gap]
     examples: dict[type, Any] = {}
@@ -274,12 +274,12 @@ def is_missing(value: object) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA, for which ``value != value`` is neither True nor False."""
     if value is None or type(value).__name__ == "NAType":
         return True
-    unequal: object = value != value  # noqa: PLR0124  # an array if the value is an array
+    unequal: object = value != value  # noqa: PLR0124  # this is an array if the value is an array
     return isinstance(unequal, bool | np.bool_) and bool(unequal)
 
 
 def _to_float(value: Any, name: str) -> float:
-    """Convert a number, or a date or duration to days."""
+    """Convert a number to float, and a date or duration to days."""
     if isinstance(value, dt.date):
         return days_since_1970(value)
     if isinstance(value, dt.timedelta):
