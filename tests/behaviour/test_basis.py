@@ -43,7 +43,7 @@ class Square(AbstractBasis):
         return Squares()
 
 
-def test_a_new_basis_is_one_method_and_one_record():
+def test_a_custom_basis_needs_one_method_and_one_record():
     basis = Square().fit(X)
     np.testing.assert_array_equal(basis.transform(X), X**2)
     assert (Linear() + Square()).fit(X).get_feature_names_out().tolist() == ["x0", "x1", "x0²", "x1²"]
@@ -175,7 +175,7 @@ def test_a_union_of_sparse_parts_is_sparse_and_one_dense_part_makes_it_dense():
     assert isinstance((Linear() + Sigmoid()).fit_transform(rows), np.ndarray)
 
 
-def test_a_whole_part_is_replaced_by_its_number_and_the_users_list_stays_as_it_was():
+def test_a_part_is_replaced_by_its_number_and_the_users_list_is_unchanged():
     parts = [Linear(), RBF(width=1.0)]
     basis = clone(Union(parts)).set_params(**{"0": Polynomial(3)})
     assert basis.get_params()["0__degree"] == 3
@@ -184,7 +184,7 @@ def test_a_whole_part_is_replaced_by_its_number_and_the_users_list_stays_as_it_w
     assert isinstance(parts[0], Linear)
 
 
-def test_a_grid_search_over_a_part_tries_each_of_them():
+def test_a_grid_search_can_replace_a_part_of_a_union():
     t = (X**2).sum(axis=1) < 1.5  # a disc: no line separates it
     model = LeastSquaresClassifier(Linear() + Sigmoid(n_centres=1), alpha=1e-3)
     search = GridSearchCV(model, {"basis__0": [Linear(), Polynomial(2)]}, cv=2).fit(X, t)

@@ -24,7 +24,7 @@ POSITIVE = np.random.default_rng(0).gamma(2.0, size=(200, 2)) * [1.0, 10.0]
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
 @pytest.mark.parametrize("interaction_only", [False, True])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_monomials_are_scikit_learns_without_the_constant(degree, interaction_only, make):
+def test_monomials_equal_scikit_learns_without_the_constant(degree, interaction_only, make):
     rows = make(np.where(X > 0.5, X, 0.0))
     theirs = PolynomialFeatures(degree, interaction_only=interaction_only).fit(rows)
     ours = Polynomial(degree, interaction_only=interaction_only).fit(rows)
@@ -50,7 +50,7 @@ def test_functions_are_gaussian_kernels_of_their_centres(width):
 @pytest.mark.parametrize("centres", ["data", "grid", "kmeans", "random"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_gaussians_do_not_change_when_the_data_are_shifted(centres, dtype):
-    """Numbers of few bits, so that the shift itself is exact: 2^23 is 1e7 to the nearest power."""
+    """Rows have few bits, so that adding 2^23, about 1e7, is exact."""
     rows = (np.round(X * 4) / 4).astype(dtype)
     shift = dtype(2.0**23 if dtype is np.float64 else 2.0**16)
     basis = RBF(centres=centres, n_centres=None if centres == "data" else 3)
@@ -61,7 +61,7 @@ def test_gaussians_do_not_change_when_the_data_are_shifted(centres, dtype):
 
 
 def by_differences(rows, centres, widths):
-    """Every pair, in double precision."""
+    """Functions from the difference of every pair, in double precision."""
     squared = ((rows[:, None].astype(float) - centres) ** 2).sum(axis=2)
     return np.hstack([np.exp(-squared / (2 * width**2)) for width in widths])
 
@@ -176,7 +176,7 @@ def test_quantiles_of_many_rows_are_estimated_from_a_sample_with_exact_ends():
 
 @pytest.mark.parametrize(("ours", "theirs"), [("grid", "uniform"), ("quantile", "quantile")])
 @pytest.mark.parametrize("extrapolation", ["constant", "linear", "continue", "periodic"])
-def test_functions_are_scikit_learns_less_one_per_column(ours, theirs, extrapolation):
+def test_splines_equal_scikit_learns_without_one_per_column(ours, theirs, extrapolation):
     outside = np.vstack([POSITIVE, [[-1.0, 500.0]]])
     basis = Spline(6, 3, knots=ours, extrapolation=extrapolation).fit(POSITIVE)
     reference = SplineTransformer(6, 3, knots=theirs, extrapolation=extrapolation, include_bias=False).fit(POSITIVE)

@@ -16,7 +16,7 @@ A = np.concatenate([-np.geomspace(1e9, 1e-9, 40), [-0.0, 0.0], np.geomspace(1e-9
 
 
 def exact_logit(a, t):
-    """ln p, slope, curvature and skew with a thousand digits to lose."""
+    """ln p, slope, curvature and skew from their definitions, with a thousand digits."""
     with mp.workdps(1000):
         a, t = mp.mpf(float(a)), mp.mpf(float(t))
         up = 1 / (1 + mp.exp(-a)) if a > 0 else mp.exp(a) / (1 + mp.exp(a))
@@ -167,7 +167,7 @@ def test_label_noise_is_exact(rates, t):
 
 
 @pytest.mark.parametrize("t", [0, 1, 0.0, 1.0, 0.3])
-def test_without_noise_it_is_the_logit(t):
+def test_label_noise_without_noise_is_the_logit(t):
     targets = np.full(len(REACH), t)
     none, logit = LabelNoise(0.0), Logit()
     for ours, theirs in zip(none.derivatives(REACH, targets), logit.derivatives(REACH, targets), strict=True):
@@ -230,7 +230,7 @@ def test_k_classes_against_the_definition(rng):
     assert_array_equal(safe.p, P)
 
 
-def test_the_identity_is_the_softmax(rng):
+def test_an_identity_confusion_matrix_gives_the_softmax(rng):
     a = rng.normal(size=(300, 4)) * rng.choice([1.0, 40.0, 1e3, 1e9], size=(300, 1))
     t = rng.integers(4, size=300)
     ours, softmax = SoftmaxLabelNoise(np.eye(4)).derivatives(a, t), Softmax(4).derivatives(a, t)

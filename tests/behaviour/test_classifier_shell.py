@@ -1,4 +1,4 @@
-"""The scikit-learn shell: predictions follow from the coefficients, and a failed fit changes nothing."""
+"""Common base class of classifiers: predictions from coefficients, bases, and failed fits."""
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ def test_predictions_follow_from_coefficients_in_the_precision_of_the_rows(n_cla
 def test_a_basis_is_fitted_inside_and_used_at_prediction(model, rng):
     X = rng.normal(size=(120, 2))
     X *= np.where(np.hypot(*X.T) > 1.1, 1.3, 0.8)[:, None]
-    y = (np.hypot(*X.T) > 1.1).astype(int)  # a disc and a ring: no line will do, a quadratic does
+    y = (np.hypot(*X.T) > 1.1).astype(int)  # a disc and a ring, separable by a quadratic but not by a line
     curved = model(basis=sx.basis.Polynomial(2)).fit(X, y)
     assert curved.score(X, y) > 0.85
     assert sx.LeastSquaresClassifier().fit(X, y).score(X, y) < 0.7
@@ -35,7 +35,7 @@ def test_a_basis_is_fitted_inside_and_used_at_prediction(model, rng):
         curved.predict(np.where(np.arange(240).reshape(120, 2) == 7, np.nan, X))
 
 
-def test_huge_but_finite_activations_pass():
+def test_huge_finite_activations_are_accepted():
     model = sx.LeastSquaresClassifier().fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1])
     assert model.predict([[1e308], [-1e308]]).tolist() == [1, 0]
 

@@ -1,4 +1,4 @@
-"""The command line: every command from typed words to files, text, JSON and exit codes."""
+"""The command line: arguments, files, printed text, JSON and exit codes of every command."""
 
 import errno
 import io
@@ -94,7 +94,7 @@ def one_line(text):
 
 
 def refuse(folder, words, code, expected):
-    """Run a command that must fail with this code and text, and change no file."""
+    """Check that a command fails with this exit code and text, and changes no file."""
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     result = run(*words)
     assert result.exit_code == code, result.output
@@ -220,7 +220,7 @@ def test_every_error_has_its_exit_code(error, code):
     assert failure_of(error).code == code
 
 
-def test_errors_of_the_library_bring_their_remedy_for_the_command_line():
+def test_library_errors_have_a_remedy_for_the_command_line():
     with pytest.raises(DataError, match="types={'rating'") as raised:
         encode_target([0.5, 1.25, 2.75], name="rating")
     message = str(failure_of(raised.value))
@@ -233,7 +233,7 @@ def test_errors_of_the_library_bring_their_remedy_for_the_command_line():
     assert "--force-reinstall numpy" in str(failure_of(ImportError("no libblas", name="numpy.linalg")))
 
 
-def test_ctrl_c_and_terminate_leave_nothing_behind(folder):
+def test_ctrl_c_and_sigterm_leave_no_files(folder):
     before = names_in(folder)
     slow = (
         "import sys, time, separatrix.study as s\n"
@@ -259,7 +259,7 @@ def test_ctrl_c_and_terminate_leave_nothing_behind(folder):
 
 def test_a_closed_pipe_is_not_an_error(folder):
     header, *rows = (folder / "loans.csv").read_text().splitlines()
-    (folder / "many.csv").write_text("\n".join([header, *rows * 20]))  # more than a pipe holds
+    (folder / "many.csv").write_text("\n".join([header, *rows * 20]))  # more than the buffer of a pipe
     command = f"{sys.executable} -c 'from separatrix.cli import main; main()' predict model.sx many.csv -o -"
     script = f"{command} | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
@@ -533,7 +533,7 @@ def test_predict_refuses_wrong_inputs_and_writes_nothing(folder, words, code, ex
     assert run("predict", "model.sx", "loans.csv", "-o", "-", "--json").exit_code == 2
 
 
-def test_a_full_disk_leaves_nothing(folder, monkeypatch):
+def test_a_full_disk_leaves_no_file(folder, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -577,7 +577,7 @@ def test_explain_lists_the_posterior_strongest_weight_first(folder, fitted):
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_the_positive_class_turns_the_weights_and_is_read_from_the_file(folder, fitted):
+def test_the_positive_class_sets_the_sign_of_weights_and_is_saved(folder, fitted):
     one, other = (run_json("explain", "model.sx", "--positive", label) for label in ("defaulted", "repaid"))
     assert (one["positive"], other["positive"]) == ("defaulted", "repaid")
     for a, b in zip(one["coefficients"], other["coefficients"], strict=True):
@@ -639,7 +639,7 @@ def test_curves_are_the_log_odds_along_their_column(loans, fitted):
     assert sparkline([2.0, 2.0]) == "▁▁"
 
 
-def test_of_many_columns_and_notes_the_first_are_listed():
+def test_only_the_first_of_many_columns_and_notes_are_listed():
     rng = np.random.default_rng(0)
     columns = {f"x{d}": rng.normal(size=30) for d in range(60)} | {f"same{d}": np.ones(30) for d in range(5)}
     schema = infer_types(table_statistics(pa.table(columns)))
@@ -749,7 +749,7 @@ def test_export_writes_onnx_and_replaces_only_with_force(folder):
 # -- datasets and demo -------------------------------------------------------------------------------------------------
 
 
-def test_datasets_lists_what_the_package_has():
+def test_datasets_lists_all_data_sets():
     listed = run_json("datasets")["datasets"]
     assert [entry["name"] for entry in listed] == list(CATALOGUE)
     assert all(name in run("datasets").stdout for name in CATALOGUE)

@@ -56,7 +56,7 @@ def comparison():
 
 
 class Constant(ClassifierMixin, BaseEstimator):
-    """The same probabilities for every row, for classes in its own order."""
+    """Classifier that predicts the same probabilities for every row, with classes in a given order."""
 
     def __init__(self, classes=("ant", "bee", "cat"), p=(0.2, 0.3, 0.5)):
         self.classes = classes
@@ -82,7 +82,7 @@ def trial(model, labels=LABELS, **options):
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def test_every_model_sees_the_same_rows_and_a_seed_gives_the_split():
+def test_all_models_use_the_same_rows_and_the_seed_determines_the_split():
     one, two = (compare([GaussianNB(), sx.LogisticRegression()], X, Y, rng=3) for _ in range(2))
     assert np.array_equal(one.test_rows, two.test_rows)
     assert all(np.array_equal(one[name].test.rows, two[name].test.rows) for name in one.names)
@@ -97,7 +97,7 @@ def test_the_split_keeps_class_proportions_and_models_are_fitted_to_training_row
     assert len(test) == 60
     np.testing.assert_allclose(np.bincount(Y[train]) / 180, np.bincount(Y[test]) / 60, atol=1 / 60)
     np.testing.assert_array_equal(found.models_["GaussianNB"].theta_, GaussianNB().fit(X[train], Y[train]).theta_)
-    assert "classes_" not in vars(model)  # the model given is not changed
+    assert "classes_" not in vars(model)  # the user's model is not changed
 
 
 def test_a_given_test_set_is_used_whole_and_may_lack_classes():
@@ -110,7 +110,7 @@ def test_a_given_test_set_is_used_whole_and_may_lack_classes():
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-def test_tables_of_every_kind_give_the_same_numbers(storage):
+def test_tables_of_every_library_give_the_same_scores(storage):
     models = [sx.LinearDiscriminantAnalysis(), sx.LogisticRegression()]
     found, expected = (compare(models, table, Y).to_dict() for table in (STORAGES[storage](X), X))
     np.testing.assert_allclose(found["test_log_likelihood"], expected["test_log_likelihood"], rtol=1e-6)
@@ -221,14 +221,14 @@ def test_weights_reach_the_last_step_of_a_pipeline(rng, routing):
     np.testing.assert_allclose(found.model[-1].coef_, expected.coef_, rtol=1e-6)
 
 
-def test_without_probabilities_only_the_decisions_are_scored():
+def test_without_probabilities_only_the_accuracy_is_scored():
     found, rows = trial(LinearSVC())
     assert found.test.accuracy.value == found.model.score(X[rows.test_rows], LABELS[rows.test_rows])
     assert np.isnan([found.test.log_likelihood.value, found.test.brier.value, found.test.auc.value]).all()
     assert found.test.rows is found.P is None
 
 
-def test_accuracy_is_that_of_the_decisions_of_the_model():
+def test_accuracy_scores_predict():
     costly, rows = trial(sx.DecisionRule(GaussianNB(), costs={("ant", "bee"): 100, ("ant", "cat"): 100}))
     assert costly.test.accuracy.value == costly.model.score(X[rows.test_rows], LABELS[rows.test_rows])
     assert costly.test.accuracy.value < trial(GaussianNB())[0].test.accuracy.value
@@ -400,7 +400,7 @@ def test_long_names_keep_their_ends_and_empty_columns_are_left_out():
     assert "-inf" in text
     assert not [head for head in ("BIC", "P(model)", "ln p(D)") if head in text]
     assert "AUC" not in str(compare([LinearSVC()], X2, Y2))
-    assert "P(model)" not in str(compare([bayes(), GaussianNB()], X2, Y2))  # one evidence alone has no probability
+    assert "P(model)" not in str(compare([bayes(), GaussianNB()], X2, Y2))  # a single evidence has no probability
     assert "failed" in str(compare([LogisticRegression(C=-1.0)], X2, Y2))
 
 
@@ -441,7 +441,7 @@ def test_the_average_weights_models_by_evidence_and_prior(average):
     odds = np.exp(fitted["one"].log_evidence_ - fitted["two"].log_evidence_)
     weights = average.weights_
     assert weights["one"] == pytest.approx(odds / (1 + odds), rel=1e-10)
-    assert 0.01 < weights["one"] < 0.99  # else the next line shows nothing
+    assert 0.01 < weights["one"] < 0.99  # otherwise the next check would be trivial
     expected = sum(weights[name] * model.predict_proba(X2) for name, model in fitted.items())
     np.testing.assert_allclose(average.predict_proba(X2), expected, rtol=1e-12)
     assert np.array_equal(average.predict(X2), expected.argmax(axis=1))
@@ -449,7 +449,7 @@ def test_the_average_weights_models_by_evidence_and_prior(average):
     assert tilted["one"] / tilted["two"] == pytest.approx(3 * odds, rel=1e-10)
 
 
-def test_the_average_is_a_classifier_among_classifiers(average, rng):
+def test_the_average_has_the_interface_of_a_classifier(average, rng):
     assert average.n_features_in_ == X2.shape[1]
     rule = sx.DecisionRule(ModelAverage(MODELS), reject=0.7).fit(X2, np.array(["no", "yes"])[Y2])
     assert set(rule.predict(X2)) == {"no", "yes", "reject"}
@@ -481,7 +481,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
-def test_rows_of_an_average_may_be_anywhere_if_its_models_belong_to_this_package(place):
+def test_an_average_of_models_of_this_package_accepts_scans_and_dask(place):
     rows, given = place()
     expected = ModelAverage(MODELS).fit(X2, NAMES, sample_weight=1.0 + Y2)
     found = ModelAverage(MODELS).fit(rows, **given)

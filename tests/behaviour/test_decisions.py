@@ -40,7 +40,7 @@ def draw(seed, K, columns=None, N=40):
 # --- the functions ------------------------------------------------------------------------------------------
 @given(seed=SEEDS, K=st.integers(2, 5), extra=st.booleans())
 @settings(max_examples=30)
-def test_the_decision_is_the_cheapest_of_all_tried(seed, K, extra):
+def test_the_decision_has_the_smallest_expected_cost(seed, K, extra):
     P, L = draw(seed, K, K + extra)
     R = [[sum(p[k] * L[k, j] for k in range(K)) for j in range(K + extra)] for p in P]
     assert_allclose(expected_cost(P, L), R, rtol=1e-12, atol=1e-14)
@@ -49,7 +49,7 @@ def test_the_decision_is_the_cheapest_of_all_tried(seed, K, extra):
 
 @given(seed=SEEDS, K=st.integers(2, 5))
 @settings(max_examples=30)
-def test_without_costs_it_is_the_most_probable_class(seed, K):
+def test_without_costs_the_most_probable_class_is_chosen(seed, K):
     P, _ = draw(seed, K)
     assert_array_equal(decide(P), P.argmax(axis=1))
     assert_array_equal(decide(P, costs=1 - np.eye(K)), P.argmax(axis=1))
@@ -67,7 +67,7 @@ def test_a_factor_and_a_constant_per_true_class_change_no_decision(seed, K, extr
 @settings(max_examples=50)
 def test_a_threshold_equals_a_cost_of_rejecting(seed, K, theta):
     P, _ = draw(seed, K)
-    P = P[np.abs(P.max(axis=1) - theta) > 1e-12]  # elsewhere rounding decides
+    P = P[np.abs(P.max(axis=1) - theta) > 1e-12]  # ties are decided by rounding
     L = np.column_stack([1 - np.eye(K), np.full(K, 1 - theta)])
     assert_array_equal(decide(P, reject=theta), decide(P, costs=L))
     assert_array_equal(decide(P, reject=theta) == K, P.max(axis=1) <= theta)
@@ -128,7 +128,7 @@ def named(n=150, K=3):
     return X, np.array(["air", "earth", "fire", "water"])[t]
 
 
-def test_a_mapping_is_a_matrix_by_label():
+def test_a_mapping_of_costs_equals_its_matrix():
     X, y = named()
     by_label = DecisionRule(newton, costs={("fire", "air"): 20, ("air", "earth"): 0.5, ("air", "air"): 0.1}).fit(X, y)
     by_code = DecisionRule(newton, costs=[[0.1, 0.5, 1], [1, 0, 1], [20, 1, 0]]).fit(X, y)

@@ -1,4 +1,4 @@
-"""Logistic and softmax regression as such: the objective, its optimum, and limits that are known."""
+"""Logistic and softmax regression: the objective, its optimum, and known limits."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_the_mean_probability_is_the_proportion_of_each_class():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_an_ever_stronger_prior_leaves_the_class_proportions(n_classes):
+def test_a_strong_prior_gives_the_class_proportions(n_classes):
     X, y = blobs(150, n_classes=n_classes)
     model = sx.LogisticRegression(alpha=1e12).fit(X, y)
     assert np.abs(model.coef_).max() < 1e-8
@@ -73,7 +73,7 @@ def test_normal_classes_with_one_covariance_have_the_weights_of_linear_discrimin
 @pytest.mark.parametrize(
     ("kind", "n_classes"), [(sx.LogisticRegression, 2), (sx.LogisticRegression, 3), (sx.ProbitRegression, 2)]
 )
-def test_a_soft_target_is_a_row_in_every_class_with_that_weight(kind, n_classes, rng):
+def test_a_soft_target_equals_one_weighted_row_per_class(kind, n_classes, rng):
     X, _ = blobs(150, n_classes=n_classes)
     T = rng.dirichlet(np.full(n_classes, 0.5), size=150)
     weight = rng.uniform(0.1, 2.0, size=150)
@@ -84,7 +84,7 @@ def test_a_soft_target_is_a_row_in_every_class_with_that_weight(kind, n_classes,
     np.testing.assert_allclose(soft.coef_, split.coef_, atol=1e-8)
 
 
-def test_soft_targets_that_a_model_made_give_back_that_model(rng):
+def test_soft_targets_from_a_model_recover_its_weights(rng):
     X = rng.normal(size=(300, 4))
     W, w0 = rng.normal(size=(3, 4)), rng.normal(size=3)
     model = sx.LogisticRegression(alpha=0.0, tol=1e-12).fit(X, special.softmax(X @ W.T + w0, axis=1))
@@ -92,7 +92,7 @@ def test_soft_targets_that_a_model_made_give_back_that_model(rng):
     np.testing.assert_allclose(model.intercept_, w0 - w0.mean(), atol=1e-7)
 
 
-def test_a_prior_may_be_given_in_place_of_alpha():
+def test_a_prior_replaces_alpha():
     by_alpha = sx.LogisticRegression(alpha=4.0, tol=1e-11).fit(X, Y)
     for prior in (sx.Gaussian(0.5), sx.Gaussian([0.5] * 4), sx.Gaussian(covariance=0.25 * np.eye(4))):
         model = sx.LogisticRegression(prior=prior, alpha=99.0, tol=1e-11).fit(X, Y)
@@ -101,13 +101,13 @@ def test_a_prior_may_be_given_in_place_of_alpha():
     np.testing.assert_allclose(flat.coef_, sx.LogisticRegression(alpha=0.0, tol=1e-11).fit(X, Y).coef_, atol=1e-8)
 
 
-def test_a_prior_with_a_mean_pulls_towards_it():
+def test_a_narrow_prior_gives_its_mean():
     mean = np.array([1.0, -1.0, 0.5, 0.0])
     model = sx.LogisticRegression(prior=sx.Gaussian(1e-5, mean=mean)).fit(X, Y)
     np.testing.assert_allclose(model.coef_[0], mean, atol=1e-6)
 
 
-def test_a_prior_on_the_bias_is_on_the_bias_at_zero_in_the_users_units(rng):
+def test_the_prior_of_the_bias_refers_to_x_zero_in_user_units(rng):
     """With intercept_scale the shift of the data matters, and the optimum balances the bias too."""
     moved = X + 3.0
     model = sx.LogisticRegression(prior=sx.Gaussian(1.0, intercept_scale=0.5), tol=1e-11).fit(moved, Y)
@@ -130,11 +130,11 @@ def test_real_tables(load):
 def test_two_rows_are_enough():
     model = sx.LogisticRegression(tol=1e-12).fit([[0.0], [1.0]], [0, 1])
     w = model.coef_[0, 0]
-    assert w == pytest.approx(special.expit(-w / 2), rel=1e-9)  # alpha w = Σ (t - p) x with the boundary half way
+    assert w == pytest.approx(special.expit(-w / 2), rel=1e-9)  # alpha w = Σ (t - p) x, with the boundary at 1/2
     assert model.intercept_[0] == pytest.approx(-w / 2, rel=1e-9)
 
 
-def test_without_an_intercept_there_is_none():
+def test_the_intercept_is_zero_if_it_is_not_fitted():
     model = sx.LogisticRegression(fit_intercept=False, tol=1e-11).fit(X, Y)
     assert model.intercept_.tolist() == [0.0]
     np.testing.assert_allclose(score_equations(model, X, np.eye(2)[Y])[1, :-1], model.coef_[0], atol=1e-7)

@@ -18,7 +18,7 @@ def positive_definite(rng, size):
 
 
 def shapes(rng):
-    """Each shape of precision with the dense (CP, CP) matrix that it stands for."""
+    """Each shape of precision with its dense (CP, CP) matrix."""
     diagonal, one, all_together = rng.uniform(size=P), positive_definite(rng, P), positive_definite(rng, C * P)
     return [
         (diagonal, np.diag(np.tile(diagonal, C))),
@@ -53,7 +53,7 @@ def test_a_penalty_is_its_dense_matrix(shape, rng):
     ],
     ids=["isotropic", "isotropic with a mean", "per column", "full"],
 )
-def test_it_is_minus_the_log_density_of_a_normal_up_to_a_constant(prior, covariance, rng):
+def test_a_gaussian_penalty_is_minus_the_log_density_up_to_a_constant(prior, covariance, rng):
     normal = stats.multivariate_normal(
         np.broadcast_to(prior.mean, 3), prior.covariance if covariance is None else covariance
     )
@@ -69,7 +69,7 @@ def test_it_is_minus_the_log_density_of_a_normal_up_to_a_constant(prior, covaria
     assert_allclose(change, log_density(here) - log_density(there), rtol=1e-12)
 
 
-def test_without_a_bias_there_is_none():
+def test_the_intercept_prior_is_omitted_without_intercept():
     pull = penalty(Gaussian(scale=0.5, mean=2.0), (1, 3), fit_intercept=False, columns=COLUMNS)
     assert_array_equal(pull.precision, [4.0, 4.0, 4.0])
     assert_array_equal(pull.mean, [[2.0, 2.0, 2.0]])

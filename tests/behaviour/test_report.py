@@ -1,4 +1,4 @@
-"""The report of a study: what it says, that it is one safe document, and that a browser shows it."""
+"""The report of a study: its sentences and tables, the safety of its HTML, and its display in a browser."""
 
 import base64
 import hashlib
@@ -66,7 +66,7 @@ def study_of_two():
 
 @pytest.fixture(scope="module")
 def study_of_new_rows(study_of_two):
-    """The same model on rows that it may or may not have been fitted on."""
+    """The same model examined on other rows."""
     return examine(study_of_two.model, customers(50, 9), "customer")
 
 
@@ -111,7 +111,7 @@ def with_predictions(study, P):
 
 
 def too_sure(study):
-    """Predictions that are wrong half of the time, with probability 0.99."""
+    """Overconfident predictions: probability 0.99, but half of them are wrong."""
     n = len(study.held_out.codes)
     return with_predictions(study, np.where(np.arange(n)[:, None] % 2 == [0, 1], 0.99, 0.01))
 
@@ -144,7 +144,7 @@ def common(study_of_two):
     return replace(study_of_two, counts=np.array([10, 90]))
 
 
-def test_the_rarer_or_the_named_of_two_classes_comes_second(common, study_of_five):
+def test_the_positive_class_comes_second(common, study_of_five):
     view = positive_view(common)
     assert view.classes.tolist() == ["stays", "leaves"]
     assert view.counts.tolist() == [90, 10]
@@ -156,7 +156,7 @@ def test_the_rarer_or_the_named_of_two_classes_comes_second(common, study_of_fiv
     assert positive_view(view) is view
 
 
-def test_weights_and_effects_change_sides_with_the_class(common):
+def test_weights_and_effects_follow_the_positive_class(common):
     view = positive_view(common)
     for before, after in zip(common.coefficients, view.coefficients, strict=True):
         assert (after.label, after.weight, after.per_spread) == ("leaves", -before.weight, -before.per_spread)
@@ -221,13 +221,13 @@ def test_rows_that_may_have_been_used_for_fitting_are_not_called_held_out(study_
     assert "held-out" not in render(replace(study_of_new_rows, notes=()))
 
 
-def test_a_model_without_skill_is_not_praised(study_of_two):
+def test_a_useless_model_is_reported_as_useless(study_of_two):
     study = with_predictions(study_of_two, np.tile([0.9, 0.1], (len(study_of_two.held_out.P), 1)))
     assert "do not act on them" in answer(study)
     assert "no better than the class proportions" in main_caveat(warnings_on(study, performance_of(study)))
 
 
-def test_the_class_proportions_alone_are_not_praised():
+def test_a_model_of_class_proportions_is_reported_as_useless():
     rng = np.random.default_rng(2)
     table = pd.DataFrame({"x": rng.normal(size=200), "y": rng.permutation(np.repeat(["a", "b"], [150, 50]))})
     study = conduct(table, "y", models=["prior only"])
@@ -323,7 +323,7 @@ def test_the_model_table_shows_the_comparison(study_of_two):
     assert not set(column["P(model)"]) & {percent(0.0), percent(1.0)}
 
 
-def test_weights_are_sorted_and_steps_of_curves_come_last(study_of_two, study_of_five, study_without_weights):
+def test_weights_are_sorted_and_segments_of_curves_come_last(study_of_two, study_of_five, study_without_weights):
     steep = Coefficient("tenure", "tenure from 3 to 9", "stays", 9.0, 8.0, 10.0, 9.0)
     study = replace(study_of_two, coefficients=(steep, *study_of_two.coefficients))
     view = weights_section(study, performance_of(study))
@@ -534,7 +534,7 @@ def test_the_document_is_well_formed_and_names_are_unique(document):
     assert {link.removeprefix("#") for link in outline.links} <= set(outline.ids)
 
 
-def test_nothing_is_fetched_and_nothing_runs(document):
+def test_the_document_loads_no_file_and_has_no_script(document):
     tags = Outline(document).tags
     assert not {"script", "link", "img", "iframe", "object", "embed"} & {tag for tag, _ in tags}
     assert not [name for _, attributes in tags for name in attributes if name.startswith("on") or name == "style"]
@@ -555,13 +555,13 @@ def test_pictures_and_tables_have_names_and_heads_have_scopes(document):
     assert ("html", {"lang": "en"}) in tags
 
 
-def test_every_section_is_there_and_one_model_alone_has_no_comparison(study_of_two, study_of_new_rows):
+def test_all_sections_exist_and_a_single_model_has_no_comparison(study_of_two, study_of_new_rows):
     ids = Outline(render(study_of_two)).ids
     assert [name for name in ids if name in SECTIONS] == SECTIONS
     assert "models" not in Outline(render(study_of_new_rows)).ids
 
 
-def test_hostile_names_are_text(hostile_study):
+def test_malicious_names_are_escaped(hostile_study):
     document = render(hostile_study)
     assert "<script" not in document
     assert document.count("</style>") == 1
@@ -575,7 +575,7 @@ def test_the_document_is_small(study_of_two, study_of_five):
     assert max(len(render(study)) for study in (study_of_two, study_of_five)) < 120_000
 
 
-def test_a_report_is_written_and_not_over_another(study_of_two, tmp_path):
+def test_a_report_does_not_replace_an_existing_file(study_of_two, tmp_path):
     path = write_report(study_of_two, tmp_path / "report.html")
     assert path.read_text(encoding="utf-8").endswith("</html>")
     path.write_text("mine")
@@ -586,7 +586,7 @@ def test_a_report_is_written_and_not_over_another(study_of_two, tmp_path):
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_a_report_that_fails_leaves_nothing(study_of_two, tmp_path):
+def test_a_failed_report_leaves_no_file(study_of_two, tmp_path):
     broken = replace(study_of_two, counts=None)
     with pytest.raises((TypeError, AttributeError)):
         write_report(broken, tmp_path / "report.html")
@@ -681,7 +681,7 @@ def is_without_sideways_scroll(browser):
 
 
 def lightness(browser):
-    """Of the ground, from 0 to 255."""
+    """Lightness of the background, from 0 to 255."""
     colour = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     return sum(int(part) for part in colour.partition("(")[2].rstrip(")").split(",")[:3]) / 3
 
@@ -691,7 +691,7 @@ def test_no_errors_and_no_requests(browser, addresses, name):
     show(browser, addresses[name])
     assert browser.get_log("browser") == []
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
-    assert browser.execute_script("return document.styleSheets.length") == 1  # its own, which the policy let in
+    assert browser.execute_script("return document.styleSheets.length") == 1  # the style sheet of the document
 
 
 @pytest.mark.parametrize("width", [400, 1600])
@@ -713,7 +713,7 @@ def test_the_background_follows_the_system_and_the_chosen_theme(browser, address
     assert (lightness(browser) > 128) != is_light
 
 
-def test_a_class_can_be_singled_out(browser, addresses):
+def test_a_single_class_can_be_selected(browser, addresses):
     show(browser, addresses["study_of_five"])
     lines = "[...document.querySelectorAll('#effects .curves .line')]"
     shown = f"return {lines}.filter(e => getComputedStyle(e).opacity > 0.5).map(e => e.classList.contains('c2'))"
@@ -722,12 +722,12 @@ def test_a_class_can_be_singled_out(browser, addresses):
     assert set(browser.execute_script(shown)) == {True}
 
 
-def test_it_prints_on_white_paper(browser, addresses):
+def test_the_printed_report_has_a_white_background(browser, addresses):
     show(browser, addresses["study_of_two"], width=688, theme="dark")
     browser.execute_script("document.getElementById('theme-dark').click()")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert lightness(browser) == 255
-    assert is_without_sideways_scroll(browser)  # on A4, but for its margins
+    assert is_without_sideways_scroll(browser)  # width of A4 without margins
     assert not browser.find_element("css selector", "nav").is_displayed()
     printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
     assert printed.startswith(b"%PDF")

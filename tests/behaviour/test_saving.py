@@ -1,4 +1,4 @@
-"""Saved models: the same predictions from one file, and an error for files that are damaged or hostile."""
+"""Saved models: identical predictions after loading, and errors for damaged or malicious files."""
 
 import errno
 import hashlib
@@ -155,7 +155,7 @@ def test_a_failed_save_leaves_the_file_and_the_folder_as_they_were(saved, monkey
     assert load(saved).alpha == 3.0
 
 
-# Damaged and hostile archives
+# Damaged and malicious archives
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_a_file_cut_off_anywhere_is_an_error(model, tmp_path):
 
 
 def test_a_changed_byte_is_an_error_or_has_no_effect(model, tmp_path):
-    """A time stamp has no effect on the model. There is never another exception, never another model."""
+    """A changed time stamp, for example, has no effect. No other exception and no other model may result."""
     data, X, P = model
     path, rng, refused = tmp_path / "changed.sx", np.random.default_rng(0), 0
     for position in rng.choice(len(data), size=300, replace=False):
@@ -215,7 +215,7 @@ def test_a_wrong_checksum(archive):
 
 
 def test_a_bomb_is_not_opened(tmp_path):
-    """Many members of moderate size, together larger than a file of that size can contain."""
+    """Zip bomb of many members, whose total size is impossible for a file of this size."""
     path = tmp_path / "bomb.sx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("manifest.json", "{}")
@@ -245,7 +245,7 @@ def test_an_invalid_format_number_is_refused(archive, number):
         read_archive(archive)
 
 
-def test_a_later_format_asks_for_an_upgrade(archive):
+def test_a_later_format_is_an_error_that_suggests_an_upgrade(archive):
     rewrite(archive, MEMBERS, format=FORMAT + 1, version="9.0")
     with pytest.raises(FileError, match=rf"by separatrix 9.0 in format {FORMAT + 1}; .* Upgrade separatrix"):
         read_archive(archive)
@@ -354,7 +354,7 @@ def test_classes_that_are_not_part_of_models_are_refused(name, why):
 
 def test_a_record_has_the_fields_of_its_class():
     whole = {"value": 1, "status": None, "steps": 1, "passes": 1}
-    assert isinstance(read(record(SOLUTION, **whole)), sx.solvers.Solution)  # other fields by default
+    assert isinstance(read(record(SOLUTION, **whole)), sx.solvers.Solution)  # other fields have defaults
     with pytest.raises(FileError, match="Solution lacks its field or argument 'status'"):
         read(record(SOLUTION, value=1))
     with pytest.raises(FileError, match="Solution has no field or argument 'colour'"):
@@ -414,7 +414,7 @@ def npy(header, data=b""):
         {"descr": "|S0", "fortran_order": False, "shape": (1, 5)},
     ],
 )
-def test_an_array_that_claims_more_than_it_has(header):
+def test_an_array_with_less_data_than_its_header_states(header):
     """The size is checked before memory is allocated."""
     with pytest.raises(FileError, match="do not match"):
         Reader(npy(header, b"x" * 8)).value({"is": "array", "array": 0})
@@ -438,7 +438,7 @@ def test_indices_of_a_sparse_matrix_are_checked():
         Reader(members).value({"is": "csr", "parts": [0, 1, 2], "shape": [2, 3]})
 
 
-def test_nothing_of_a_class_is_called(monkeypatch):
+def test_loading_calls_no_method_of_a_class(monkeypatch):
     def shout(self, alpha=1.0):
         raise AssertionError("called")
 
@@ -449,7 +449,7 @@ def test_nothing_of_a_class_is_called(monkeypatch):
     assert object.__getattribute__(made, "coef_") == 3
 
 
-def test_an_array_is_used_once():
+def test_an_array_may_be_referenced_only_once():
     """Otherwise a small file could create any number of copies of an array."""
     node = {"is": "array", "array": 0}
     with pytest.raises(FileError, match="array 0 is used twice"):

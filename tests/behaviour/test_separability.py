@@ -28,7 +28,7 @@ def margins(found, X, t):
 
 
 def check(X, t, status, weight=None, **options):
-    """The status, and that the direction does what the status says."""
+    """Check the status, and that the returned direction proves it."""
     t = np.asarray(t)
     found = separability(as_source(X, t, weight), t.max() + 1, **options)
     assert found.status == status
@@ -79,7 +79,7 @@ CASES = {
         QUASI,
     ),
     "a point inside a triangle": (np.array([[0.0, 0], [4, 0], [0, 4], [1, 1]]), [0, 0, 0, 1], OVERLAPPING),
-    # what breaks a logistic regression in practice
+    # typical separation in logistic regressions
     "a column that is the label": (np.column_stack([CLOUD, COIN]), COIN, COMPLETE),
     "rare dummy": (RARE, RARE_T, QUASI),
     "rare dummy, and its complement": (np.column_stack([RARE, 1 - RARE[:, 3]]), RARE_T, QUASI),
@@ -89,7 +89,7 @@ CASES = {
         QUASI,
     ),
     "overlap": (CLOUD, COIN, OVERLAPPING),
-    # columns that carry nothing
+    # columns without information
     "constant column": (np.column_stack([CLOUD, np.full(60, 7.0)]), COIN, OVERLAPPING),
     "only a constant column": (np.full((4, 1), 3.0), [0, 1, 0, 1], OVERLAPPING),
     "duplicate columns": (np.column_stack([CLOUD, CLOUD]), COIN, OVERLAPPING),
@@ -315,7 +315,7 @@ def test_a_stream_that_can_be_read_once_can_be_checked():
 def test_the_margin_of_a_report_is_that_of_the_widest_plane():
     X, y = separable(60, gap=0.3)
     report = sx.is_separable(X, y)
-    assert report.margin >= 0.3 - 1e-9  # the gap it was made with
+    assert report.margin >= 0.3 - 1e-9  # the margin of the generated data
     assert report.novikoff_bound >= (report.novikoff.radius / report.margin) ** 2 * (1 - 1e-9)
 
 

@@ -15,7 +15,7 @@ from separatrix.separation import directions, program
 
 
 class Case(NamedTuple):
-    """Rows, labels and their status; ``columns`` if every direction that separates best has the same."""
+    """Rows, labels and their status; ``columns`` are those of every best separating direction, if unique."""
 
     X: Any
     y: Any
@@ -31,7 +31,7 @@ def rows(n, n_features=2, seed=0):
 
 
 def paired(X, n_classes=2):
-    """Every row once in each class. No direction that moves any of them separates, so they overlap."""
+    """Every row once in each class, so that the classes overlap in every direction."""
     return np.repeat(X, n_classes, axis=0), np.tile(np.arange(n_classes), len(X))
 
 
@@ -63,7 +63,7 @@ def clusters(n_classes, spread, n=20):
 
 
 def one_class_apart(n_classes):
-    """Every row once in each class, but for a column that sets class 0 apart from the others."""
+    """Every row once in each class, except for a column that separates class 0 from the others."""
     X, y = paired(rows(15), n_classes)
     return with_column(X, y, lambda y: np.where(y == 0, 1.0, -1.0))
 
@@ -81,7 +81,7 @@ def line(x, y):
 
 
 def long_with_rare_dummy(labels):
-    """More rows than the small paths take, and a column that is 1 in three of them: no sample sees it."""
+    """Many rows, and a column that is 1 in three of them, which samples of the rows miss."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 100))
     y = (X[:, :5].sum(axis=1) + rng.logistic(size=len(X)) > 0).astype(int)
@@ -242,7 +242,7 @@ def test_every_solver_gives_the_same_status(name, solver):
 
 
 def test_a_tiny_column_is_not_hidden_by_its_prior():
-    """Its curvature is 1e-20, that of the prior 1: their difference says nothing."""
+    """The curvature of the likelihood is 1e-20 and that of the prior is 1, so their difference is rounding error."""
     X, y = with_column(PAIRS, LABELS, lambda y: 1e-10 * y)
     assert fitted(Case(X, y, ""), alpha=1.0)[0].separation_.status in ("complete", "unknown")
 

@@ -77,9 +77,7 @@ def test_models_that_do_not_suit_the_size_of_a_table_are_left_out(size, left_out
     ("n_rows", "n_columns", "n_classes", "approximation"),
     [(300, 10, 2, "auto"), (30_000, 100, 2, "laplace"), (550, 70, 19, "auto"), (4000, 200, 2, "auto")],
 )
-def test_the_gaussian_of_laplace_is_unchecked_only_with_many_rows_per_weight(
-    n_rows, n_columns, n_classes, approximation
-):
+def test_laplace_is_not_checked_only_with_many_rows_per_weight(n_rows, n_columns, n_classes, approximation):
     assert candidates(n_rows, n_columns, n_classes)[LOGISTIC].estimator.approximation == approximation
 
 
@@ -158,11 +156,11 @@ def test_scores_are_those_of_table_classifiers_compared_directly():
     rows = np.sort(np.concatenate([found.comparison.train_rows, found.comparison.test_rows]))
     assert_array_equal(rows, np.arange(200))
     assert_array_equal(test.X["charge"].to_numpy(), TABLE["charge"].to_numpy()[found.comparison.test_rows])
-    assert not [model for model in found.models.values() if "estimator_" in vars(model)]  # nothing fitted to all rows
+    assert not [model for model in found.models.values() if "estimator_" in vars(model)]  # none is fitted to all rows
 
 
 @pytest.mark.parametrize("error", [ValueError("no\nway"), MemoryError()])
-def test_a_model_that_raises_is_a_row_with_a_reason_and_the_others_go_on(monkeypatch, error):
+def test_a_model_that_raises_is_reported_and_the_others_continue(monkeypatch, error):
     def fail(*_, **__):
         raise error
 
@@ -181,7 +179,7 @@ def test_if_every_model_fails_the_reasons_are_named(monkeypatch):
         compare_models(TABLE, "customer", models=["naive Bayes"])
 
 
-def test_warnings_of_a_model_carry_its_name_unless_it_is_chosen():
+def test_warnings_name_their_model_unless_it_is_chosen():
     found = compare_models(TABLE, "customer", models=FAST)
     said = {"prior only": [Note("warning", "one")], "linear discriminant": [Note("collinear", "two")]}
     found = replace(found, warnings=said)
@@ -192,7 +190,7 @@ def test_warnings_of_a_model_carry_its_name_unless_it_is_chosen():
 # -- the choice --------------------------------------------------------------------------------------------------------
 
 N = 400
-HARD = np.random.default_rng(0).normal(0, 0.3, N)  # rows are hard or easy for all models alike
+HARD = np.random.default_rng(0).normal(0, 0.3, N)  # the loss of a row is similar for all models
 OWN = np.random.default_rng(1).normal(0, 0.1, (9, N))
 OWN -= OWN.mean(axis=1, keepdims=True)
 
@@ -251,7 +249,7 @@ def test_if_nothing_beats_the_class_proportions_they_are_chosen():
     assert "No model predicts clearly better than the class proportions" in text
 
 
-def test_failed_models_and_models_with_an_impossible_row_are_passed_over():
+def test_failed_models_and_models_with_infinite_loss_are_not_chosen():
     assert chosen(Trial("linear discriminant", failure="DataError: singular"), BASE)[0] == "prior only"
     rows = trial("naive Bayes", -0.3).test.rows
     rows[3] = -np.inf
@@ -348,7 +346,7 @@ def test_separation_is_that_of_the_linear_program_and_names_the_columns(labels, 
         assert notes[0].text.startswith(f"{(AGES['kind'] == 'c').sum()} of 200 rows")
 
 
-def test_curves_three_classes_and_generative_models():
+def test_separation_with_curves_three_classes_and_generative_models():
     inside = np.abs(AGES["age"]) < 0.5
     assert separation(inside)[0] == "overlapping"
     status, (note,) = separation(inside, curved=True)
@@ -402,7 +400,7 @@ def test_the_fields_of_a_study(study):
     rows, (codes, P) = study.comparison.test_rows, (study.held_out.codes, study.held_out.P)
     assert_array_equal(study.classes[codes], Y.to_numpy()[rows])
     assert_allclose(np.log(P[np.arange(len(P)), codes]), study.comparison[study.choice.name].test.rows)
-    assert not np.allclose(P, study.model.predict_proba(X.iloc[rows]))  # those of the model without these rows
+    assert not np.allclose(P, study.model.predict_proba(X.iloc[rows]))  # fitted without these rows
 
 
 def test_a_saved_model_is_examined_on_other_rows(study, tmp_path):

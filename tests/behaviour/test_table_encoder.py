@@ -50,7 +50,7 @@ def test_batches_fit_like_the_whole_table(table):
     assert parts.feature_names_in_.tolist() == whole.feature_names_in_.tolist()
 
 
-def test_a_pipeline_learns_from_a_table(table, rng):
+def test_a_pipeline_is_fitted_to_a_table(table, rng):
     y = (table["colour"] == "red") ^ (rng.random(300) < 0.05)
     scores = cross_val_score(make_pipeline(TableEncoder(), LogisticRegression()), table, y)
     assert scores.mean() > 0.9
@@ -80,7 +80,7 @@ def test_unseen_values_are_counted(table):
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 REAL = [
     pytest.mark.data,
-    pytest.mark.skipif(not DATA.exists(), reason="the data sets are kept beside the project, and are not here"),
+    pytest.mark.skipif(not DATA.exists(), reason="the data sets are not in the folder next to the repository"),
 ]
 
 
@@ -92,7 +92,7 @@ def telco():
 class TestRealTables:
     pytestmark = REAL
 
-    def test_telco_churn_is_read_as_its_owner_would(self, telco):
+    def test_types_of_the_telco_churn_table_are_inferred(self, telco):
         schema = infer_types(table_statistics(telco), target="Churn")
         kinds = {plan.column: plan.kind for plan in schema.plans}
         numbers = {name for name, kind in kinds.items() if kind == "number"}
@@ -143,7 +143,7 @@ def test_classes_and_codes(case):
     assert target.labels.tolist() == given
 
 
-def test_numbers_are_classes_by_request():
+def test_numeric_target_can_be_categorical():
     ratings = pd.Series([5.0, 1.5, np.nan, 1.5, 10.0])
     target = encode_target(ratings, name="rating", categorical=True)
     assert target.classes.tolist() == ["1.5", "5", "10"]

@@ -46,7 +46,7 @@ def test_both_methods_are_trained_on_two_thirds_and_scored_on_the_rest():
     assert [bout.split for bout in bouts] == [0, 1]
     for bout in bouts:
         assert (bout.n, bout.m, bout.k) == (100, 2, 2)
-        assert bout.log_loss == pytest.approx(bout.log_loss_cv, rel=0.1)  # the right model, and enough rows: a draw
+        assert bout.log_loss == pytest.approx(bout.log_loss_cv, rel=0.1)  # both methods are equal
         assert min(bout.seconds, bout.seconds_cv) > 0
     assert bouts[0].log_loss != bouts[1].log_loss
 
@@ -66,7 +66,7 @@ def test_the_plain_loop_and_the_library_compute_the_same_evidence(width, scale, 
     X, y, _, _ = make_rbf_experiment(60, n_test=0)
     plain = log_evidence(X, y, width, scale, 10.0, rng)
     surface = evidence_surface(X, y, basis_of_width=lambda w: RBF(width=w), widths=[width], scales=[scale])
-    assert surface.log_evidence.item() == pytest.approx(plain, abs=1e-3)  # where SciPy stops by default
+    assert surface.log_evidence.item() == pytest.approx(plain, abs=1e-3)  # default tolerance of SciPy
 
 
 def test_the_command_writes_and_prints_both_comparisons(tmp_path, monkeypatch, capsys):

@@ -19,11 +19,11 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 GALLERY = ROOT / "docs" / "gallery"
 MAX_PICTURE_BYTES = 200_000
-SMALL = {"rbf_evidence": ["--rows", "80", "--side", "3"]}  # smaller than in the gallery
+SMALL = {"rbf_evidence": ["--rows", "80", "--side", "3"]}  # smaller than in the gallery, to save time
 
 
 def load(name):
-    with mpl.rc_context():  # an example chooses a backend
+    with mpl.rc_context():  # examples set a backend
         spec = spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -42,7 +42,7 @@ def test_an_example_prints_numbers_and_saves_its_picture(name, tmp_path, monkeyp
     height, width = mpimg.imread(tmp_path / f"{name}.png").shape[:2]
     assert width > 400
     assert height > 200
-    assert {path.stem for path in tmp_path.iterdir()} == {name}  # and perhaps an animation
+    assert {path.stem for path in tmp_path.iterdir()} == {name}  # some examples also save an animation
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

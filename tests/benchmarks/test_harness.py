@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmark measures what it says: objectives, clock and memory meter against known values."""
+"""The benchmark: objectives, timing and memory measurement against known values."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_fishers_criterion_is_greatest_along_the_generalised_eigenvectors(proble
     values, V = linalg.eigh(S_B, S_W)
     rank = problem.k - 1
     directions = V[:, -rank:].T
-    # K linear functions whose differences span those directions, as a classifier has them
+    # K linear functions whose differences span those directions, as in a classifier
     W = directions if rank == 1 else np.vstack([np.zeros(problem.m), directions])
     J = objectives.fisher_criterion(data, Answer(W, np.zeros(len(W))))
     assert pytest.approx(values[-rank:].sum(), rel=1e-5) == J
@@ -157,7 +157,7 @@ def test_a_slow_fit_is_measured_once():
 @pytest.fixture(scope="module")
 def quick_run(tmp_path_factory) -> Run:
     folder = tmp_path_factory.mktemp("results")
-    with threadpool_limits(1):  # on tiny tables, threads that wait for each other take all of the time
+    with threadpool_limits(1):  # on tiny tables, waiting for threads dominates the time
         run.main(["--quick", "--problems", *MEASURED], folder)
     return read_run(folder / SCRATCH)
 
@@ -201,7 +201,7 @@ def test_the_best_library_has_no_gap_and_zeros_have_one(quick_run):
 
 def test_libraries_with_the_same_objective_reach_the_same_value(quick_run):
     for row in quick_run.rows:
-        own_rule = row.library in {"sklearn saga", "sklearn liblinear"}  # on what is not the gradient
+        own_rule = row.library in {"sklearn saga", "sklearn liblinear"}  # a solver that stops by another criterion
         loose = own_rule or (row.dtype == "float32" and row.library != "separatrix")
         if row.task in EXACT and row.library != "zeros" and not loose:
             assert row.gap < 1e-6, row
@@ -243,7 +243,7 @@ def test_the_ratio_is_to_the_fastest_other_library_except_zeros():
     assert report.ratio_to_best_peer(ROWS[0], ROWS) == 0.25
     assert report.ratio_to_best_peer(ROWS[1], ROWS) == 4.0
     assert report.ratio_to_best_peer(ROWS[2], ROWS) is None
-    assert report.ratio_to_best_peer(ROWS[3], ROWS) is None  # nobody else did this task
+    assert report.ratio_to_best_peer(ROWS[3], ROWS) is None  # no other library has this task
 
 
 def test_a_solver_that_stopped_early_is_not_the_best_peer():

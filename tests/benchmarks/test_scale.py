@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmarks of files and partitions measure what they say, and the cost model adds up."""
+"""The benchmarks of files and partitions: generated rows, counted reads, and the cost model."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_counting_reads_changes_no_bit_and_sees_every_pass(fit, tmp_path):
 
 
 def test_the_predicted_time_of_one_process_is_the_sum_of_its_parts():
-    """4 gradients, a Hessian, labels on one core, the sample, two solves: added up by hand."""
+    """The sum by hand of 4 gradients, a Hessian, labels on one core, the sample and two solves."""
     N, M = 1e6, 10
     found = predict(Problem("fit", N, M), ALONE, EXACT)
     passes = 4 * N * (1e-8 + 2e-9 * M) / 2 + N * 1e-10 * M**2 / 2
@@ -146,7 +146,7 @@ def test_bare_reading_decodes_every_row(task, tmp_path):
 
 @pytest.fixture
 def threads_alone(monkeypatch):
-    """Without the cluster, which takes seconds to start."""
+    """Run without a cluster, which takes seconds to start."""
     only = {"threads": workers.SCHEDULERS["threads"]}
     for module in (cluster, simulate):
         monkeypatch.setattr(module, "SCHEDULERS", only)

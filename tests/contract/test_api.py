@@ -1,4 +1,4 @@
-"""The public names: fixed, documented, typed the same as they run, and cheap to import."""
+"""Public names: documented, visible to type checkers, and fast to import."""
 
 import ast
 import inspect
@@ -26,7 +26,7 @@ def test_type_checkers_and_python_see_the_same_names():
 
 
 @pytest.mark.parametrize("name", [n for n in sx.__all__ if n != "__version__"])
-def test_every_public_name_is_there_and_documented(name):
+def test_every_public_name_exists_and_is_documented(name):
     assert inspect.getdoc(getattr(sx, name))
 
 
@@ -36,19 +36,19 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_module_says_what_it_is_for(path):
+def test_every_module_has_a_docstring(path):
     source = path.read_text()
     assert source.startswith("# SPDX-License-Identifier: BSD-3-Clause\n")
     assert ast.get_docstring(ast.parse(source))
 
 
-def test_importing_takes_no_heavy_library():
+def test_importing_the_package_imports_no_heavy_library():
     code = "import sys, separatrix; print(sorted({'sklearn', 'scipy', 'numpy', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_using_a_model_takes_no_plotting_cluster_or_gpu_library():
+def test_using_a_model_imports_no_plotting_cluster_or_gpu_library():
     code = (
         "import sys, separatrix as sx; sx.LeastSquaresClassifier().fit([[0.], [1.], [3.]], [0, 1, 0]);"
         "print(sorted({'matplotlib', 'dask', 'torch', 'cupy', 'numba', 'duckdb', 'polars'} & set(sys.modules)))"
@@ -57,7 +57,7 @@ def test_using_a_model_takes_no_plotting_cluster_or_gpu_library():
     assert done.stdout.strip() == "[]"
 
 
-def test_the_readme_prints_what_it_says(capsys):
+def test_the_example_of_the_readme_prints_its_stated_output(capsys):
     text = (ROOT.parents[1] / "README.md").read_text()
     code, printed = text.split("```python\n")[1].split("```")[0], text.split("\n```\n[[")[1].split("```")[0]
     exec(code, {})

@@ -1,4 +1,4 @@
-"""Bad input: each case has a clear error naming value, column and remedy, or a defined answer."""
+"""Bad input: an error names value, column and remedy, or the result is defined."""
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ def test_nan_and_infinity_name_the_column_and_the_count(model, value, kind):
 
 
 @every_model
-def test_nan_at_predict_is_named_too(model):
+def test_nan_at_predict_names_the_column(model):
     bad = NAMED.copy()
     bad.loc[5, "height"] = np.nan
     with pytest.raises(DataError, match=r"'height' \(1 of 60 rows\)"):
@@ -62,7 +62,7 @@ def test_one_class_only(model):
 
 
 @every_model
-def test_lengths_that_do_not_pair_up(model):
+def test_x_and_y_of_different_lengths(model):
     with pytest.raises(ValueError, match="X has 60 rows but y has 59 labels"):
         model.fit(X, Y[:-1])
 
@@ -77,7 +77,7 @@ def test_an_empty_table(model):
 
 
 @every_model
-def test_weights_that_make_no_sense(model):
+def test_invalid_weights_are_named(model):
     weight = np.ones(60)
     for bad, message in [
         (np.where(np.arange(60) == 7, -2.0, weight), r"sample_weight\[7\] is -2"),
@@ -92,7 +92,7 @@ def test_weights_that_make_no_sense(model):
 
 
 @every_model
-def test_zero_weight_is_an_absent_row(model):
+def test_rows_of_weight_zero_have_no_effect(model):
     noise = X + 1e3
     weight = np.repeat([1.0, 0.0], 60)
     whole = model.fit(np.vstack([X, noise]), np.append(Y, Y), sample_weight=weight).decision_function(X)
@@ -133,7 +133,7 @@ def test_real_valued_labels(model):
         model.fit(X, X[:, 0])
 
 
-def test_constant_and_duplicate_columns_least_squares_names_them_and_predicts_the_same():
+def test_least_squares_names_collinear_columns_and_predicts_the_same():
     table = NAMED.assign(year=2020.0, age_again=NAMED["age"], sum=NAMED["income"] + NAMED["height"])
     with pytest.warns(CollinearWarning) as caught:
         model = sx.LeastSquaresClassifier().fit(table, Y)
@@ -147,20 +147,20 @@ def test_constant_and_duplicate_columns_least_squares_names_them_and_predicts_th
         sx.LeastSquaresClassifier().fit(NAMED, Y).decision_function(NAMED),
         rtol=1e-8,
     )
-    assert model.coef_[0, 4] == 0  # nothing rests on the constant
-    assert_allclose(model.coef_[0, 0], model.coef_[0, 5], rtol=1e-6)  # twins share alike
+    assert model.coef_[0, 4] == 0  # the constant column has no weight
+    assert_allclose(model.coef_[0, 0], model.coef_[0, 5], rtol=1e-6)  # equal columns have equal weights
 
 
 @pytest.mark.parametrize("offset", [0.0, 3.7, 1e7, -1e12])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_constant_is_a_constant_at_any_offset(offset, dtype):
+def test_a_constant_column_is_recognised_at_any_offset(offset, dtype):
     table = np.column_stack([X, np.full(60, offset)]).astype(dtype)
     with pytest.warns(CollinearWarning, match="'x4' is constant"):
         model = sx.LeastSquaresClassifier().fit(table, Y)
     assert model.coef_[0, 4] == 0
 
 
-def test_constant_and_duplicate_columns_fisher_refuses_and_says_what_to_do():
+def test_fisher_refuses_constant_and_duplicate_columns_with_a_remedy():
     with pytest.raises(CollinearError, match=r"'year' is constant.*Drop those columns, or set shrinkage"):
         sx.FisherDiscriminant().fit(NAMED.assign(year=2020.0), Y)
     with pytest.raises(CollinearError, match=r"'(twin|age)' is a multiple of '(twin|age)'"):
@@ -169,7 +169,7 @@ def test_constant_and_duplicate_columns_fisher_refuses_and_says_what_to_do():
     assert shrunk.score(NAMED.assign(twin=2 * NAMED["age"], year=2020.0), Y) == 1
 
 
-def test_a_column_that_separates_by_itself_has_no_fisher_direction():
+def test_a_column_constant_within_classes_has_no_fisher_direction():
     with pytest.raises(DataError, match="'label' is constant within every class"):
         sx.FisherDiscriminant().fit(NAMED.assign(label=1.0 * Y), Y)
 
@@ -191,7 +191,7 @@ def test_huge_values(name):
         model.fit(X * 1e200, Y)
 
 
-def test_not_separable_says_so_and_what_to_use():
+def test_overlapping_classes_warn_and_name_another_model():
     overlapping, y = blobs(100, n_classes=2, distance=0.1)
     with pytest.warns(NotSeparableWarning, match="FisherDiscriminant") as caught:
         model = sx.Perceptron(max_epochs=5).fit(overlapping, y)
@@ -200,7 +200,7 @@ def test_not_separable_says_so_and_what_to_use():
     assert model.solution_.status is sx.solvers.Status.MAX_STEPS
 
 
-def test_separable_but_slow_says_to_go_on():
+def test_separable_classes_after_too_few_epochs_warn_to_increase_max_epochs():
     X, y = np.array([[0.0, 1.0], [1e-3, 1.0], [5.0, -3.0]]), np.array([0, 1, 0])
     with pytest.warns(NotSeparableWarning, match=r"can be separated.*max_epochs"):
         sx.Perceptron(max_epochs=3).fit(X, y)
@@ -220,7 +220,7 @@ def test_separable_but_slow_says_to_go_on():
         (sx.Perceptron(weights="best"), "choose one of 'last', 'average', 'pocket'"),
     ],
 )
-def test_arguments_that_make_no_sense(model, message):
+def test_invalid_arguments_are_named(model, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y)
 
@@ -246,7 +246,7 @@ def test_nulls_in_frames_are_missing_values(storage):
 
 
 def test_a_constant_column_of_many_weighted_blocks_gets_no_weight():
-    """Means of blocks differ in their last place; that is rounding, not variance."""
+    """Means of blocks differ by rounding only, which must not count as variance."""
     for seed in range(8):
         rng = np.random.default_rng(seed)
         a, c = rng.standard_normal(200_000), 10 ** rng.uniform(-3, 9)
@@ -272,14 +272,14 @@ def test_the_rarer_a_class_the_farther_the_normal_threshold(rng):
     assert shares[-1] < 0.01
 
 
-def test_nan_among_strings_is_a_missing_label_and_not_a_word():
+def test_nan_among_text_labels_is_a_missing_label():
     with pytest.raises(DataError, match="1 of 6 labels are missing"):
         sx.LeastSquaresClassifier().fit(X[:6], ["a", "b", float("nan"), "a", "b", "a"])
     with pytest.raises(DataError, match="Labels of different types cannot be sorted: int, str"):
         sx.LeastSquaresClassifier().fit(X[:6], [1, "b", 2, "a", "b", "a"])
 
 
-def test_many_classes_are_no_regression(rng):
+def test_thirty_integer_classes_are_accepted_as_labels(rng):
     sx.LeastSquaresClassifier().fit(rng.normal(size=(500, 3)), np.arange(500) % 30)
 
 
@@ -314,13 +314,13 @@ def test_float32_that_overflows():
     assert np.isfinite(model.decision_function(huge.astype(np.float32))).all()
 
 
-def test_tiny_weights_are_weights():
+def test_tiny_and_huge_weights_do_not_change_the_fit():
     for scale in (1e-300, 1e300):
         model = sx.LeastSquaresClassifier().fit(X, Y, sample_weight=np.full(60, scale))
         assert_allclose(model.coef_, sx.LeastSquaresClassifier().fit(X, Y).coef_, rtol=1e-6)
 
 
-def test_one_row_in_each_class_has_no_spread():
+def test_one_row_per_class_is_an_error():
     with pytest.raises(DataError, match="Every class has one row"):
         sx.FisherDiscriminant(shrinkage=0.5).fit(X[:3], [0, 1, 2])
 

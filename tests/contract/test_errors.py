@@ -1,7 +1,7 @@
 """One table of errors: for each mistake, the class of the error and the words that a user needs in its message.
 
-A row is (what the user does, class, words). The words are the value or column at fault and the keyword of the remedy,
-never the whole sentence. Mistakes that every classifier must answer alike are in test_bad_input.py.
+A row is (what the user does, class, words). The words are the invalid value or column and a keyword of the remedy,
+never the whole sentence. Errors that all classifiers share are in test_bad_input.py.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _, THREE = blobs(60, n_classes=3, distance=4.0)
 
 
 class Mistake(NamedTuple):
-    """A call that must be refused; `call` gets an empty folder for the files it needs."""
+    """A call that must raise; `call` gets an empty folder for its files."""
 
     name: str
     call: Callable[[Path], Any]
@@ -220,7 +220,7 @@ COUNTS, POLYNOMIAL = np.arange(60) % 4, sx.basis.Polynomial(2)
 
 
 def with_fourth(values: Any, value: float) -> Any:
-    """A copy in which the fourth value, or the fourth value of the first column, is another."""
+    """Copy with another fourth value, in the first column if it is a table."""
     changed = np.array(values, dtype=np.float64)
     changed[(3, 0) if changed.ndim == 2 else 3] = value
     return changed
@@ -262,7 +262,7 @@ DISCRIMINATIVE = [
         ("functions of neighbours", lambda: linear_functions(KNeighborsClassifier().fit(X, Y)), DataError, "no coef_"),
         ("functions of a basis", lambda: linear_functions(logistic(basis=POLYNOMIAL)), DataError, "with a basis"),
         ("functions without a fit", lambda: linear_functions(sx.LogisticRegression()), NotFittedError, "not fitted"),
-        # Labels that are sometimes wrong
+        # Label noise
         ("noise of one half", lambda: label_noise(0.5), ValueError, "noise=0.5", "below 0.5"),
         ("noise of three classes", lambda: label_noise(0.7, THREE), ValueError, "0.7", "below 0.667"),
         ("noise as a word", lambda: label_noise("much"), ValueError, "noise='much'", "number"),
@@ -314,7 +314,7 @@ DISCRIMINATIVE = [
 ]
 
 
-# Distributions over models
+# Bayesian models
 def tune(**arguments: Any) -> Any:
     return sx.bayesian.tune_model(lambda noise: sx.BayesianLogisticRegression(noise=noise), X, Y, **arguments)
 
@@ -939,7 +939,7 @@ def in_use(folder: Path) -> Path:
 
 
 def not_exported(what: str, fit: Callable[[], Any], *words: str, **options: Any) -> Mistake:
-    """ONNX graph of a model that has none."""
+    """Mistake of exporting a model that has no ONNX graph."""
     return Mistake(f"ONNX of {what}", lambda _: sx.to_onnx(fit(), **options), ExportError, words)
 
 
@@ -1064,7 +1064,7 @@ MISTAKES = RULES + GENERATIVE + DISCRIMINATIVE + BAYESIAN + ROWS + FILES + TABLE
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.name for mistake in MISTAKES])
-def test_the_message_names_the_fault_and_the_remedy(mistake, tmp_path):
+def test_the_message_names_the_invalid_value_and_the_remedy(mistake, tmp_path):
     with pytest.raises(mistake.error) as caught:
         mistake.call(tmp_path)
     assert type(caught.value) is mistake.error

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks on every estimator, and the promises that go beyond them."""
+"""scikit-learn's checks of every estimator, and further properties of all estimators."""
 
 import numpy as np
 import pandas as pd
@@ -78,7 +78,7 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_fitting_reports_its_cost_and_how_it_went(name):
+def test_a_fit_reports_passes_steps_and_status(name):
     X, y = blobs(80, distance=40.0)
     model = MODELS[name]().fit(X, y)
     assert model.n_passes_ >= 1
@@ -88,7 +88,7 @@ def test_fitting_reports_its_cost_and_how_it_went(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_models_clone_pipe_and_take_frames(name):
+def test_models_work_with_clone_pipelines_and_data_frames(name):
     X, y = blobs(80, distance=40.0)
     frame = pd.DataFrame(X, columns=list("abcd"))
     labels = np.array(["no", "yes", "maybe"])[y]
@@ -98,13 +98,13 @@ def test_models_clone_pipe_and_take_frames(name):
     assert make_pipeline(StandardScaler(), MODELS[name]()).fit(X, y).score(X, y) > 0.9
 
 
-def test_fisher_is_a_transformer_with_names():
+def test_fisher_is_a_transformer_with_feature_names():
     X, y = blobs(80)
     model = sx.FisherDiscriminant().set_output(transform="pandas").fit(X, y)
     assert list(model.transform(X).columns) == ["fisherdiscriminant0", "fisherdiscriminant1"]
     assert sx.FisherDiscriminant(n_components=1).fit(X, y).transform(X).shape == (80, 1)
 
 
-def test_our_warnings_are_scikit_learns_kind():
+def test_warnings_and_errors_are_subclasses_of_those_of_scikit_learn():
     assert issubclass(sx.exceptions.NotSeparableWarning, ConvergenceWarning)
     assert issubclass(sx.exceptions.DataError, ValueError)

@@ -1,4 +1,4 @@
-"""Files that were saved once stay readable, and mean the same. They are made by saved/make.py, once for each format."""
+"""Files saved by older versions give the same predictions. They were written by saved/make.py, one per format."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_there_are_files_of_every_format():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_an_old_file_gives_the_answers_of_its_day(path):
+def test_an_old_file_gives_the_predictions_stored_with_it(path):
     said = json.loads(path.with_suffix(".json").read_text())
     table = pd.DataFrame(said["rows"])
     model = sx.load(path)

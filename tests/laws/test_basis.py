@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What holds for every basis, whatever its functions."""
+"""Properties that every basis must have."""
 
 import pickle
 import re
@@ -59,7 +59,7 @@ class CountingSource:
 
 
 class Counting:
-    """A row map that notes how many rows it is shown at once."""
+    """A row map that records the number of rows of each call."""
 
     def __init__(self, functions):
         self.functions, self.names, self.rows = functions, functions.names, []
@@ -70,12 +70,12 @@ class Counting:
 
 
 @every_basis
-def test_it_keeps_the_contract_of_a_scikit_learn_transformer(basis):
+def test_every_basis_passes_the_checks_of_scikit_learn(basis):
     check_estimator(basis, on_skip=None)
 
 
 @every_basis
-def test_each_function_has_a_name_of_its_own(basis):
+def test_names_of_functions_are_unique(basis):
     Phi = clone(basis).fit_transform(X)
     names = clone(basis).fit(X).get_feature_names_out()
     assert len(set(names)) == len(names) == Phi.shape[1]
@@ -98,14 +98,14 @@ def test_a_fit_does_not_depend_on_how_rows_are_blocked(basis, rows_per_block):
 
 
 @every_basis
-def test_targets_and_weights_are_never_looked_at(basis):
+def test_targets_and_weights_do_not_affect_the_fit(basis):
     rng = np.random.default_rng(1)
     labelled = as_source(X, rng.integers(0, 3, 120), rng.uniform(size=120))
     np.testing.assert_array_equal(fit_basis(basis, labelled).evaluate(X), fit_basis(basis, as_source(X)).evaluate(X))
 
 
 @pytest.mark.parametrize("basis", BASES[:-2], ids=repr)
-def test_a_fit_is_at_most_one_pass(basis):
+def test_a_fit_takes_at_most_one_pass(basis):
     source = CountingSource(as_source(X))
     clone(basis).fit_source(source)
     assert source.passes <= 1
@@ -128,10 +128,10 @@ def test_sparse_rows_have_the_functions_of_dense_rows(basis):
     np.testing.assert_allclose(out.toarray() if sparse.issparse(out) else out, dense, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("basis", BASES[:-1], ids=repr)  # a foreign transformer makes its own checks
+@pytest.mark.parametrize("basis", BASES[:-1], ids=repr)  # a scikit-learn transformer has its own checks
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_row_that_is_not_finite_shows_in_phi(basis, value):
-    """So that an estimator that looks only at its answers still notices."""
+def test_a_row_that_is_not_finite_has_functions_that_are_not_finite(basis, value):
+    """Estimators check only Φ, so NaN and infinity must not disappear."""
     functions = clone(basis).fit(X)
     rows = X[:5].copy()
     rows[2, 1] = value
@@ -146,7 +146,7 @@ def test_the_constant_is_never_a_function(basis):
 
 
 @every_basis
-def test_evaluation_is_pure_and_threads_may_share_it(basis):
+def test_evaluation_changes_no_input_and_is_safe_in_threads(basis):
     functions = fit_basis(basis, as_source(X))
     before, expected = X.copy(), functions.evaluate(X)
     answers = [None] * 4
@@ -175,16 +175,16 @@ def test_a_fitted_basis_survives_pickling(basis):
     [RBF("grid", 5), MultiScaleRBF(5, 3), Sigmoid(), Spline(), RandomFourier(50)],
     ids=lambda basis: type(basis).__name__,
 )
-def test_every_basis_that_spreads_over_the_range_follows_a_shift(basis):
-    """Numbers of few bits, so that adding 2^23, about 1e7, is exact."""
+def test_a_shift_of_the_rows_does_not_change_the_functions(basis):
+    """Rows are multiples of 1/8, so that adding 2^23, about 1e7, is exact."""
     rows = np.round(X[:, :2] * 8) / 8
     here, there = (clone(basis).fit_transform(rows + shift) for shift in (0.0, 2.0**23))
     np.testing.assert_allclose(there, here, atol=1e-6)
 
 
 @every_basis
-def test_the_design_matrix_is_never_whole(basis, monkeypatch):
-    monkeypatch.setattr("separatrix.rows.memory.BLOCK_BYTES", 2**14)  # a small cache, for a small table
+def test_the_design_matrix_is_never_formed_for_all_rows(basis, monkeypatch):
+    monkeypatch.setattr("separatrix.rows.memory.BLOCK_BYTES", 2**14)  # so that a small table has several blocks
     rows = np.random.default_rng(2).normal(size=(9000, 3))
     few = clone(basis).fit_source(as_source(rows[:200]))
     seen = Counting(few)
@@ -202,7 +202,7 @@ def test_the_documented_example_prints_what_it_says(capsys):
     for said, done in zip(printed.splitlines(), capsys.readouterr().out.splitlines(), strict=True):
         (score, rest), (expected, text) = done.split(" ", 1), said.split(" ", 1)
         assert rest == text
-        assert float(score) == pytest.approx(float(expected), abs=0.02)  # k-means moves between versions
+        assert float(score) == pytest.approx(float(expected), abs=0.02)  # k-means differs between versions
 
 
 @given(

@@ -1,4 +1,4 @@
-"""Laws of posteriors over weights, through the model as a user calls it."""
+"""Laws of posteriors over weights, tested through BayesianLogisticRegression."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ def model(**arguments):
 
 
 def table(n=120, n_classes=2, seed=0):
-    """Columns of different units and offsets, and labels that a linear model explains in part."""
+    """Columns of different units and offsets, and labels from a logistic model."""
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(n, 3)) @ np.array([[1.0, 0.4, 0.0], [0.0, 1.0, -0.3], [0.0, 0.0, 1.0]])
     W = np.array([[0.0, 0.0, 0.0], [1.2, -0.8, 0.3], [-0.5, 0.9, 0.8]])[:n_classes]
@@ -31,12 +31,12 @@ def table(n=120, n_classes=2, seed=0):
     return Z * [1.0, 10.0, 0.02] + [0.0, 40.0, -1.0], y
 
 
-# -- what a posterior is without data, and without doubt ---------------------------------------------------------------
+# -- limits: no data, and a narrow prior -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_rows_that_weigh_nothing_leave_the_prior(approximation, likelihood):
+def test_rows_of_almost_no_weight_leave_the_prior(approximation, likelihood):
     X, y = table()
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     prior = sx.Gaussian(scale=[0.5, 2.0, 1.0], mean=[0.3, 0.0, -0.2], intercept_scale=0.7)
@@ -50,7 +50,7 @@ def test_rows_that_weigh_nothing_leave_the_prior(approximation, likelihood):
 
 
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
-def test_under_a_tight_prior_the_posterior_is_the_prior_and_a_label_a_coin(approximation):
+def test_a_narrow_prior_gives_itself_as_posterior_and_probabilities_of_one_half(approximation):
     X, y = table()
     prior = sx.Gaussian(scale=1e-5, intercept_scale=1e-5)
     fitted = model(prior=prior, approximation=approximation).fit(X, y)
@@ -59,7 +59,7 @@ def test_under_a_tight_prior_the_posterior_is_the_prior_and_a_label_a_coin(appro
     assert_allclose(fitted.predict_proba(X), 0.5, atol=1e-3)
 
 
-def test_without_data_a_softmax_knows_what_its_prior_knows():
+def test_softmax_posterior_equals_prior_without_data():
     X, y = table(n_classes=3)
     prior = sx.Gaussian(scale=2.0, intercept_scale=1.5)
     fitted = model(prior=prior, standardize=False, approximation="laplace").fit(X, y, np.full(len(y), 1e-8))
@@ -67,8 +67,8 @@ def test_without_data_a_softmax_knows_what_its_prior_knows():
     assert_allclose(fitted.posterior_.std, np.tile([2.0, 2.0, 2.0, 1.5], (3, 1)), rtol=1e-3)
 
 
-def test_the_gap_between_laplace_and_the_truth_shrinks_as_one_over_the_rows():
-    """ln p(D) of one weight against a fine sum over it: the error of (4.137) is O(1/N)."""
+def test_the_error_of_the_laplace_evidence_falls_as_one_over_n():
+    """ln p(D) of a model with one weight against numerical integration: the error of (4.137) is O(1/N)."""
     rng = np.random.default_rng(4)
     x, noise = rng.normal(size=6400), rng.logistic(size=6400)
     w = np.linspace(-2, 4, 301)
@@ -81,14 +81,14 @@ def test_the_gap_between_laplace_and_the_truth_shrinks_as_one_over_the_rows():
         gaps.append(abs(fitted.log_evidence_ - truth))
     assert gaps[-1] < 2e-4
     assert np.all(np.diff(gaps) < 0)
-    assert 100 < gaps[0] / gaps[-1] < 1000  # 256, were the rows alike
+    assert 100 < gaps[0] / gaps[-1] < 1000  # 256 if the error were exactly proportional to 1/N
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_two_batches_are_near_the_joint_fit_and_their_evidence_multiplies(likelihood):
+def test_two_batches_are_near_the_joint_fit_and_add_their_log_evidence(likelihood):
     X, y = table(400)
     batches = model(likelihood=likelihood, standardize=False).partial_fit(X[:200], y[:200])
     first = batches.log_evidence_
@@ -103,8 +103,8 @@ def test_two_batches_are_near_the_joint_fit_and_their_evidence_multiplies(likeli
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_batch_that_says_nothing_changes_nothing(n_classes):
-    """The posterior goes into a prior and comes out of it as it was: exact, for it is Gaussian."""
+def test_a_batch_of_almost_no_weight_changes_nothing(n_classes):
+    """The Gaussian posterior becomes the prior of the next batch without loss."""
     X, y = table(n_classes=n_classes)
     fitted = model(approximation="laplace").partial_fit(X, y)
     before, evidence, P = fitted.posterior_, fitted.log_evidence_, fitted.predict_proba(X)
@@ -115,7 +115,7 @@ def test_a_batch_that_says_nothing_changes_nothing(n_classes):
     assert_allclose(fitted.predict_proba(X), P, atol=1e-6)
 
 
-def test_a_class_that_no_batch_has_shown_yet():
+def test_a_class_that_is_missing_from_the_first_batch():
     X, y = table(400, n_classes=3)
     early = (np.arange(400) < 60) & (y < 2)
     fitted = model(standardize=False).partial_fit(X[early], y[early], classes=[0, 1, 2])
@@ -125,7 +125,7 @@ def test_a_class_that_no_batch_has_shown_yet():
     joint = model(standardize=False).fit(X, y)
     assert (
         np.abs(fitted.predict_proba(X) - joint.predict_proba(X)).mean() < 0.05
-    )  # a class unseen is a skewed posterior
+    )  # the posterior of an unseen class is skewed
 
 
 def test_soft_targets_in_batches():
@@ -136,13 +136,13 @@ def test_soft_targets_in_batches():
     assert_allclose(soft.coef_, hard.coef_, rtol=1e-8)
 
 
-# -- changes that change nothing ---------------------------------------------------------------------------------------
+# -- invariance --------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=8)
 @given(st.integers(0, 2**16), st.sampled_from(["laplace", "variational", "ep"]), st.booleans())
-def test_evidence_does_not_know_how_columns_are_turned(seed, approximation, fit_intercept):
-    """Under an isotropic prior any rotation of the columns has the same evidence and the same predictions."""
+def test_evidence_is_invariant_under_rotation(seed, approximation, fit_intercept):
+    """With an isotropic prior, rotated columns have the same evidence and the same predictions."""
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(60, 4)) + 1.0, rng.integers(2, size=60)
     Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
@@ -161,8 +161,8 @@ def test_evidence_does_not_know_how_columns_are_turned(seed, approximation, fit_
     st.lists(st.floats(-50.0, 50.0), min_size=3, max_size=3),
     st.sampled_from(["laplace", "auto"]),
 )
-def test_other_units_of_the_columns_say_the_same_in_other_units(factor, shift, approximation):
-    """x' = c x + d: w' = w/c, w0' = w0 - Σ w d/c, for means, covariances and the summary alike."""
+def test_a_change_of_units_transforms_the_posterior(factor, shift, approximation):
+    """For x' = c x + d, means, covariances and the summary follow w' = w/c, w0' = w0 - Σ w d/c."""
     X, y = table(80)
     c, d = np.array(factor), np.array(shift)
     here, there = (model(approximation=approximation).fit(Z, y) for Z in (X, X * c + d))
@@ -179,7 +179,7 @@ def test_other_units_of_the_columns_say_the_same_in_other_units(factor, shift, a
     assert_allclose(summary.lower, summary.coefficient - 1.959963984540054 * sd, rtol=1e-6, atol=1e-6 * sd.max())
 
 
-def test_swapped_labels_turn_the_weights_round():
+def test_swapped_labels_change_the_sign_of_the_weights():
     X, y = table()
     for likelihood in LIKELIHOODS:
         one, other = (model(likelihood=likelihood).fit(X, t) for t in (y, 1 - y))
@@ -189,7 +189,7 @@ def test_swapped_labels_turn_the_weights_round():
         assert_allclose(1 - other.predict_interval(X)[:, ::-1], one.predict_interval(X), atol=1e-6)
 
 
-def test_names_of_classes_in_another_order_give_the_weights_in_that_order():
+def test_permuted_classes_give_permuted_weights():
     X, y = table(n_classes=3)
     order = np.array([2, 0, 1])
     one = model(approximation="laplace").fit(X, y)
@@ -207,14 +207,14 @@ def test_the_order_of_rows_and_of_columns_does_not_matter(approximation, rng):
     rows, columns = rng.permutation(len(y)), np.array([2, 0, 1])
     one = model(approximation=approximation).fit(X, y)
     other = model(approximation=approximation).fit(X[rows][:, columns], y[rows])
-    slack = 0.01 if approximation == "importance" else 1e-5  # its points are not the same along other columns
+    slack = 0.01 if approximation == "importance" else 1e-5  # its sample points differ if columns are permuted
     assert_allclose(other.coef_[0], one.coef_[0, columns], rtol=slack)
     assert_allclose(other.log_evidence_, one.log_evidence_, atol=slack)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("approximation", ["laplace", "auto", "importance"])
-def test_a_weight_of_k_is_k_rows_and_a_weight_of_zero_none(approximation, n_classes, rng):
+def test_a_weight_of_k_equals_k_copies_of_the_row(approximation, n_classes, rng):
     X, y = table(90, n_classes)
     weight = rng.integers(0, 4, size=len(y)).astype(float)
     often = np.repeat(np.arange(len(y)), weight.astype(int))
@@ -227,7 +227,7 @@ def test_a_weight_of_k_is_k_rows_and_a_weight_of_zero_none(approximation, n_clas
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_soft_target_is_a_row_for_each_class_that_weighs_its_share(n_classes, rng):
+def test_a_soft_target_equals_one_weighted_row_per_class(n_classes, rng):
     X, _ = table(60)
     T = rng.dirichlet(np.ones(n_classes), size=60)
     soft = model(approximation="laplace").fit(X, T)
@@ -266,12 +266,12 @@ def test_equal_seeds_give_equal_numbers(approximation, n_classes):
     assert none[0] == none[1]
 
 
-# -- two ways to say the same ------------------------------------------------------------------------------------------
+# -- equivalent models -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_a_softmax_of_two_classes_is_a_logistic_model_of_their_difference(fit_intercept):
-    """w_k ~ N(0, s²) for both classes makes w_1 - w_0 ~ N(0, 2 s²); the sum of the two never meets the data."""
+    """If w_k ~ N(0, s²) for both classes, w_1 - w_0 ~ N(0, 2 s²); the likelihood does not depend on w_0 + w_1."""
     X, y = table()
     source = as_source(X, y)
     s, b = 0.8, 2.0
@@ -290,7 +290,7 @@ def test_a_softmax_of_two_classes_is_a_logistic_model_of_their_difference(fit_in
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_the_half_contour_of_laplace_is_that_of_the_map(n_classes, fit_intercept):
+def test_the_contour_p_one_half_of_laplace_is_that_of_the_map_estimate(n_classes, fit_intercept):
     """Both have the same mean activation, and averaging over a symmetric activation keeps its sign."""
     X, y = table(n_classes=n_classes)
     prior = sx.Gaussian(0.7, intercept_scale=3.0)
@@ -306,7 +306,7 @@ def test_the_half_contour_of_laplace_is_that_of_the_map(n_classes, fit_intercept
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 @pytest.mark.parametrize("predictive", ["exact", "qmc", "probit", "map"])
-def test_a_row_on_the_boundary_is_a_coin(likelihood, predictive):
+def test_a_row_on_the_boundary_has_probability_one_half(likelihood, predictive):
     X, y = table()
     fitted = model(likelihood=likelihood, predictive=predictive, approximation="laplace").fit(X, y)
     w = fitted.coef_[0]
@@ -321,8 +321,8 @@ def test_a_row_on_the_boundary_is_a_coin(likelihood, predictive):
 
 
 @pytest.mark.parametrize(("likelihood", "n_classes"), [("logit", 2), ("probit", 2), ("label_noise", 2), ("logit", 3)])
-def test_intervals_hold_the_probability_and_widen_with_their_level(likelihood, n_classes):
-    """The probability, a mean, lies inside where the activation's sd is small: below twice the quantile in any case."""
+def test_intervals_contain_the_probability_and_widen_with_their_level(likelihood, n_classes):
+    """The mean probability lies inside if the activation's sd is small: below twice the quantile is sufficient."""
     X, y = table(n_classes=n_classes)
     fitted = model(likelihood=likelihood, approximation="laplace").fit(X, y)
     P = fitted.predict_proba(X)
@@ -345,8 +345,8 @@ def test_intervals_of_two_classes_are_those_of_draws():
     assert_allclose(special.logit(P).var(axis=1), variance, rtol=0.05)
 
 
-def test_intervals_cover_what_they_should():
-    """Weights from the prior, labels from the weights: 90 % intervals hold 90 % of the true probabilities."""
+def test_intervals_have_their_nominal_coverage():
+    """For weights drawn from the prior, 90 % intervals contain 90 % of the true probabilities."""
     prior = sx.Gaussian(1.5, intercept_scale=1.0)
     inside, inside_weights = [], []
     for seed in range(150):

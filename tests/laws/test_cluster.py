@@ -1,4 +1,4 @@
-"""A cluster gives the bits of one machine, and a worker that is lost in the middle of a fit changes none of them."""
+"""A cluster gives bit-identical results to one machine, even if a worker is lost during a fit."""
 
 import logging
 import os
@@ -38,7 +38,7 @@ def expected():
 
 @pytest.fixture(scope="module")
 def client():
-    """Two processes of one thread each, on this machine alone."""
+    """Local cluster of two processes with one thread each."""
     quiet = {"distributed.logging.distributed": "critical", "distributed.admin.large-graph-warning-threshold": "1GB"}
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with (
@@ -77,14 +77,14 @@ def test_a_lost_worker_changes_no_bit(client, expected, monkeypatch):
     assert found.n_passes_ == expected.n_passes_
 
 
-def test_predictions_stay_on_the_cluster_until_they_are_asked_for(client):
+def test_predictions_are_lazy_on_a_cluster(client):
     fitted = sx.LinearDiscriminantAnalysis().fit(X, y)
     P = fitted.predict_proba(lazy()[0]).persist()
     assert isinstance(P, da.Array)
     np.testing.assert_allclose(P.compute(), fitted.predict_proba(X), rtol=1e-12)
 
 
-def test_a_pass_that_is_watched_has_the_same_bits_and_each_part_is_told_when_it_is_done(client):
+def test_progress_reports_every_partition_and_does_not_change_the_fit(client):
     rows, labels, weight = lazy()
     told = []
     with watched(lambda *progress: told.append(progress)):

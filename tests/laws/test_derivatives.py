@@ -25,7 +25,7 @@ STEP = 0.03
 
 
 def difference(function, a):
-    """The derivative of a function of each row's activation, right to about 1e-11."""
+    """Derivative of a function of each row's activation, with an error of about 1e-11."""
     return sum(c * (function(a + j * STEP) - function(a - j * STEP)) for j, c in enumerate(ORDER_EIGHT, 1)) / STEP
 
 

@@ -1,4 +1,4 @@
-"""An entry of a sparse matrix that is stored twice is the sum of both, and the matrix stays as the caller made it."""
+"""Duplicate entries of a sparse matrix are summed, and the caller's matrix is not changed."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SPARSE_MODELS = [name for name, model in EVERY_MODEL.items() if get_tags(model()
 
 
 def stored_twice():
-    """Every entry as three quarters and a quarter of it, which add up exactly, the columns in no order."""
+    """DENSE with each entry split into 3/4 and 1/4, which add exactly, and the columns of each row unsorted."""
     once = sparse.csr_array(DENSE)
     data = np.concatenate([0.75 * once.data, 0.25 * once.data])
     row = np.tile(np.repeat(np.arange(N), np.diff(once.indptr)), 2)
@@ -33,7 +33,7 @@ def answer(model, X):
 
 @pytest.mark.filterwarnings("ignore::separatrix.exceptions.NotSeparableWarning")
 @pytest.mark.parametrize("name", SPARSE_MODELS)
-def test_entries_that_are_stored_twice_are_summed_and_the_callers_matrix_is_left_alone(name):
+def test_duplicate_entries_are_summed_and_the_callers_matrix_is_unchanged(name):
     twice = stored_twice()
     before = twice.data.copy(), twice.indices.copy(), twice.indptr.copy()
     assert not twice.has_canonical_format
@@ -44,5 +44,5 @@ def test_entries_that_are_stored_twice_are_summed_and_the_callers_matrix_is_left
         assert_array_equal(array, kept)
 
 
-def test_enough_models_take_sparse_matrices():
+def test_more_than_30_models_accept_sparse_matrices():
     assert len(SPARSE_MODELS) > 30

@@ -1,4 +1,4 @@
-"""What must not change the answer: units, offsets, order, repetition, storage, precision, threads."""
+"""Predictions do not depend on units, offsets, order, repetition, storage, precision or threads."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from separatrix.stats.moments import MAX_SPARSE_DENSITY
 NORMAL = {k: v for k, v in GENERATIVE.items() if k in ("lda", "lda_evidence", "lda_ledoit_wolf", "qda", "qda_shrunk")}
 SUM_MODELS = RULES | NORMAL
 CENTRED = {k: v for k, v in SUM_MODELS.items() if k != "least_squares_no_intercept"}
-UNIT_FREE = {k: v for k, v in CENTRED.items() if k != "ridge"}  # a ridge has units, and says so
+UNIT_FREE = {k: v for k, v in CENTRED.items() if k != "ridge"}  # a ridge penalty depends on units
 
 
 def scores(model, X):
@@ -23,7 +23,7 @@ def scores(model, X):
 
 @pytest.mark.parametrize("name", SUM_MODELS)
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_weight_k_is_the_row_k_times(name, n_classes, rng):
+def test_a_weight_of_k_equals_k_copies_of_the_row(name, n_classes, rng):
     X, y = blobs(120, n_classes=n_classes)
     k = rng.integers(0, 4, size=len(y))
     k[:n_classes] = 2
@@ -48,10 +48,10 @@ def test_units_of_a_column_do_not_matter(name, n_classes):
 def test_an_offset_of_ten_million_does_not_matter(name, n_classes):
     X, y = blobs(200, n_classes=n_classes)
     offset = np.array([1e7, -1e7, 0.0, 1e7])
-    X = (X + offset) - offset  # rows as they are once the offset has rounded them
+    X = (X + offset) - offset  # round the rows as adding the offset does
     a = CENTRED[name]().fit(X, y)
     b = CENTRED[name]().fit(X + offset, y)
-    if not name.startswith("qda"):  # the linear part of a quadratic depends on where the origin is
+    if not name.startswith("qda"):  # the linear part of a quadratic form depends on the origin
         assert_allclose(b.coef_, a.coef_, rtol=1e-7, atol=1e-9)
     assert_allclose(scores(b, X + offset), scores(a, X), rtol=1e-6, atol=1e-6)
 
@@ -69,7 +69,7 @@ def test_order_of_rows_and_names_of_classes_do_not_matter(name, rng):
 @pytest.mark.parametrize("storage", STORAGES)
 def test_storage_does_not_matter(name, storage):
     X, y = blobs(900, n_classes=3)
-    X = np.where(np.random.default_rng(1).random(X.shape) < 0.08, X, 0.0)  # sparse enough to stay so
+    X = np.where(np.random.default_rng(1).random(X.shape) < 0.08, X, 0.0)  # sparse enough to be processed as sparse
     assert X.astype(bool).mean() < MAX_SPARSE_DENSITY
     a = SUM_MODELS[name]().fit(X, y)
     b = SUM_MODELS[name]().fit(STORAGES[storage](X), y)
@@ -78,7 +78,7 @@ def test_storage_does_not_matter(name, storage):
 
 @pytest.mark.parametrize("name", SUM_MODELS)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint16", "bool"])
-def test_precision_changes_the_answer_by_its_rounding_alone(name, dtype):
+def test_other_types_of_numbers_change_weights_only_by_rounding(name, dtype):
     X, y = blobs(400, n_classes=3)
     whole = np.abs(np.round(4 * X))
     X = X > 0 if dtype == "bool" else whole if dtype in ("int8", "uint16") else 3.0 + X
@@ -89,7 +89,7 @@ def test_precision_changes_the_answer_by_its_rounding_alone(name, dtype):
 
 
 @pytest.mark.parametrize("name", SUM_MODELS)
-def test_blocks_do_not_matter_and_runs_repeat_bit_for_bit(name, monkeypatch):
+def test_blocks_do_not_matter_and_fits_are_bit_identical(name, monkeypatch):
     X, y = blobs(700, n_classes=3)
     whole = SUM_MODELS[name]().fit(X, y)
     monkeypatch.setattr(memory, "block_rows", lambda width: 37)
@@ -115,7 +115,7 @@ def test_the_number_of_threads_does_not_change_a_bit(rows, monkeypatch):
 
 @pytest.mark.parametrize("storage", ["csr", "fortran_order", "pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_perceptron_sees_the_same_rows_in_every_storage(storage, n_classes):
+def test_the_perceptron_makes_the_same_mistakes_in_every_storage(storage, n_classes):
     X, y = blobs(80, n_classes=n_classes, distance=30.0)
     a = sx.Perceptron().fit(X, y)
     b = sx.Perceptron().fit(STORAGES[storage](X), y)

@@ -55,7 +55,7 @@ each_family = pytest.mark.parametrize("name", NAMES)
 
 
 def rows_of(name, rng, n=30):
-    """A distribution, n rows drawn from its classes, and which."""
+    """A distribution, n rows drawn from its classes, and their classes as indicators."""
     distribution = MAKE[name](rng)
     y = np.arange(n) % K
     return distribution, distribution[y].sample(rng), np.eye(K)[y]
@@ -84,7 +84,7 @@ def test_density_is_h_times_exp_of_eta_u_minus_A(name, rng):
 
 
 def log_normaliser(family, eta):
-    """A(eta), also where the family keeps eta normalised."""
+    """A(eta), also for families that normalise eta."""
     if family in (Categorical, Multinomial):
         return special.logsumexp(eta, axis=-1)
     return family.of_natural(eta).log_normaliser
@@ -114,7 +114,7 @@ def test_natural_parameters_and_mean_map_invert(name, seed):
     family, distribution = FAMILIES[name], MAKE[name](np.random.default_rng(seed))
     known = {"sd": distribution.sd} if name == "normal_known_variance" else {}
     again = [family.of_mean_u(distribution.mean_u, **known)]
-    if name != "multinomial":  # eta alone does not know the number of trials
+    if name != "multinomial":  # eta does not contain the number of trials
         again.append(family.of_natural(distribution.natural, **known))
     for other in again:
         for got, want in zip(other.arrays, distribution.arrays, strict=True):
@@ -163,7 +163,7 @@ def test_facts_do_not_depend_on_the_partition(name, data):
 
 
 @each_family
-def test_no_rows_are_the_identity(name, rng):
+def test_statistics_of_no_rows_are_the_identity(name, rng):
     family = FAMILIES[name]
     _, x, R = rows_of(name, rng)
     facts, nothing = family.facts(x, R), family.facts(x[:0], R[:0])
@@ -172,7 +172,7 @@ def test_no_rows_are_the_identity(name, rng):
 
 
 @each_family
-def test_a_weight_of_three_is_three_rows(name, rng):
+def test_a_weight_of_k_equals_k_copies_of_the_row(name, rng):
     family = FAMILIES[name]
     _, x, R = rows_of(name, rng)
     times = rng.integers(0, 4, size=len(x))
@@ -184,7 +184,7 @@ def test_a_weight_of_three_is_three_rows(name, rng):
 
 
 @pytest.mark.parametrize("name", COLUMNWISE)
-def test_a_missing_value_counts_nowhere(name, rng):
+def test_missing_values_are_left_out_of_all_sums(name, rng):
     family = FAMILIES[name]
     distribution, x, R = rows_of(name, rng)
     gaps = rng.random(x.shape) < 0.3
@@ -201,7 +201,7 @@ def test_a_missing_value_counts_nowhere(name, rng):
 
 
 @each_family
-def test_classes_can_be_taken_out_and_put_together(name, rng):
+def test_statistics_can_be_split_and_joined_by_class(name, rng):
     family = FAMILIES[name]
     _, x, R = rows_of(name, rng)
     facts = family.facts(x, R)
@@ -214,7 +214,7 @@ def test_classes_can_be_taken_out_and_put_together(name, rng):
 
 
 @each_family
-def test_maximum_likelihood_matches_the_mean_of_u_and_beats_its_neighbours(name, rng):  # (2.228)
+def test_maximum_likelihood_matches_the_mean_of_u_and_is_a_maximum(name, rng):  # (2.228)
     family = FAMILIES[name]
     _, x, R = rows_of(name, rng, n=80)
     R = R * rng.random((80, 1))
@@ -266,7 +266,7 @@ def test_chain_rule_of_the_marginal_likelihood(name, rng):
 
 
 @each_family
-def test_yesterdays_posterior_is_todays_prior(name, rng):
+def test_sequential_updates_equal_one_update(name, rng):
     family = FAMILIES[name]
     _, x, _ = rows_of(name, rng)
     R = rng.random((len(x), K))
@@ -322,7 +322,7 @@ def test_the_mode_counts_the_prior_as_observations(name, rng):
 
 
 @each_family
-def test_predictive_samples_have_the_mean_that_the_mode_has(name, rng):
+def test_predictive_samples_have_the_mean_of_the_mode(name, rng):
     """E[u] under the predictive is E[u] at the mode (Diaconis & Ylvisaker 1979)."""
     family = FAMILIES[name]
     _, x, R = rows_of(name, rng, n=60)

@@ -1,4 +1,4 @@
-"""Identities and exact limits that single parts satisfy, and defects that were found where they did not."""
+"""Identities and exact limits of single functions, and tests of defects that were once found."""
 
 from dataclasses import replace
 from itertools import chain, pairwise
@@ -26,7 +26,7 @@ from separatrix.table.kinds import Kind, join, kind_of_values, values_to_arrow
 
 
 def test_the_curvature_of_a_softmax_is_diag_p_minus_p_p(rng):
-    """PRML (4.106), and the difference of two such matrices for soft labels."""
+    """PRML (4.106); the curvature is the difference of two such matrices if two distributions are given."""
 
     def dense(p):
         return p[:, :, None] * np.eye(4) - p[:, :, None] * p[:, None, :]
@@ -39,7 +39,7 @@ def test_the_curvature_of_a_softmax_is_diag_p_minus_p_p(rng):
 
 
 def test_the_variance_of_a_nearly_certain_class_keeps_its_digits():
-    p = np.array([[1.0 - 2e-18, 1e-18, 1e-18]])  # the first rounds to 1, and 1 - 1 = 0
+    p = np.array([[1.0 - 2e-18, 1e-18, 1e-18]])  # the first entry rounds to 1, so 1 - p would be 0
     assert_allclose(Covariances(p).block(0, 0), 2e-18, rtol=1e-15)
 
 
@@ -59,7 +59,7 @@ def test_a_rate_of_many_counts_keeps_its_digits():
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "binomial", "poisson", "gamma"])
 def test_the_default_link_is_canonical(family):
-    """The slope is t - mean (PRML 4.124), and so the curvature does not depend on t."""
+    """The slope is t - mean (PRML 4.124), so the curvature does not depend on t."""
     likelihood = mean_likelihood(family)
     a, t = np.array([0.4, 0.4]), np.array([0.25, 0.75])
     _, slope, curvature = likelihood.derivatives(a, t)
@@ -67,8 +67,8 @@ def test_the_default_link_is_canonical(family):
     assert_allclose(np.abs(slope), np.abs(t - likelihood.mean(a)), rtol=1e-12)
 
 
-def test_newton_steps_that_would_diverge_are_bracketed():
-    """Newton's own step from t = 20 on -arctan goes to about -600, and from there farther and farther out."""
+def test_the_root_search_does_not_diverge_where_newton_does():
+    """Newton's method for -arctan diverges from t = 20: its first step goes to about -600."""
     root = root_of_decreasing(lambda t: (-np.arctan(t - 1.5), -1 / (1 + (t - 1.5) ** 2)), np.array([20.0, -3.0, 1.5]))
     assert_allclose(root, 1.5, rtol=1e-13)
 
@@ -98,7 +98,7 @@ def test_without_a_prior_the_size_of_all_weights_does_not_matter(size):
     assert_allclose(found.value, expected.value, atol=1e-6)
 
 
-def test_stochastic_epochs_gain_a_constant_factor_each():
+def test_stochastic_gradient_converges_linearly():
     objective = Problem(*overlapping(4000, 5)).posterior()
     solution = StochasticGradient(tol=1e-10, trace=True).minimise(objective, zeros(objective))
     sizes = [step.gradient for step in solution.trace]
@@ -116,7 +116,7 @@ def test_more_constant_columns_than_rows_leave_the_log_odds_of_the_classes():
 def test_collinear_columns_of_a_regression_are_an_error_without_a_warning(rng):
     X = rng.normal(size=(100, 2))
     for family, y in (("bernoulli", np.arange(100) % 2), ("poisson", rng.poisson(3, 100))):
-        with pytest.raises(CollinearError, match="Collinear columns"):  # warnings are errors here
+        with pytest.raises(CollinearError, match="Collinear columns"):  # a warning would be raised as an error
             sx.GeneralizedLinearModel(family).fit(np.column_stack([X, X[:, 0]]), y)
 
 

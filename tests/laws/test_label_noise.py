@@ -1,4 +1,4 @@
-"""What must hold of a model of wrong labels whatever the data."""
+"""Laws of logistic regression with wrong labels, for any data."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -20,7 +20,7 @@ def same(a, b, atol=1e-5):
 
 @settings(max_examples=12)
 @given(SEEDS, OPTIONS, CLASSES)
-def test_a_weight_of_k_is_the_row_k_times(seed, options, K):
+def test_a_weight_of_k_equals_k_copies_of_the_row(seed, options, K):
     X, y = blobs(120, n_classes=K, seed=seed)
     times = np.random.default_rng(seed).integers(0, 4, size=len(y))
     times[:K] = 1
@@ -32,7 +32,7 @@ def test_a_weight_of_k_is_the_row_k_times(seed, options, K):
 
 @settings(max_examples=12)
 @given(SEEDS, OPTIONS, st.integers(3, 4))
-def test_another_order_of_the_classes_is_another_order_of_the_answers(seed, options, K):
+def test_permuted_classes_give_permuted_results(seed, options, K):
     X, y = blobs(150, n_classes=K, seed=seed)
     order = np.random.default_rng(seed).permutation(K)
     one = LabelNoiseLogisticRegression(**options).fit(X, y)
@@ -44,7 +44,7 @@ def test_another_order_of_the_classes_is_another_order_of_the_answers(seed, opti
 
 @settings(max_examples=10)
 @given(SEEDS, OPTIONS)
-def test_two_classes_exchanged_are_the_mirror_image(seed, options):
+def test_swapped_labels_change_the_sign_of_the_weights(seed, options):
     X, y = blobs(150, n_classes=2, seed=seed)
     one, other = (LabelNoiseLogisticRegression(**options).fit(X, t) for t in (y, 1 - y))
     assert_allclose(other.coef_, -one.coef_, atol=1e-4)
@@ -53,7 +53,7 @@ def test_two_classes_exchanged_are_the_mirror_image(seed, options):
 
 @settings(max_examples=10)
 @given(SEEDS, CLASSES, st.floats(0.0, 0.4))
-def test_a_rate_rates_and_a_matrix_say_the_same(seed, K, eps):
+def test_noise_may_be_a_rate_a_vector_of_rates_or_a_matrix(seed, K, eps):
     X, y = blobs(120, n_classes=K, seed=seed)
     C = np.full((K, K), eps / (K - 1))
     np.fill_diagonal(C, 1 - eps)
@@ -64,7 +64,7 @@ def test_a_rate_rates_and_a_matrix_say_the_same(seed, K, eps):
 
 @settings(max_examples=10)
 @given(SEEDS, OPTIONS, CLASSES)
-def test_doubts_and_predictions_are_probabilities(seed, options, K):
+def test_mislabelling_and_class_probabilities_lie_in_0_1(seed, options, K):
     X, y = blobs(100, n_classes=K, seed=seed)
     model = LabelNoiseLogisticRegression(**options).fit(X, y)
     assert ((model.mislabelled_ >= 0) & (model.mislabelled_ <= 1)).all()
@@ -74,7 +74,7 @@ def test_doubts_and_predictions_are_probabilities(seed, options, K):
 
 @settings(max_examples=10)
 @given(SEEDS, CLASSES)
-def test_a_rate_that_goes_to_zero_leaves_logistic_regression(seed, K):
+def test_a_rate_of_zero_is_the_limit_of_logistic_regression(seed, K):
     X, y = blobs(100, n_classes=K, seed=seed)
     gap = [
         np.abs(LabelNoiseLogisticRegression(noise=eps).fit(X, y).coef_ - LogisticRegression().fit(X, y).coef_).max()

@@ -1,4 +1,4 @@
-"""Statistics add: any partition of the rows, in any order, with empty blocks, gives the whole."""
+"""Statistics of blocks add to the statistics of all rows, for any partition, with empty blocks."""
 
 import itertools
 from functools import partial, reduce
@@ -27,7 +27,7 @@ SCATTERS = [PooledScatter, ClassScatter, DiagonalScatter, FactoredScatter]
 
 
 def dense_scatter(moments):
-    """Any scatter as numbers that can be compared."""
+    """Scatter of any type as a dense array."""
     scatter = moments.scatter
     if isinstance(scatter, FactoredScatter):
         return np.stack([scatter.of_class(k).T @ scatter.of_class(k) for k in range(K)])
@@ -116,9 +116,9 @@ def test_sparse_blocks_have_the_moments_of_dense_ones(scatter, rows, density):
     assert_same(stored, dense, rtol=1e-9)
 
 
-def test_a_full_shifted_column_in_a_sparse_block_keeps_its_digits(rng):
+def test_the_variance_of_a_dense_column_far_from_zero_is_accurate_in_a_sparse_block(rng):
     X = np.zeros((200, 30))
-    X[:, 0] = 1e8 + rng.normal(size=200)  # raw sums would keep no digit of this variance
+    X[:, 0] = 1e8 + rng.normal(size=200)  # sums of squares would lose all digits of this variance
     t = rng.integers(K, size=200)
     assert X.astype(bool).mean() < 0.1
     stored = class_moments(Block(sparse.csr_array(X), t, None, range(200)), K, DiagonalScatter)

@@ -1,4 +1,4 @@
-"""Laws of models of p(C_k | x): probabilities, and what must not change them."""
+"""Laws of logistic and probit models: probabilities, and changes of the data that must not affect them."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def logistic(alpha=1.0, **options):
     return sx.LogisticRegression(alpha=alpha, tol=1e-11, **options)
 
 
-#: Models of two classes, and those of more.
+#: Models by name; MODELS has the numbers of classes.
 TWO = {
     "logistic": lambda alpha=1.0: logistic(alpha),
     "probit": lambda alpha=1.0: sx.ProbitRegression(alpha=alpha, tol=1e-11),
@@ -32,7 +32,7 @@ def data(n_classes, n=200, seed=0):
 
 @settings(max_examples=15)
 @given(seed=seeds, n_classes=st.integers(2, 5), alpha=st.sampled_from([1e-3, 1.0, 100.0]), far=st.integers(0, 6))
-def test_probabilities_are_none_below_zero_and_sum_to_one_however_far_out(seed, n_classes, alpha, far):
+def test_probabilities_are_not_negative_and_sum_to_one_far_from_the_data(seed, n_classes, alpha, far):
     X, y = data(n_classes, n=80, seed=seed)
     P = logistic(alpha).fit(X, y).predict_proba(X * 10.0**far)
     assert (P >= 0).all()
@@ -55,7 +55,7 @@ def test_order_of_rows_and_columns_and_names_of_classes_do_not_matter(name, n_cl
 
 @every_model
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_weight_k_is_the_row_k_times(name, n_classes, alpha, rng):
+def test_a_weight_of_k_equals_k_copies_of_the_row(name, n_classes, alpha, rng):
     X, y = data(n_classes)
     k = rng.integers(0, 4, size=len(y))
     k[:n_classes] = 2
@@ -67,7 +67,7 @@ def test_weight_k_is_the_row_k_times(name, n_classes, alpha, rng):
 
 
 @every_model
-def test_a_factor_of_all_weights_is_one_of_the_prior(name, n_classes):
+def test_a_common_factor_of_weights_and_alpha_does_not_matter(name, n_classes):
     X, y = data(n_classes)
     a = TWO[name](1.0).fit(X, y)
     b = TWO[name](1e6).fit(X, y, sample_weight=np.full(len(y), 1e6))
@@ -83,7 +83,7 @@ def test_a_factor_of_all_weights_is_one_of_the_prior(name, n_classes):
 def test_units_and_shifts_of_columns_do_not_change_predictions_without_a_prior(powers, shift, model):
     name, n_classes = model
     X, y = data(n_classes)
-    X = (X + shift) - shift  # rows as they are once the shift has rounded them
+    X = (X + shift) - shift  # round the rows as adding the shift does
     units = 10.0 ** np.array(powers)
     a, b = TWO[name](0.0).fit(X, y), TWO[name](0.0).fit((X + shift) * units, y)
     assert_allclose(b.coef_ * units, a.coef_, rtol=1e-5, atol=1e-6)
@@ -92,8 +92,8 @@ def test_units_and_shifts_of_columns_do_not_change_predictions_without_a_prior(p
 
 @every_model
 @pytest.mark.parametrize("shift", [1.0, -300.0, 1e5, 1e7])
-def test_a_shift_does_not_change_predictions_under_a_prior_either(name, n_classes, shift):
-    """The bias has none."""
+def test_a_shift_does_not_change_predictions_with_a_prior(name, n_classes, shift):
+    """The bias has no prior."""
     X, y = data(n_classes)
     X = (X + shift) - shift
     a, b = TWO[name](1.0).fit(X, y), TWO[name](1.0).fit(X + shift, y)
@@ -116,7 +116,7 @@ def test_storage_does_not_matter(name, n_classes, alpha, storage):
 
 @every_model
 @pytest.mark.parametrize("shift", [0.0, 100.0])
-def test_single_precision_changes_the_answer_by_the_rounding_of_the_rows_alone(name, n_classes, shift):
+def test_float32_rows_give_the_weights_of_the_same_rows_in_float64(name, n_classes, shift):
     X, y = data(n_classes, n=400)
     single = (X + shift).astype(np.float32)
     a = TWO[name]().fit(single.astype(np.float64), y)
@@ -127,7 +127,7 @@ def test_single_precision_changes_the_answer_by_the_rounding_of_the_rows_alone(n
 
 
 @every_model
-def test_blocks_and_threads_do_not_matter_and_runs_repeat_bit_for_bit(name, n_classes, monkeypatch):
+def test_blocks_do_not_matter_and_threads_give_identical_bits(name, n_classes, monkeypatch):
     X, y = data(n_classes, n=700)
     whole = TWO[name]().fit(X, y)
     monkeypatch.setattr("separatrix.rows.memory.block_rows", lambda width: 37)
@@ -139,7 +139,7 @@ def test_blocks_and_threads_do_not_matter_and_runs_repeat_bit_for_bit(name, n_cl
 
 @settings(max_examples=10)
 @given(seed=seeds, n_classes=st.integers(2, 3))
-def test_more_prior_means_shorter_weights_and_a_worse_fit(seed, n_classes):
+def test_a_stronger_prior_gives_shorter_weights_and_a_larger_loss(seed, n_classes):
     X, y = data(n_classes, n=80, seed=seed)
     fits = [logistic(alpha).fit(X, y) for alpha in (0.01, 0.1, 1.0, 10.0)]
     lengths = [np.linalg.norm(model.coef_) for model in fits]

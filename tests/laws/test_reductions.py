@@ -1,4 +1,4 @@
-"""The ambiguous region of PRML §4.1.2: where it must exist, what it is, and what leaves none."""
+"""The ambiguous regions of PRML §4.1.2: definition, existence, and models without such regions."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,9 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 class Given(ClassifierMixin, BaseEstimator):
-    """Affine discriminants known beforehand: y_k against the rest, y_j - y_i for the pair of classes i and j.
+    """Classifier with given affine discriminants: y_k against the rest, y_j - y_i for the pair of classes i and j.
 
-    It is "fitted" to a table with one row per class, which holds the number of the class.
+    ``fit`` expects one row per class, which contains the number of the class.
     """
 
     def __init__(self, W):
@@ -52,7 +52,7 @@ def test_figure_4_2_the_ambiguous_region_is_where_not_exactly_one_discriminant_i
     model = OneVsRest(LogisticRegression()).fit(X, y)
     Y = np.column_stack([LogisticRegression().fit(X, y == k).decision_function(grid) for k in range(3)])
     claimed = (Y > 0).sum(axis=1)
-    assert set(claimed) == {0, 1, 2}  # the triangle in the middle, the regions, the wedges outside
+    assert set(claimed) == {0, 1, 2}  # no claim in the central triangle, one in the regions, two in the outer wedges
     assert_array_equal(model.is_ambiguous(grid), claimed != 1)
     assert_array_equal(model.predict(grid), Y.argmax(axis=1))
 
@@ -60,19 +60,19 @@ def test_figure_4_2_the_ambiguous_region_is_where_not_exactly_one_discriminant_i
 @given(seed=SEEDS)
 @settings(max_examples=50)
 def test_three_lines_in_the_plane_always_leave_an_ambiguous_region(seed):
-    """Far out a point is claimed by half the circle of each line: 3/2 claims on average, so not 1 everywhere.
+    """On a large circle each discriminant is positive on one half, so a point has 3/2 claims on average.
 
-    At least a quarter of the directions see two claims or more: 3/2 <= 1 (1 - f) + 3 f.
+    At least a fraction f = 1/4 of the directions has two claims or more: 3/2 <= 1 (1 - f) + 3 f.
     """
     W = np.random.default_rng(seed).normal(size=(3, 3))
     ambiguous = reduced(OneVsRest, W).is_ambiguous(circle(radius=1e9))
-    assert ambiguous.mean() >= 0.25 - 3 / 64  # each half-circle holds 32 of 64 points, to one point
+    assert ambiguous.mean() >= 0.25 - 3 / 64  # each half-circle has 32 of 64 points, give or take one
 
 
 @given(seed=SEEDS, K=st.integers(3, 7))
 @settings(max_examples=50)
-def test_a_joint_machine_leaves_none(seed, K):
-    """y_j - y_i for the pairs of K functions is transitive: the largest function wins all its pairs (4.9)."""
+def test_pairs_of_a_joint_linear_model_have_no_ambiguous_region(seed, K):
+    """Differences y_j - y_i of K functions are transitive: the largest function wins all its pairs (4.9)."""
     rng = np.random.default_rng(seed)
     W = rng.normal(size=(K, 3))
     X = np.concatenate([rng.normal(size=(50, 2)), circle(radius=1e6)])
@@ -80,7 +80,7 @@ def test_a_joint_machine_leaves_none(seed, K):
     A = X @ W[:, 1:].T + W[:, 0]
     assert not model.is_ambiguous(X).any()
     assert_array_equal(model.predict(X), A.argmax(axis=1))
-    assert_array_equal(model.claims(X), A.argsort(axis=1).argsort(axis=1))  # votes = classes it beats
+    assert_array_equal(model.claims(X), A.argsort(axis=1).argsort(axis=1))  # one vote per smaller value
 
 
 @given(seed=SEEDS, K=st.integers(3, 6))

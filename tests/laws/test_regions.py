@@ -1,4 +1,4 @@
-"""Laws of the regions of a linear machine, for any coefficients."""
+"""Laws of the decision regions of K linear functions, for any coefficients."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -45,7 +45,7 @@ def test_every_point_has_a_region_and_interior_points_are_inside(seed, K):
     offset=st.sampled_from([0.0, 1.0, -1e3, 1e7]),
 )
 def test_units_and_origin_do_not_make_a_region_empty(seed, K, powers, offset):
-    """x = u (z + offset), column by column: the same machine in other units, about another origin."""
+    """x = u (z + offset) for each column: the same functions in other units, with another origin."""
     rng = np.random.default_rng(seed)
     W, w0, units = rng.normal(size=(K, 2)), rng.normal(size=K), 10.0 ** np.array(powers)
     Z = rng.normal(size=(20, 2))

@@ -1,4 +1,4 @@
-"""Laws of separability: the answer in rational numbers, Cover's theorem, and what must not change the answer."""
+"""Laws of separability: agreement with rational arithmetic, Cover's theorem, and invariance."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 @st.composite
 def tables(draw):
-    """Few rows of few values, where all three answers are common; some labels follow planes through the rows."""
+    """Small tables for which all three statuses are common; some labels come from random hyperplanes."""
     rng = np.random.default_rng(draw(seeds))
     K, M = draw(st.sampled_from([2, 3])), draw(st.integers(1, 4))
     n = draw(st.integers(K, 16))
@@ -37,7 +37,7 @@ STRATEGIES = {
 
 @settings(max_examples=150)
 @given(table=tables(), fit_intercept=st.booleans(), strategy=st.sampled_from(list(STRATEGIES)))
-def test_the_answer_is_that_of_rational_arithmetic(table, fit_intercept, strategy):
+def test_the_status_is_that_of_rational_arithmetic(table, fit_intercept, strategy):
     X, t, K = table
     with pytest.MonkeyPatch.context() as patch:
         for name, value in STRATEGIES[strategy].items():
@@ -52,20 +52,20 @@ def test_the_answer_is_that_of_rational_arithmetic(table, fit_intercept, strateg
     powers=st.lists(st.integers(-20, 20), min_size=4, max_size=4),
     shift=st.sampled_from([0.0, -3.0, 1024.0, 1e7]),
 )
-def test_units_and_origin_do_not_change_the_answer(table, powers, shift):
+def test_units_and_origin_do_not_change_the_status(table, powers, shift):
     X, t, K = table
-    units = 2.0 ** np.array(powers[: X.shape[1]])  # powers of two round nothing
+    units = 2.0 ** np.array(powers[: X.shape[1]])  # powers of two are exact
     assert separability(as_source((X + shift) * units, t), K).status == separability(as_source(X, t), K).status
 
 
 @settings(max_examples=40)
 @given(table=tables(), seed=seeds)
-def test_order_copies_weights_and_names_of_classes_do_not_change_the_answer(table, seed):
+def test_order_copies_weights_and_names_of_classes_do_not_change_the_status(table, seed):
     X, t, K = table
     rng = np.random.default_rng(seed)
     status = separability(as_source(X, t), K).status
-    order = rng.integers(0, len(t), 3 * len(t))  # some rows often, ...
-    order = np.append(order, rng.permutation(len(t)))  # ... and every row at least once
+    order = rng.integers(0, len(t), 3 * len(t))  # repeat some rows, ...
+    order = np.append(order, rng.permutation(len(t)))  # ... and include every row once
     assert separability(as_source(X[order], t[order]), K).status == status
     assert separability(as_source(X, t, rng.uniform(0.1, 10, len(t))), K).status == status
     assert separability(as_source(X, rng.permutation(K)[t]), K).status == status
@@ -74,7 +74,7 @@ def test_order_copies_weights_and_names_of_classes_do_not_change_the_answer(tabl
 
 @settings(max_examples=40)
 @given(table=tables(), seed=seeds)
-def test_a_column_more_never_makes_classes_less_separable(table, seed):
+def test_an_additional_column_never_makes_classes_less_separable(table, seed):
     X, t, K = table
     rank = ["overlapping", "quasi-complete", "complete"].index
     before = separability(as_source(X, t), K).status
@@ -87,7 +87,7 @@ def test_a_column_more_never_makes_classes_less_separable(table, seed):
 @settings(max_examples=40)
 @given(seed=seeds, M=st.integers(1, 12), K=st.integers(2, 4))
 def test_cover_few_rows_in_general_position_are_always_separable(seed, M, K):
-    """Cover (1965): any labels of N <= M + 1 rows can be had from a plane; and for K classes from K functions."""
+    """Cover (1965): all labellings of N <= M + 1 rows are linearly separable, also for K classes."""
     rng = np.random.default_rng(seed)
     n = M + 1
     X, t = rng.normal(size=(n, M)), rng.integers(0, K, n)
@@ -97,7 +97,7 @@ def test_cover_few_rows_in_general_position_are_always_separable(seed, M, K):
 
 
 def test_cover_half_of_all_labellings_of_twice_as_many_rows_as_weights_are_separable():
-    """Cover (1965): of the 2^N labellings of N = 2 (M + 1) rows in general position, exactly half."""
+    """Cover (1965): exactly half of the 2^N labellings of N = 2 (M + 1) rows in general position are separable."""
     M, N = 2, 6
     X = np.random.default_rng(0).normal(size=(N, M))
     labellings = [(code >> np.arange(N)) & 1 for code in range(1, 2**N - 1)]

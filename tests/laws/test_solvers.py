@@ -1,4 +1,4 @@
-"""Every solver, every problem: one optimum, which is SciPy's; the objective never rises; passes are what was read."""
+"""Every solver on every problem: the optimum is that of SciPy, the objective never rises, passes are counted."""
 
 from functools import cache
 
@@ -48,14 +48,14 @@ def test_the_optimum_is_the_one_that_scipy_finds(name, solver, store):
     W_oracle, w0_oracle = oracle(name)
     spread = problem.X.std(axis=0)
     np.testing.assert_allclose(W * spread, W_oracle * spread, atol=1e-6)
-    shift = problem.X.mean(axis=0)  # the bias at the mean of the rows: that at zero has the errors of all weights
+    shift = problem.X.mean(axis=0)  # compare the bias at the mean, because errors of all weights add at zero
     if problem.fit_intercept:
         np.testing.assert_allclose(w0[:, 0] + W @ shift, w0_oracle[:, 0] + W_oracle @ shift, atol=1e-6)
 
 
 @every_problem
 @every_solver
-def test_the_solution_says_what_it_did(name, solver):
+def test_the_solution_reports_status_passes_and_trace(name, solver):
     objective, solution = optimum(PROBLEMS[name], solver, trace=True)
     assert solution.status in (Status.GRADIENT, Status.PRECISION)
     assert solution.is_converged
@@ -98,7 +98,7 @@ def test_a_start_where_every_probability_is_saturated_leads_to_the_same_optimum(
 
 
 @every_solver
-def test_equal_calls_give_equal_bits(solver):
+def test_equal_calls_give_bit_identical_results(solver):
     first, second = (optimum(PROBLEMS["softmax"], solver)[1] for _ in range(2))
     np.testing.assert_array_equal(first.value, second.value)
     assert (first.steps, first.passes) == (second.steps, second.passes)
@@ -106,9 +106,9 @@ def test_equal_calls_give_equal_bits(solver):
 
 @settings(max_examples=5)
 @given(exponents=st.lists(st.integers(-6, 6), min_size=4, max_size=4), solver=st.sampled_from(sorted(SOLVERS)))
-def test_units_of_the_columns_change_nothing_but_the_units_of_the_weights(exponents, solver):
+def test_units_of_the_columns_change_only_the_units_of_the_weights(exponents, solver):
     X, t = overlapping(seed=3)
-    units = 2.0 ** np.array(exponents)  # powers of two: not even the rounding changes
+    units = 2.0 ** np.array(exponents)  # powers of two do not change the rounding
     plain, scaled = (optimum(Problem(rows, t), solver)[1] for rows in (X, X * units))
     np.testing.assert_allclose(scaled.value * np.append(units, 1.0), plain.value, rtol=1e-6, atol=1e-7)
     assert scaled.passes == plain.passes

@@ -1,8 +1,8 @@
-"""Where rows live changes no answer: a model is fitted to rows in some place and asked about those rows, there.
+"""Fits and predictions do not depend on where the rows are stored: files, Dask collections, tensors or memory.
 
-Every estimator, on three problems, in every place, and each of its solvers, likelihoods and bases, on the problem that
-has weights: what it learnt and what it answers are those of the same rows in memory, to 1e-8 relative, at the
-tolerances that users get. What cannot be fitted in a place says why.
+Every estimator is tested on three problems in every place. Each solver, likelihood and basis is tested on the weighted
+problem. Fitted attributes and predictions must agree with those of the same rows in memory to 1e-8 relative, at default
+tolerances. Models that cannot be fitted in a place must raise an error with the reason.
 """
 
 import inspect
@@ -32,11 +32,11 @@ pytestmark = [
 
 EVERY_MODEL = ESTIMATORS | SETTINGS
 RTOL = 1e-8
-#: Rows of float32 have 7 digits. Sums are taken in float64 from the same rounded numbers, products within a block may
-#: not be: each answer is held against that of the same rounded numbers in float64.
+#: Rows of float32 have 7 digits. Sums over blocks use float64, but products within a block may not. Results are
+#: compared with those of the same rounded numbers in float64.
 SINGLE_RTOL = 1e-4
 N = 200
-ALIKE = 70  # rows at the beginning that are of one class, as are the first row group and the first partition
+ALIKE = 70  # the first rows have one class, so the first row group and the first partition have one class too
 
 
 # -- problems: rows, labels, weights, and settings for models that have them -----------------------------------------
@@ -48,7 +48,7 @@ def two_classes():
 
 
 def three_classes():
-    """Labels are words, and one column counts something."""
+    """Labels are text, and one column has counts."""
     X, y = blobs(N, n_features=3, n_classes=3, seed=4, distance=0.7)
     X[:, 2] = np.abs(X[:, 2]).round()
     X, y = sorted_at_first(X, y)
@@ -56,7 +56,7 @@ def three_classes():
 
 
 def weighted():
-    """One row in eight is of the rare class; weights, some of them zero; squares and products of two columns."""
+    """One row in eight has the rare class; some weights are zero; the basis is quadratic."""
     rng = np.random.default_rng(5)
     X, y = blobs(N, n_features=2, n_classes=2, seed=5)
     y = np.where(rng.random(N) < 0.75, 0, y)
@@ -75,7 +75,7 @@ PROBLEMS = {"two": two_classes, "three": three_classes, "weighted": weighted}
 
 @cache
 def posed(problem, kind="labels"):
-    """The problem as models of this kind see it: a third class is a rest to models of two, and numbers are numbers."""
+    """The problem with targets for this kind of model: labels, one class against the rest, numbers, or soft targets."""
     X, y, weight, settings = PROBLEMS[problem]()
     classes, codes = np.unique(y, return_inverse=True)
     if kind == "shares":
@@ -105,7 +105,7 @@ def in_blocks(rows):
 
 
 def dask_array(chunks, label_chunks=None):
-    """Labels and weights are lazy too, or in memory."""
+    """Labels and weights are lazy with ``label_chunks``, else in memory."""
 
     def place(X, y, weight, folder, monkeypatch):
         rows = da.from_array(X, chunks=chunks)
@@ -118,7 +118,7 @@ def dask_array(chunks, label_chunks=None):
 
 
 def dask_frame(X, y, weight, folder, monkeypatch):
-    """In the memory of the workers, where a cluster has them."""
+    """Dask data frame that is persisted, as on a cluster."""
     lazy = dd.from_pandas(table(X, y, weight), chunksize=120)
     beside = lazy[["weight"]] if y.ndim > 1 else lazy[["y", "weight"]]
     rows, beside = dask.persist(lazy[names(X)], beside)
@@ -126,7 +126,7 @@ def dask_frame(X, y, weight, folder, monkeypatch):
 
 
 def torch_tensor(X, y, weight, folder, monkeypatch):
-    """Labels and weights are tensors too; words, of which there are no tensors, stay as they are."""
+    """Labels and weights are tensors too, except text labels."""
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)
     labels = y if y.dtype.kind == "U" else torch.from_numpy(y)
@@ -134,7 +134,7 @@ def torch_tensor(X, y, weight, folder, monkeypatch):
 
 
 def parquet_file(**how):
-    """Probabilities of classes have no column, and are given beside the file."""
+    """Soft targets are passed in memory, because they are not one column of the file."""
 
     def place(X, y, weight, folder, monkeypatch):
         path = folder / "rows.parquet"
@@ -148,7 +148,7 @@ def parquet_file(**how):
 
 
 def libsvm_file(X, y, weight, folder, monkeypatch):
-    """Labels stand in the file; weights do not, and words and probabilities cannot."""
+    """Labels are in the file; weights and soft targets are passed in memory."""
     path = folder / "rows.svm"
     written, labels = (y, None) if y.ndim == 1 else (np.zeros(len(y)), y)
     path.write_text("".join(f"{label} {line(row)}\n" for label, row in zip(written, X.tolist(), strict=True)))
@@ -170,11 +170,11 @@ DASK = {
     "dask_columns_apart": dask_array((130, 1), 150),
     "dask_frame": dask_frame,
 }
-#: Other blocks, other readers: what a place adds to those above does not depend on the problem.
+#: Places that are tested on one problem only.
 BESIDES = {"blocks_of_37": in_blocks(37), "scan_by_workers": parquet_file(client=True), "libsvm": libsvm_file}
 PLACES = {"scan": parquet_file(), "torch": torch_tensor, **DASK, **BESIDES}
-ASKED = "three", "dask_ragged"  # where partitions are asked everything: they answer each question alike
-FIRST, WEIGHTED = "two", "weighted"  # the problem that is posed in every place, and the one of every setting
+ASKED = "three", "dask_ragged"  # the Dask case in which all methods are compared; elsewhere only the first
+FIRST, WEIGHTED = "two", "weighted"  # the problem for all places, and the problem for all settings
 
 
 # -- refusals: what cannot be fitted in a place, and what the error says ----------------------------------------------
@@ -190,7 +190,7 @@ REFUSALS = {
 
 
 def is_refused(name, problem, place):
-    """Two classes are one pair, all of whose rows take part."""
+    """With two classes, one-vs-one has one pair and needs no selection of rows."""
     return (name, place) in REFUSALS and (name != "one_vs_one" or problem == "three")
 
 
@@ -208,34 +208,34 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder for the files of each problem as models of each kind see it; they are written once."""
+    """Folder by problem and kind of target; its files are written once."""
     return cache(lambda problem, kind: tmp_path_factory.mktemp(f"{problem}_{kind}"))
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread():
-    """Two hundred rows are no work to share: threads would take longer to wake up."""
+    """For 200 rows, starting threads would take longer than the work."""
     with dask.config.set(scheduler="synchronous"):
         yield
 
 
 @pytest.fixture(autouse=True)
 def _few_draws(monkeypatch):
-    """The same weights are drawn wherever rows are: a few draws show as much as thousands."""
+    """Use few draws: the same weights are drawn in every place."""
     monkeypatch.setattr(inference, "PARETO_DRAWS", 256)
     monkeypatch.setattr(inference, "importance", partial(inference.importance, n=1024))
     monkeypatch.setattr(bayesian, "N_INTERVAL_DRAWS", 200)
 
 
 def made(name, settings):
-    """The model, with what the problem sets and the model has but does not set itself."""
+    """The model with those settings of the problem that are arguments of the model and None."""
     model = EVERY_MODEL[name]()
     own = model.get_params(deep=False)
     return model.set_params(**{key: value for key, value in settings.items() if key in own and own[key] is None})
 
 
 def fitted(name, problem, place, folder, monkeypatch):
-    """The model fitted in a place, and the rows there."""
+    """Model fitted to the rows in a place, and these rows."""
     kind = kind_of(name)
     X, y, weight, settings = posed(problem, kind)
     rows, labels, weights = place(X, y, weight, folder(problem, kind), monkeypatch)
@@ -244,7 +244,7 @@ def fitted(name, problem, place, folder, monkeypatch):
 
 @cache
 def expected(name, problem):
-    """What the fit in memory knows and says, with which all others are compared."""
+    """Fitted attributes and predictions of the fit in memory, the reference."""
     X, y, weight, settings = posed(problem, kind_of(name))
     model = made(name, settings).fit(X, y, sample_weight=weight)
     return knowledge(model), answers(model, X)
@@ -262,7 +262,7 @@ METHODS = (
 
 
 def knowledge(model):
-    """What the model has learnt: every number that it shows."""
+    """Fitted attributes that are floats or arrays of floats."""
     return {name: np.asarray(value) for name, value in vars(model).items() if name.endswith("_") and is_number(value)}
 
 
@@ -271,7 +271,7 @@ def is_number(value):
 
 
 def answers(model, X, most=None):
-    """What the model says of rows, by the methods it has; lazy answers, and those on a device, in memory."""
+    """Results of the methods that the model has, as arrays in memory; the first ``most`` methods."""
     said = {method: getattr(model, method)(X) for method in [m for m in METHODS if m in dir(model)][:most]}
     return dict(zip(said, map(np.asarray, dask.compute(*said.values())), strict=True))
 
@@ -287,7 +287,7 @@ def assert_same(found, wanted, rtol):
 
 
 @pytest.mark.parametrize(("name", "problem", "place"), CASES)
-def test_the_same_numbers_from_every_place(name, problem, place, folder, monkeypatch):
+def test_fits_and_predictions_are_equal_in_every_place(name, problem, place, folder, monkeypatch):
     model, rows = fitted(name, problem, PLACES[place], folder, monkeypatch)
     learnt, said = expected(name, problem)
     assert_same(knowledge(model), learnt, RTOL)
@@ -299,7 +299,7 @@ def test_the_same_numbers_from_every_place(name, problem, place, folder, monkeyp
 @pytest.mark.parametrize(
     "name", ["least_squares", "lda", "qda", "naive_bayes", "logistic", "bayesian", "poisson_model"]
 )
-def test_single_precision_gives_the_numbers_of_double(name, place, monkeypatch, tmp_path):
+def test_float32_rows_give_the_predictions_of_float64(name, place, monkeypatch, tmp_path):
     X, y, *_ = posed(FIRST)
     X = X.astype(np.float32)
     wanted = answers(made(name, {}).fit(X.astype(np.float64), y), X.astype(np.float64))
@@ -308,7 +308,7 @@ def test_single_precision_gives_the_numbers_of_double(name, place, monkeypatch, 
 
 
 @pytest.mark.parametrize(("name", "place"), REFUSALS)
-def test_what_cannot_be_fitted_in_a_place_says_why(name, place, folder, monkeypatch):
+def test_models_that_cannot_be_fitted_in_a_place_raise_with_the_reason(name, place, folder, monkeypatch):
     problem = next(problem for problem in PROBLEMS if is_refused(name, problem, place))
     with pytest.raises(DataError, match=REFUSALS[name, place]):
         fitted(name, problem, PLACES[place], folder, monkeypatch)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Activations to 1e9 and beyond any data: everything is finite, ln p <= 0, monotone, and concave where it is so."""
+"""Likelihoods for activations up to 1e9: values are finite, ln p <= 0, monotone, and concave if declared so."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_more_activation_never_makes_a_label_less_likely(likelihood, dtype, t):
 
 
 @scalar
-def test_two_labels_share_all_probability(likelihood):
+def test_probabilities_of_both_labels_sum_to_one(likelihood):
     one, zero = (np.exp(likelihood.derivatives(A, np.full(len(A), t)).log_p) for t in (1, 0))
     np.testing.assert_allclose(one + zero, 1.0, rtol=1e-14)
 
@@ -89,7 +89,7 @@ def test_one_activation_per_class(likelihood, dtype, a, t):
 @vector
 @few
 @given(a=st.tuples(anywhere, anywhere, anywhere))
-def test_labels_share_all_probability(likelihood, a):
+def test_probabilities_of_all_labels_sum_to_one(likelihood, a):
     a = np.array([a])
     p = [np.exp(likelihood.derivatives(a, np.array([t])).log_p) for t in range(3)]
     np.testing.assert_allclose(sum(p), 1.0, rtol=1e-13)

@@ -78,7 +78,7 @@ def test_without_a_prior():
     assert_allclose(ours.intercept_, peer.intercept_, rtol=1e-6)
 
 
-def test_it_takes_their_place_in_a_pipeline_and_in_cross_validation():
+def test_works_in_sklearn_pipeline_and_cross_validation():
     X, y = load_breast_cancer(return_X_y=True)
     scores = [
         cross_val_score(make_pipeline(StandardScaler(), model), X, y, scoring="neg_log_loss", error_score="raise")

@@ -77,7 +77,7 @@ def test_many_classes_relative_to_the_first(n_classes):
 
 
 @pytest.mark.parametrize("kind", ["Logit", "Probit"])
-def test_frequencies_are_rows_that_often(kind):
+def test_frequency_weights_equal_repeated_rows(kind):
     X, y = table()
     often = np.random.default_rng(0).integers(1, 4, size=len(y))
     make = {"Logit": sx.LogisticRegression, "Probit": sx.ProbitRegression}[kind]
@@ -86,7 +86,7 @@ def test_frequencies_are_rows_that_often(kind):
     assert_allclose(np.append(model.coef_, model.intercept_), result.params, rtol=1e-6)
 
 
-def test_where_they_refuse_or_go_on_for_ever_we_say_why():
+def test_separation_is_reported_where_statsmodels_fails():
     X, y = table()
     X[:, 0] = y
     from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
