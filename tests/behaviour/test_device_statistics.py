@@ -18,8 +18,8 @@ from separatrix.stats import (
     class_moments,
     collect_sample,
     extent,
-    largest_share,
-    least_lead,
+    max_slope_change,
+    negative_smallest_margin,
     representative_sample,
     value_grad,
     value_grad_hess,
@@ -60,7 +60,7 @@ def test_the_objective_equals_that_of_the_host(sources, likelihood, subtract, rn
             expected = getattr(here, name)
             assert_allclose(getattr(there, name), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     V = rng.normal(size=at["theta"].shape)
-    for statistic in (partial(largest_share, V=V, **at), partial(least_lead, theta=V, design=design)):
+    for statistic in (partial(max_slope_change, V=V, **at), partial(negative_smallest_margin, theta=V, design=design)):
         assert_allclose(device.reduce(statistic).value, host.reduce(statistic).value, rtol=1e-9)
 
 

@@ -14,7 +14,7 @@ from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.rows import as_source
 from separatrix.solvers import LBFGS, Newton, Units, pose
 from separatrix.solvers.hessian import by_class, diagonal
-from separatrix.stats import class_grams, largest_share
+from separatrix.stats import class_grams, max_slope_change
 
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
 
@@ -58,7 +58,7 @@ def test_the_hessian_is_the_derivative_of_the_gradient(name, store, rng):
 def test_every_evaluation_is_one_pass(rng):
     objective = PROBLEMS["softmax"].posterior(rows_per_block=50)
     theta = somewhere(objective, rng)
-    share = partial(objective.reduce, largest_share, V=theta)
+    share = partial(objective.reduce, max_slope_change, V=theta)
     for evaluate in (objective.value_grad, objective.value_grad_hess, share):
         before = objective.source.passes
         evaluate(theta=theta)

@@ -104,7 +104,7 @@ def open_targets(
     if count is not None and not count.any():
         raise DataError("Every sample_weight is zero; at least one row needs a positive weight.")
     is_binomial = likelihood.response.name == "binomial"
-    t, trials = _numbers(y, is_binomial)
+    t, trials = _targets_and_trials(y, is_binomial)
     if len(t) != n_rows:
         raise DataError(f"X has {n_rows} rows but y has {len(t)} targets; their lengths must be equal.")
     if is_binomial and trials is None:
@@ -128,7 +128,7 @@ def open_targets(
     return Targets(t, count, trials, known)
 
 
-def _numbers(y: Any, is_binomial: bool) -> tuple[Float, Float | None]:
+def _targets_and_trials(y: Any, is_binomial: bool) -> tuple[Float, Float | None]:
     """Targets, and the numbers of trials if y has a column of successes and a column of failures."""
     if y is None:
         raise ValueError("This regressor requires y to be passed, but the target y is None.")
@@ -457,7 +457,7 @@ def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -
     if not (isinstance(posterior.likelihood, NormalLog) and posterior.prior.free.all() and (targets <= 0).any()):
         return
     for small in (0.0, SMALL_MEAN * float(np.sqrt(np.mean(targets**2)))):
-        rows = posterior.source.viewed(partial(falling_as_counts, posterior=posterior, theta=theta, small=small))
+        rows = posterior.source.viewed(partial(as_counts, posterior=posterior, theta=theta, small=small))
         found = separability(rows, 2, fit_intercept=posterior.design.bias)
         if not found:
             continue
@@ -471,7 +471,7 @@ def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -
             )
 
 
-def falling_as_counts(block: Block, posterior: Posterior, theta: Float, small: float) -> Block:
+def as_counts(block: Block, posterior: Posterior, theta: Float, small: float) -> Block:
     """Replace the targets by counts: 0 if the mean of the row may tend to zero, otherwise positive."""
     may_fall = (block.targets <= 0) | (_means(posterior, block, theta) <= small)
     return Support(is_count=True).repeat(replace(block, t=1.0 - may_fall))

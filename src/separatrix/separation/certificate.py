@@ -55,9 +55,9 @@ from separatrix.priors import Penalty
 from separatrix.rows import Block, Source
 from separatrix.separation.program import Separability, separability
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Factor, Newton, Posterior, Solution, factorise
-from separatrix.stats import Design, Largest, collect_sample, largest_share, least_lead
+from separatrix.stats import Design, Largest, collect_sample, max_slope_change, negative_smallest_margin
 
-MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # with a prior, larger problems run no program
+MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # if all weights have priors, no larger program is run
 MAX_SLOPE_CHANGE = 0.5  # bound on |δ_n|
 ROWS_PER_WEIGHT = 20  # size of the subset that is tried first
 SUBSET_TOL, SUBSET_STEPS = 1e-3, 12  # limits for the subset; a proof needs no precise optimum
@@ -78,7 +78,7 @@ UNDECIDED = (
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Labels of targets: counts (n,), or probabilities of class 1 of 2 (n,) or of all classes (n, K)."""
+    """Labels of targets: counts (n,), probabilities of the second of two classes (n,) or of all classes (n, K)."""
 
     is_count: bool = False
 
@@ -116,7 +116,7 @@ def check_separation(
         source = objective.source if support is None else objective.source.viewed(support.repeat)
         found = separability(source, n_classes, fit_intercept=objective.design.bias)
     if found.status == "unknown" and support is None:
-        lead = objective.source.reduce(partial(least_lead, theta=solution.value, design=objective.design))
+        lead = objective.source.reduce(partial(negative_smallest_margin, theta=solution.value, design=objective.design))
         if lead.value < 0:  # the weights classify every row correctly
             coef, intercept = objective.design.in_user_units(solution.value)
             length = np.linalg.norm(coef)
@@ -144,8 +144,8 @@ def has_free_weights(objective: Posterior) -> bool:
 def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: Support | None = None) -> bool:
     """Whether the classes are proven to overlap.
 
-    Up to three attempts use the Hessian of the solver, then Newton's method on a few rows, then, if some weight has no
-    prior, the Hessian of all rows.
+    The proof is tried with the Hessian of the solver, with Newton's method on a few rows and, if some weight has no
+    prior, with the Hessian of all rows.
     """
     if not objective.likelihood.is_log_concave:
         return False
@@ -184,7 +184,7 @@ def _proves(
     bounding = flat
     if support is not None:
         bounding = replace(flat, source=flat.source.viewed(support.partial))
-    if not np.isfinite(step).all() or bounding.reduce(largest_share, theta=theta, V=step).value >= MAX_SLOPE_CHANGE:
+    if not np.isfinite(step).all() or bounding.reduce(max_slope_change, theta=theta, V=step).value >= MAX_SLOPE_CHANGE:
         return False
     smallest = MIN_EIGENVALUE[flat.units.dtype]
     if factor.singular is None:

@@ -64,7 +64,7 @@ class UndecidedError(ArithmeticError):
     """Neither a direction nor a proof was found: rounding hides the result, or the limits on work were reached."""
 
 
-def some_gap(G: Any, is_weight: Array, least: float, *, until: float) -> Float | None:
+def find_margin(G: Any, is_weight: Array, least: float, *, until: float) -> Float | None:
     """Direction with |b_d| <= 1 and G b > 0; None if no direction has G b >= ``least``.
 
     A small problem maximises min G b; a large problem returns the first direction found.
@@ -86,7 +86,7 @@ def some_gap(G: Any, is_weight: Array, least: float, *, until: float) -> Float |
             b = b / max(np.abs(b[is_weight]).sum(), np.abs(b).max())
             if (G @ b).min() >= least:
                 return np.asarray(b)
-    return gap_or_proof(G.toarray(), least, until)
+    return margin_or_proof(G.toarray(), least, until)
 
 
 def largest_sum(G: Any, c: Float, slack: float, least: float, *, until: float) -> Float | None:
@@ -104,7 +104,7 @@ def largest_sum(G: Any, c: Float, slack: float, least: float, *, until: float) -
 
 
 def fewest_columns(G: Any, h: Float, is_weight: Array, slack: float) -> Float | None:
-    """Direction of min Σ |b_d| with G b >= h and |b_d| <= 1. If that fails, G b >= h - slack; then None."""
+    """Direction of min Σ |b_d| with G b >= h (if HiGHS fails, h - slack) and |b_d| <= 1; None if both fail."""
     P = G.shape[1]
     cost = np.tile(np.where(is_weight, 1.0, INTERCEPT_COST), 2)
     for room in (0.0, slack):
@@ -143,7 +143,7 @@ def squared_hinge(G: Any, until: float) -> tuple[Float, Float]:
     return b, r
 
 
-def gap_or_proof(G: Float, least: float, until: float) -> Float | None:
+def margin_or_proof(G: Float, least: float, until: float) -> Float | None:
     """b of length 1 with G b >= ``least``; None if some r with |G'r| <= 10 ``least`` Σ r proves a smaller margin.
 
     Raises

@@ -50,15 +50,15 @@ from scipy import sparse
 from separatrix._array import Codes, Float, Rows, is_sparse
 from separatrix._threads import single_thread_blas
 from separatrix.rows import Block, Source
-from separatrix.separation.directions import UndecidedError, fewest_columns, largest_sum, some_gap
+from separatrix.separation.directions import UndecidedError, fewest_columns, find_margin, largest_sum
 from separatrix.stats import ClassMoments, DiagonalScatter, Extent, class_moments, extent, require_finite
 
 SeparationStatus = Literal["complete", "quasi-complete", "overlapping", "unknown"]
 
-MIN_GAP_OF_RANGE = 1e-9  # smallest margin that counts, as a fraction of the range of the columns
+MIN_MARGIN_OF_RANGE = 1e-9  # smallest margin that counts, as a fraction of the range of the columns
 MAX_ROUNDING_OF_RANGE = 1e-6  # largest tolerance, for data with coarse rounding
 MAX_VIOLATION_IN_TOLERANCES = 10  # larger violations of a row are not rounding error
-CLEAR_MARGIN = 1 / np.e  # of a column's range or of the largest margin; irrational, so ties are unlikely
+CLEAR_MARGIN = 1 / np.e  # fraction of the range or of the largest margin; irrational, so ties are unlikely
 MAX_SECONDS = 30.0  # processor time, without passes, after which the status is "unknown"
 MIN_RELATIVE_WEIGHT = 1e-6  # a column is part of a direction if its weight exceeds this fraction of the largest
 
@@ -68,7 +68,7 @@ class Separability:
     """Whether the classes are separable, with a direction that proves it.
 
     ``coef`` (1, M) for two classes, (K, M) otherwise, and ``intercept`` are in the user's units and scaled to
-    Σ coef² = 1; they are zero if the classes overlap. ``columns`` names those with a nonzero weight. ``n_on_plane`` is
+    Σ coef² = 1; they are zero if the classes overlap. ``columns`` are those with a nonzero weight. ``n_on_plane`` is
     the number of rows on a boundary of the direction, and ``n_cuts`` the number of rows in the programs.
     The status is "unknown" if no program was run, or if rounding hides the result because columns are nearly collinear.
     """
@@ -139,7 +139,7 @@ class Frame:
     @property
     def tolerance(self) -> float:
         """Smallest margin that is more than rounding error."""
-        return MIN_GAP_OF_RANGE + self.rounding
+        return MIN_MARGIN_OF_RANGE + self.rounding
 
     def rows(self, X: Rows) -> Any:
         """Z (n, P) of the rows X, as a CSR array."""
@@ -149,7 +149,7 @@ class Frame:
         return sparse.hstack([Z, ones], format="csr") if self.fit_intercept else Z
 
     def in_user_units(self, B: Float, *, about_centre: bool = False) -> tuple[Float, Float]:
-        """Weights B (K, P) as to coefficients (K, M) and intercepts (K,) of the columns, or of columns - centre."""
+        """Weights B (K, P) as coefficients (K, M) and intercepts (K,) of the columns, or of columns - centre."""
         M = len(self.scale)
         W, w0 = B[:, :M] / self.scale, B[:, M] if self.fit_intercept else np.zeros(len(B))
         return W, w0 if about_centre else w0 - W @ self.centre
@@ -161,7 +161,7 @@ class Frame:
         return np.asarray(np.take_along_axis(a, t[:, None], axis=1) - a)
 
 
-class Demand(NamedTuple):
+class MarginConstraint(NamedTuple):
     """Require a margin of ``least`` for every row that has it under the weights ``B`` (K, P), and 0 for other rows."""
 
     B: Float
@@ -176,8 +176,8 @@ class Demand(NamedTuple):
 class WorstRows:
     """Rows ``X`` with the smallest margins, at most ``most`` for each pair (class ``t``, ``rival``).
 
-    ``margin`` and ``least``, the minimum over all rows, are less the required margins; ``largest``, the maximum over
-    all rows, is not. ``n_near`` counts rows within the frame's tolerance of a boundary or on its wrong side.
+    ``least`` is the minimum and ``largest`` the maximum over all rows. Required margins are subtracted from ``margin``
+    and ``least``. ``n_near`` counts rows within the frame's tolerance of a boundary or on its wrong side.
     """
 
     X: Rows
@@ -201,7 +201,7 @@ class WorstRows:
 
 
 def worst_rows(
-    block: Block, B: Float, frame: Frame, *, below: float, most: int, demand: Demand | None = None
+    block: Block, B: Float, frame: Frame, *, below: float, most: int, demand: MarginConstraint | None = None
 ) -> WorstRows:
     """Rows of one block with the smallest margins, less the required margins, if they are under ``below``."""
     block = _with_weight(block)
@@ -294,14 +294,14 @@ class _Search:
     def decide(self) -> tuple[SeparationStatus, Float, int]:
         """Status, a direction B (K, P) in scaled coordinates, and the number of rows on its boundaries."""
         tol, slack, until = self.frame.tolerance, self.frame.rounding, thread_time() + MAX_SECONDS
-        apart = self._run(partial(some_gap, is_weight=self.is_weight, least=2 * tol, until=until), floor=tol)
+        apart = self._run(partial(find_margin, is_weight=self.is_weight, least=2 * tol, until=until), floor=tol)
         if apart is not None and apart.worst.least >= tol:
             return "complete", apart.B, 0
         c = self.means.sum(axis=0)
         best = self._run(partial(largest_sum, c=c, slack=slack, least=tol, until=until), floor=-tol)
         if best is None or not self._agrees(best.worst):
             return "overlapping", self.nothing, 0
-        demand = Demand(best.B, CLEAR_MARGIN * min(1.0, best.worst.largest))
+        demand = MarginConstraint(best.B, CLEAR_MARGIN * min(1.0, best.worst.largest))
 
         def few_columns(G: Any) -> Float | None:
             h = demand.of(G @ best.b)
@@ -314,7 +314,7 @@ class _Search:
         return "quasi-complete", named.B, named.worst.n_near
 
     def _run(
-        self, program: Callable[[Any], Float | None], floor: float, demand: Demand | None = None
+        self, program: Callable[[Any], Float | None], floor: float, demand: MarginConstraint | None = None
     ) -> _Direction | None:
         """Add violated rows until every margin is at least ``floor``; return None if the program has no solution.
 

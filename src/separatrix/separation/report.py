@@ -29,7 +29,7 @@ class SeparabilityReport(Separability):
     ----------
     status : "complete", "quasi-complete" or "overlapping"; "unknown" if rounding hides the result
     coef, intercept : the separating direction in the user's units; zero if the classes overlap
-    columns : names of the columns with a weight in the direction
+    columns : names of the columns with a nonzero weight in the direction
     n_on_plane : number of rows on a boundary of the direction
     classes : the labels
     n_passes : number of passes over the rows
@@ -52,13 +52,13 @@ class SeparabilityReport(Separability):
 
     @cached_property
     def novikoff(self) -> Novikoff:
-        """γ and R of the rows with the perceptron's constant feature, and (R/γ)²."""
+        """γ and R of the rows, with a constant feature for the intercept, and (R/γ)²."""
         self._require_margin()
         return novikoff(self._source, fit_intercept=self._fit_intercept)
 
     @property
     def novikoff_bound(self) -> float:
-        """(R/γ)², the largest number of mistakes that a perceptron makes."""
+        """(R/γ)², an upper bound on the number of mistakes of a perceptron."""
         return self.novikoff.bound
 
     def _require_margin(self) -> None:

@@ -131,7 +131,7 @@ class _LineSearch:
 
     def __init__(self, objective: Posterior) -> None:
         self.objective, self.D = objective, diagonal(objective).curvature
-        self.share = 1.0
+        self.rate = 1.0
         self.long = True
         self.smallest = np.inf
         self.idle = 0
@@ -139,23 +139,23 @@ class _LineSearch:
     def __call__(self, theta: Float, here: ValueGrad) -> _Moved:
         direction = -here.grad / self.D
         slope = float(np.vdot(here.grad, direction))
-        share = self.share
+        rate = self.rate
         for trials in range(1, MAX_GRADIENT_TRIALS + 1):
-            trial = theta + share * direction
+            trial = theta + rate * direction
             there = self.objective.value_grad(trial)
-            falls_enough = there.value <= here.value + ARMIJO * share * slope  # false for NaN
+            falls_enough = there.value <= here.value + ARMIJO * rate * slope  # false for NaN
             if falls_enough or is_lower(here, there, self.D):
                 break
             if trials == MAX_GRADIENT_TRIALS:
                 return _Moved(theta, here, trials, Status.PRECISION)
-            share *= parabola_minimum(there.value - here.value, share * slope)
+            rate *= parabola_minimum(there.value - here.value, rate * slope)
         change = there.grad - here.grad
         rise, length = float(np.vdot(change, direction)), float(np.vdot(direction, self.D * direction))
-        if rise > DOUBLE_ROUNDING * length:  # use the two secant estimates in turn; Δθ = share · direction
+        if rise > DOUBLE_ROUNDING * length:  # use the two secant estimates in turn; Δθ = rate · direction
             self.long = not self.long
-            self.share = share * (length / rise if self.long else rise / squared_length(change, self.D))
+            self.rate = rate * (length / rise if self.long else rise / squared_length(change, self.D))
         else:  # no measurable curvature
-            self.share = 10.0 * share
+            self.rate = 10.0 * rate
         size = squared_length(there.grad, self.D)
         is_new = size < self.smallest or there.value < here.value - DOUBLE_ROUNDING * abs(here.value)
         self.smallest = min(self.smallest, size)

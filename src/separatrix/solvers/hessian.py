@@ -41,7 +41,7 @@ class Inverse(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """H⁻¹ for a positive definite H = D L L' D, or the pseudo-inverse of a singular H and the columns responsible."""
+    """H⁻¹ for a positive definite H = D L L' D, or the pseudo-inverse of a singular H and its dependent columns."""
 
     scale: Float
     L: Float
@@ -131,7 +131,7 @@ def diagonal(objective: Posterior) -> Diagonal:
 
 @dataclass(frozen=True, eq=False)
 class ByClass:
-    """One factor for each class; ``keeps_mean`` if the prior is the same for every class."""
+    """One factor for each class. ``keeps_mean`` is true if all classes have the same prior."""
 
     factors: tuple[Factor, ...]
     keeps_mean: bool = True
@@ -143,7 +143,7 @@ class ByClass:
 
 
 def by_class(objective: Posterior, theta: Float) -> ByClass:
-    """Factors of C weighted Gram matrices, computed in single precision in one pass."""
+    """Factors of the C diagonal blocks of the Hessian, computed in single precision in one pass."""
     gram = partial(class_grams, theta=theta, likelihood=objective.likelihood, design=objective.design)
     blocks = objective.source.reduce(gram).grad
     precision, (C, P) = objective.prior.precision, objective.shape

@@ -108,12 +108,12 @@ class _Pairs:
     def dot(self, g: Float) -> Float:
         """Corrected inverse Hessian times g, by the two loops of Nocedal (1980)."""
         q = g.copy()
-        shares = []
+        coefficients = []
         for s, y, sy in reversed(self.pairs):
-            share = float(np.vdot(s, q)) / sy
-            shares.append(share)
-            q -= share * y
+            coefficient = float(np.vdot(s, q)) / sy
+            coefficients.append(coefficient)
+            q -= coefficient * y
         r = self.scale * self.inverse.solve(q)
-        for (s, y, sy), share in zip(self.pairs, reversed(shares), strict=True):
-            r += (share - float(np.vdot(y, r)) / sy) * s
+        for (s, y, sy), coefficient in zip(self.pairs, reversed(coefficients), strict=True):
+            r += (coefficient - float(np.vdot(y, r)) / sy) * s
         return r

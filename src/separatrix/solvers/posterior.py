@@ -77,7 +77,7 @@ class Units:
         if not fit_intercept:
             return Design(np.zeros_like(self.mean), bias=False, spread=self.spread)
         far = np.abs(self.mean) > MAX_OFFSET_IN_STD[self.dtype] * self.spread
-        origin = self.mean.astype(self.dtype).astype(np.float64)  # rounded like the rows: exact differences
+        origin = self.mean.astype(self.dtype).astype(np.float64)  # in the precision of the rows
         return Design(origin, True, bool(far.any()) and not self.is_sparse, self.spread)
 
 
@@ -177,4 +177,4 @@ class Solver(Protocol):
     """Any algorithm that minimises a `Posterior`."""
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
-        """Minimise from ``start`` (C, P); the status of the solution tells why the solver stopped."""
+        """Minimise from ``start`` (C, P); the status of the solution is the reason for stopping."""

@@ -47,7 +47,7 @@ MAX_REPEATS = 15  # consecutive epochs without progress, each with half the step
 Update = Callable[[Float, Block, slice], Float]  # (θ, mini-batch, its position in the block) -> next θ
 
 
-class _Walk(NamedTuple):
+class _Descent(NamedTuple):
     """Current θ, the weighted average of all θ so far, and the number of steps."""
 
     theta: Float
@@ -111,7 +111,7 @@ class StochasticGradient:
                 trial = run.corrected(theta, here.grad) if epoch else run.sequential(theta)
                 there = objective.value_grad(trial)
             passes += 2
-            if run.keeps(is_lower(here, there, run.D)):
+            if run.accepts(is_lower(here, there, run.D)):
                 theta, here = trial, there
         return Solution(theta, Status.MAX_STEPS, self.max_epochs, passes, tuple(trace))
 
@@ -172,7 +172,7 @@ class _Run:
         self.seen = seen or self.curvature  # an epoch of one step does not measure a curvature
         return result
 
-    def keeps(self, is_lower: bool) -> bool:
+    def accepts(self, is_lower: bool) -> bool:
         """Record whether an epoch lowered the objective; if not, halve the steps of the next epoch."""
         if is_lower:
             self.curvature, self.caution, self.repeats = self.seen, max(MIN_CAUTION, 0.8 * self.caution), 0
@@ -183,10 +183,10 @@ class _Run:
     def _epoch(self, enter: Callable[[Block], Update], start: Float) -> Float:
         """Weighted average of θ over the mini-batches of one pass; ``enter(block)`` returns the update."""
 
-        def show(walk: _Walk, block: Block) -> _Walk:
+        def show(state: _Descent, block: Block) -> _Descent:
             # Double precision, because the small difference of two gradients would be rounding error in float32.
             block = replace(block, X=block.X.astype(np.float64, copy=False))
-            theta, mean, n_steps = walk
+            theta, mean, n_steps = state
             step = enter(block)
             n, parts = len(block), -(-len(block) // self.batch)
             for i in range(parts):  # mini-batches of nearly equal size
@@ -195,10 +195,10 @@ class _Run:
                 theta = step(theta, Block(block.X[rows], t, weight, block.row[rows], offset), rows)
                 n_steps += 1
                 mean = mean + (1 + AVERAGING_POWER) / (n_steps + AVERAGING_POWER) * (theta - mean)
-            return _Walk(theta, mean, n_steps)
+            return _Descent(theta, mean, n_steps)
 
         with single_thread_blas():
-            return self.objective.source.fold(show, _Walk(start, start, 0), self.rng).mean
+            return self.objective.source.fold(show, _Descent(start, start, 0), self.rng).mean
 
 
 def _slope(objective: Posterior, block: Block, theta: Float) -> Array:

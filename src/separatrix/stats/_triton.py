@@ -41,7 +41,7 @@ import triton.language as tl
 
 MAX_COLUMNS = 1024  # a program must hold a whole row
 MAX_CLASSES = 4  # number of classes whose sums fit into a program of class_sums
-TILE_NUMBERS = 4096  # entries of a tile of rows
+TILE_ENTRIES = 4096  # entries of a tile of rows
 PROGRAMS_PER_PROCESSOR, WARPS = 8, 2  # these values reach the full memory bandwidth
 
 MAX_GRAM_CLASSES = 64  # number of classes whose sums fit into a program of split_moments
@@ -356,7 +356,7 @@ def extent_pass(X: Any) -> tuple[Any, Any, Any]:
 def _tile(M: int) -> tuple[int, int]:
     """Numbers of rows and columns of a tile, both powers of two."""
     width = triton.next_power_of_2(M)
-    return max(4, min(TILE_NUMBERS // width, 128)), width
+    return max(4, min(TILE_ENTRIES // width, 128)), width
 
 
 def processors(X: Any) -> int:

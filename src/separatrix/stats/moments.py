@@ -39,7 +39,7 @@ from separatrix.stats.checks import require_finite, require_squares
 
 DOUBLE_ROUNDING = 1e-12  # relative rounding error of a sum over rows
 SINGLE_ROUNDING = 1e-9  # relative rounding error if activations are in single precision, as on a GPU
-MIN_COMPILED_NUMBERS = 50_000  # entries of a block above which compiled loops save more time than importing Numba takes
+MIN_COMPILED_ENTRIES = 50_000  # entries of a block above which compiled loops save more time than importing Numba takes
 MAX_SPARSE_DENSITY = 0.1  # a sparse block with a larger fraction of non-zeros is converted to dense
 MAX_CANCELLATION = 1e4  # a sparse block is also converted to dense if mean² / variance of a column is larger
 FIRST_ROWS = 1024  # the mean of this number of rows approximates the mean of a block on a GPU
@@ -310,7 +310,7 @@ def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoment
         block = on_host(block)
     X = block.X
     with np.errstate(invalid="ignore", over="ignore"):
-        if scatter is DiagonalScatter and not is_sparse(X) and X.size >= MIN_COMPILED_NUMBERS:
+        if scatter is DiagonalScatter and not is_sparse(X) and X.size >= MIN_COMPILED_ENTRIES:
             return _compiled_moments(X, block.codes, block.weight, n_classes)  # type: ignore[return-value]
         order = np.argsort(block.codes, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(block.codes, minlength=n_classes))])
@@ -334,7 +334,7 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
     with np.errstate(invalid="ignore", over="ignore"):
         if is_sparse(X):
             return _sparse_column_moments(X, weight)
-        if X.size >= MIN_COMPILED_NUMBERS:
+        if X.size >= MIN_COMPILED_ENTRIES:
             return _compiled_moments(X, np.zeros(len(X), dtype=np.intp), weight, 1)
         # The copy keeps the memory order of X, as in `class_moments`, so that both add rows in the same order.
         Z = scratch(X.T.shape, X.dtype).T if X.strides[0] < X.strides[1] else scratch(X.shape, X.dtype)
@@ -418,7 +418,7 @@ def _sparse_column_moments(X: Rows, weight: Float | None) -> ClassMoments[Diagon
     total = float(w.sum())
     safe = total if total > 0 else 1.0
     stored, sums, rest, squares = np.zeros((4, M))
-    is_compiled = X.nnz >= MIN_COMPILED_NUMBERS
+    is_compiled = X.nnz >= MIN_COMPILED_ENTRIES
     each = None if is_compiled else np.repeat(w, np.diff(X.indptr))
     if is_compiled:
         from separatrix.stats._kernels import csr_centred_sums, csr_stored_sums

@@ -32,12 +32,12 @@ from separatrix._threads import scratch
 from separatrix.likelihoods import Covariances, Likelihood, Logit
 from separatrix.rows import CHUNK_ROWS, Block, DeviceRows
 from separatrix.stats.device import DERIVATIVES, bordered, gram_with_bias, has_kernels
-from separatrix.stats.moments import MIN_COMPILED_NUMBERS
+from separatrix.stats.moments import MIN_COMPILED_ENTRIES
 
 CANCELLED = 1e-14  # a sum of squares about c below this fraction of that about 0 is rounding error
 FAR_IN_STD = 1e5  # with a larger |origin|/std, products with x corrected for c cancel
 MIN_UNIT = 1e-30  # smallest unit by which single precision can divide
-MAX_SPREAD_NUMBERS = 2_000_000  # floats allocated at once for the covariance of several activations
+MAX_SPREAD_ENTRIES = 2_000_000  # floats allocated at once for the covariance of several activations
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,7 +85,7 @@ class Design:
         G = np.empty((len(total), self.width))
         if isinstance(X, DeviceRows):
             G[:, :M] = to_host(X.sums(X.on(slope)))
-        elif slope.ndim == 1 and X.size >= MIN_COMPILED_NUMBERS and (is_sparse(X) or X.flags.c_contiguous):
+        elif slope.ndim == 1 and X.size >= MIN_COMPILED_ENTRIES and (is_sparse(X) or X.flags.c_contiguous):
             from separatrix.stats._kernels import csr_sums, row_sums
 
             G[0, :M] = 0.0
@@ -192,7 +192,7 @@ class Design:
     def _scaled(self, X: Array, factor: Array, unit: Float | None, Z: Array) -> Array:
         """Write factor φ̃ of a dense block to Z, with each column divided by its unit (M,)."""
         M = len(self.origin)
-        if X.size >= MIN_COMPILED_NUMBERS and X.flags.c_contiguous:
+        if X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous:
             from separatrix.stats._kernels import scaled_rows
 
             inverse = np.ones(M, X.dtype) if unit is None else (1.0 / unit).astype(X.dtype)
@@ -224,7 +224,7 @@ def dots(X: Rows, w: Float) -> Float:
     """X w in float64. Compiled loops for large blocks need no copy in float64."""
     if isinstance(X, DeviceRows):
         return X @ w
-    if X.size >= MIN_COMPILED_NUMBERS:  # for sparse rows, size is the number of stored entries
+    if X.size >= MIN_COMPILED_ENTRIES:  # for sparse rows, size is the number of stored entries
         from separatrix.stats._kernels import csr_dots, row_dots
 
         a = np.empty(X.shape[0])
@@ -328,7 +328,7 @@ def value_grad_hess(
 
 
 @device_aware
-def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Largest:
+def max_slope_change(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Largest:
     """Largest relative change of a row's slope, to first order, when θ moves by V.
 
     For K classes, it is the upper bound max_k - min_k of V φ̃.
@@ -344,7 +344,7 @@ def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, 
 
 
 @device_aware
-def least_lead(block: Block, theta: Float, design: Design) -> Largest:
+def negative_smallest_margin(block: Block, theta: Float, design: Design) -> Largest:
     """Minus the smallest margin of a row's class over the best other class; negative if all rows are correct."""
     rows = block if block.weight is None else block.take(block.weight > 0)
     A = design.activate(rows, theta)
@@ -367,7 +367,7 @@ def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, desi
         change = likelihood.skew(a, t) * design.row_variance(block.X, root)
         return Grad(design.collect(block, _weighted(change, block.weight)))
     P, change = design.width, np.empty_like(a)
-    step = max(1, MAX_SPREAD_NUMBERS // (C * len(root)))
+    step = max(1, MAX_SPREAD_ENTRIES // (C * len(root)))
     for start in range(0, len(a), step):
         rows = slice(start, start + step)
         Phi = design.regressors(block.X[rows])

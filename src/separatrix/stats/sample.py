@@ -65,7 +65,7 @@ def collect_sample(source: Source, rows: int) -> Source:
     """Draw about ``rows`` rows into host memory. Weights are scaled so that the sample represents all rows."""
     sample = _drawn(source, rows)
     X = _stacked([np.asarray(part.X) if isinstance(part.X, DeviceRows) else part.X for part in sample.parts])
-    t, weight, offset = _numbers(sample)
+    t, weight, offset = _joined_targets(sample)
     return as_source(X).with_numbers(None if t is None else np.asarray(t), weight, offset)
 
 
@@ -81,7 +81,7 @@ def representative_sample(source: Source, rows: int, least: int) -> Source | Non
     if n < least or not 1 / MAX_WEIGHT_RATIO < weight * sample.n_live / n / sample.total < MAX_WEIGHT_RATIO:
         return None
     X = _stacked([part.X for part in sample.parts])
-    return open_rows(X).with_numbers(*_numbers(sample))
+    return open_rows(X).with_numbers(*_joined_targets(sample))
 
 
 def _drawn(source: Source, rows: int) -> Sample:
@@ -93,7 +93,7 @@ def _drawn(source: Source, rows: int) -> Sample:
     return sample
 
 
-def _numbers(sample: Sample) -> tuple[Any, Any, Any]:
+def _joined_targets(sample: Sample) -> tuple[Any, Any, Any]:
     """Targets, weights and offsets of the drawn rows."""
     t, weight, offset = (_joined([getattr(part, name) for part in sample.parts]) for name in ("t", "weight", "offset"))
     n = sum(len(part) for part in sample.parts)
