@@ -1,4 +1,4 @@
-"""The Bayesian classifier as a user meets it: approximations, warnings, batches, arguments and intervals."""
+"""The public Bayesian classifier: approximations, warnings, batches, arguments and intervals."""
 
 import pickle
 import tracemalloc
@@ -94,7 +94,7 @@ def test_pickle_clone_and_joblib(arguments, n_classes, tmp_path):
 @pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
 @pytest.mark.parametrize("approximation", ["laplace", "auto"])
 def test_separable_classes(approximation):
-    """A prior bounds the weights; the evidence cannot bound its scale, and a warning reports it."""
+    """The prior bounds the weights. The evidence does not bound the scale of the prior, so a warning is given."""
     separable = (X[:, 0] > np.median(X[:, 0])).astype(int)
     assert model().fit(X, separable).score(X, separable) > 0.95
     with pytest.warns(ApproximationWarning, match="the classes are separable"):
@@ -104,7 +104,7 @@ def test_separable_classes(approximation):
     assert np.isfinite(fitted.log_evidence_)
 
 
-def test_batches_keep_the_prior_of_the_first_and_the_classes():
+def test_later_batches_keep_the_prior_and_the_classes_of_the_first():
     fitted = model(prior=sx.Gaussian(0.5)).partial_fit(X[:30], Y[:30], classes=[1, 0])
     prior = fitted.prior_
     fitted.partial_fit(X[30:31], Y[30:31])
@@ -114,7 +114,7 @@ def test_batches_keep_the_prior_of_the_first_and_the_classes():
 
 
 def test_one_row_at_a_time():
-    """A row adds the log of the predicted probability of its label to the log evidence."""
+    """Each row adds ln p of its label, as predicted before, to the log evidence."""
     fitted = model(prior=sx.Gaussian(1.0, intercept_scale=1.0), standardize=False, approximation="ep")
     fitted.partial_fit(X[:1], Y[:1], classes=[0, 1])
     for n in range(1, 40):
@@ -122,7 +122,7 @@ def test_one_row_at_a_time():
         fitted.partial_fit(X[n : n + 1], Y[n : n + 1])
         assert_allclose(fitted.log_evidence_ - before, np.log(p), atol=1e-6)
     joint = clone(fitted).fit(X[:40], Y[:40])
-    assert abs(fitted.log_evidence_ - joint.log_evidence_) < 1.0  # forty Gaussian approximations
+    assert abs(fitted.log_evidence_ - joint.log_evidence_) < 1.0  # the errors of forty Gaussian approximations
     assert np.abs((fitted.posterior_.mean - joint.posterior_.mean) / joint.posterior_.std).max() < 0.3
 
 
@@ -142,29 +142,29 @@ def test_a_posterior_that_does_not_fit_into_memory():
     assert model().fit(wide, y).posterior_.structure == "dual"
 
 
-def test_one_row_or_one_class_leaves_most_of_the_prior():
+def test_posterior_is_near_the_prior_after_one_row_or_one_class():
     alone = model().fit(X[:1], np.array([[0.3, 0.7]]))  # a soft target
     assert 0.5 < alone.predict_proba(X[:1])[0, 1] < 0.7
     only = model().partial_fit(X[:1], [1], classes=[0, 1])
     assert 0.5 < only.predict_proba(X[:1])[0, 1] < 1
-    assert_allclose(only.log_evidence_, np.log(0.5), atol=0.01)  # either label is as probable before
+    assert_allclose(only.log_evidence_, np.log(0.5), atol=0.01)  # both labels are equally probable under the prior
     equal = model().partial_fit(X, np.ones(90, dtype=int), classes=[0, 1])
     assert np.all(equal.predict_proba(X)[:, 1] > 0.95)
     assert model().fit(X[:2], [0, 1]).score(X[:2], [0, 1]) == 1
 
 
-def test_constant_and_repeated_columns_need_only_the_prior():
+def test_constant_and_repeated_columns_are_determined_by_the_prior():
     table = np.column_stack([X, np.full(90, 7.0), X[:, 0]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted = model().fit(table, Y)
-    assert_allclose(fitted.posterior_.std[4], 1.0, rtol=1e-6)  # the data have no information on it
+    assert_allclose(fitted.posterior_.std[4], 1.0, rtol=1e-6)  # the data contain no information about a constant column
     assert_allclose(fitted.coef_[0, 4], 0.0, atol=1e-9)
     assert_allclose(fitted.coef_[0, 0], fitted.coef_[0, 5], rtol=1e-6)  # equal columns share the effect
     assert fitted.posterior_.covariance[0, 5] < 0
 
 
-def test_intervals_of_k_classes_need_memory_for_few_rows_at_a_time():
+def test_intervals_of_k_classes_are_computed_in_blocks_of_rows():
     fitted = model(approximation="laplace").fit(X3, Y3)
     rows = np.tile(X3, (60, 1))
     tracemalloc.start()
@@ -196,7 +196,7 @@ def three():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_gives_its_approximation(two, method):
+def test_every_method_returns_its_own_approximation(two, method):
     found = infer(two, options(method))
     assert found.approximation.name == {"auto": "ep"}.get(method, method)
     assert (found.draws is not None) == (method == "importance")
@@ -225,11 +225,11 @@ def test_auto_uses_importance_sampling_for_few_weights_of_k_classes(three):
     assert_allclose(found.approximation.mean, asked.approximation.mean, rtol=1e-12)
     assert found.pareto_k == asked.pareto_k
     assert asked.draws is not None
-    assert found.draws is None  # the Gaussian of their moments predicts
+    assert found.draws is None  # predictions use the Gaussian of their moments
 
 
 def test_auto_falls_back_to_laplace_if_importance_weights_are_poor(three, monkeypatch):
-    """With its mean corrected, and without the draws."""
+    """The mean of Laplace's Gaussian is corrected, and the draws are discarded."""
     poor = inference.importance
 
     def with_a_heavy_tail(*arguments, **named):
@@ -250,7 +250,7 @@ def test_auto_falls_back_to_laplace_if_importance_weights_are_poor(three, monkey
 
 @pytest.fixture(scope="module")
 def rare_levels():
-    """Four classes, and rare 0/1 columns that each go with one of them: a skewed posterior of 60 weights."""
+    """Return four classes with rare 0/1 columns, each linked to one class: a skewed posterior of 60 weights."""
     rng = np.random.default_rng(0)
     X, y = overlapping(300, n_classes=4)
     levels = np.where(np.arange(300) < 40, np.arange(300) % 10, 10)
@@ -290,7 +290,7 @@ def test_a_poor_approximation_warns():
 @pytest.mark.parametrize("structure", ["diagonal", "by class"])
 @pytest.mark.parametrize("standardize", [True, False])
 def test_one_scale_is_tuned_in_any_structure(three, structure, standardize):
-    """Including a prior of the intercept at zero, which is a matrix in the coordinates of the fit."""
+    """This includes a prior of the intercept at x = 0, which is a full matrix in the coordinates of the fit."""
     X, y = overlapping(150, n_classes=3)
     objective = posed(X, y, 30.0, standardize=standardize)
     found = infer(objective, options(structure=structure, tune=True))
@@ -301,7 +301,7 @@ def test_one_scale_is_tuned_in_any_structure(three, structure, standardize):
     assert_allclose(found.approximation.mean, full.approximation.mean, rtol=0.05, atol=0.01)
 
 
-def test_columns_of_noise_are_a_note_and_a_warning_if_all_are(rng):
+def test_noise_columns_give_a_note_and_a_warning_if_all_columns_are_noise(rng):
     X = rng.normal(size=(300, 6))
     y = (1.5 * X[:, 0] + rng.logistic(size=300) > 0).astype(int)
     some = model(approximation="laplace", tune="evidence", groups="columns").fit(X, y)
@@ -315,7 +315,7 @@ def test_columns_of_noise_are_a_note_and_a_warning_if_all_are(rng):
 
 
 def by_differences(objective, laplace, h=1e-4):
-    """-½ A⁻¹ ∇ tr(A(θ) A⁻¹): the third derivative of the objective, contracted with the covariance."""
+    """Return -½ A⁻¹ ∇ tr(A(θ) A⁻¹), the third derivative of the objective contracted with the covariance."""
     covariance = laplace.covariance
     pull = np.empty(laplace.mean.size)
     for i, axis in enumerate(np.eye(laplace.mean.size)):
@@ -326,7 +326,7 @@ def by_differences(objective, laplace, h=1e-4):
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
-def test_the_shift_of_one_output_is_the_third_derivative(name, rng):
+def test_the_shift_of_one_output_agrees_with_the_third_derivative(name, rng):
     X, t = rng.normal(size=(50, 3)), rng.integers(2, size=50)
     weight, offset = rng.gamma(2.0, size=50), rng.normal(size=50)
     objective = small_problem(
@@ -337,7 +337,7 @@ def test_the_shift_of_one_output_is_the_third_derivative(name, rng):
 
 
 @pytest.mark.parametrize("likelihood", [Softmax(3), SoftmaxLabelNoise(0.9 * np.eye(3) + 0.1 / 3)])
-def test_the_shift_of_k_outputs_is_the_third_derivative(likelihood, rng):
+def test_the_shift_of_k_outputs_agrees_with_the_third_derivative(likelihood, rng):
     X, weight = rng.normal(size=(60, 2)), rng.gamma(2.0, size=60)
     t = (X @ rng.normal(size=(2, 3)) + rng.gumbel(size=(60, 3))).argmax(axis=1)
     objective = small_problem(X, t, likelihood=likelihood, weight=weight, fit_intercept=True, rows=17)
@@ -366,7 +366,7 @@ def rare_column(n, rng, rare):
     return X, t
 
 
-def test_a_rare_column_that_separates_is_named(rng):
+def test_skewness_names_a_rare_column_that_separates_the_classes(rng):
     X, t = rare_column(300, rng, 6)
     objective = small_problem(X, t, scale=10.0, fit_intercept=True)
     found = skewness(objective, at_the_mode(objective))
@@ -376,7 +376,7 @@ def test_a_rare_column_that_separates_is_named(rng):
 
 
 @pytest.mark.parametrize("rare", [True, False])
-def test_the_shift_of_large_data_is_that_of_all_rows_even_if_a_value_is_rare(rare, rng):
+def test_the_shift_of_large_data_agrees_with_that_of_all_rows(rare, rng):
     X, t = rare_column(60_000, rng, 5)
     X = np.column_stack([X if rare else X[:, :2], rng.normal(size=(60_000, 40))])
     objective = pose(as_source(X, t), Logit(), Gaussian(5.0), fit_intercept=True)
@@ -403,7 +403,7 @@ def test_the_shift_of_large_data_is_that_of_all_rows_even_if_a_value_is_rare(rar
         (0.5, (3, 50), 10**6, "laplace"),
     ],
 )
-def test_the_choice_weighs_skewness_against_cost(largest, shape, rows, choice):
+def test_the_choice_depends_on_skewness_and_cost(largest, shape, rows, choice):
     class Source:
         n_rows = rows
         columns = tuple(f"x{m}" for m in range(shape[1]))

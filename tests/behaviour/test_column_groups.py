@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Statistics of column groups: they add, for dense, sparse and unlabelled rows."""
+"""Statistics of column groups are additive over dense, sparse and unlabelled rows."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def arrays(part):
     return [part.counts, *part.values] if "values" in dir(part) else part.arrays
 
 
-def test_parts_add_to_the_whole():
+def test_statistics_of_parts_add_up():
     close(facts_of(slice(0, 20)) + facts_of(slice(20, 60)), facts_of(slice(None)))
 
 
@@ -60,7 +60,7 @@ def test_normal_columns_with_and_without_missing_values_agree():
     assert part.count[:, 0].sum() == np.isfinite(holed[:, 0]).sum()
 
 
-def test_classes_move_and_columns_split():
+def test_classes_can_be_reordered_and_columns_split():
     facts = facts_of(slice(None))
     moved = facts.on_classes(np.array([2, 0, 3]), 5)
     close(moved.of_classes([2, 0, 3]), facts)

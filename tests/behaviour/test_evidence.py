@@ -1,4 +1,4 @@
-"""The evidence as a function of the prior: gradients against differences, rotations, surrogates, and the surface."""
+"""The evidence as a function of the prior: its gradient, rotated coordinates, surrogates, and the surface."""
 
 from dataclasses import replace
 
@@ -122,7 +122,7 @@ def test_effective_parameters_are_a_trace_and_an_eigenvalue_sum(likelihood, stan
     assert 0 < gamma < len(A)
 
 
-def test_determined_weights_range_from_none_to_all():
+def test_effective_parameters_range_from_none_to_all():
     for scale, low, high in [(1e-6, 0.0, 1e-6), (1e6, 3.9, 4.0)]:
         objective = problem(Logit(), prior=Gaussian(scale, intercept_scale=1.0))
         found = FitLaplace().fit(objective)
@@ -194,7 +194,7 @@ def low_rank(N, M, *, likelihood=None, standardize=False, fit_intercept=True, ra
 @pytest.mark.parametrize("standardize", [True, False], ids=["standardized", "as_is"])
 @pytest.mark.parametrize("likelihood", [Logit(), Softmax(3)], ids=["logit", "softmax"])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_evidence_and_mode_in_rotated_coordinates_are_those_of_all_columns(
+def test_evidence_and_mode_in_rotated_coordinates_agree_with_those_of_all_columns(
     shape, likelihood, standardize, fit_intercept
 ):
     objective = low_rank(*shape, likelihood=likelihood, standardize=standardize, fit_intercept=fit_intercept)
@@ -212,7 +212,7 @@ def test_evidence_and_mode_in_rotated_coordinates_are_those_of_all_columns(
 def test_directions_without_data_are_dropped(shape):
     objective = low_rank(*shape, rank=7, fit_intercept=False)
     small = rotate(objective, prior_scales(objective), widest=1e3)
-    assert small.objective.design.width == 8  # and one for the offset of the columns
+    assert small.objective.design.width == 8  # one of them for the offset of the columns
     theta = np.random.default_rng(1).normal(size=(1, 8))
     X, L = (source.source.as_block().X for source in (objective, small.objective))
     assert_allclose(X @ small.back(theta)[0], L @ theta[0], atol=1e-7)
@@ -227,7 +227,7 @@ def overlapping_blobs(n_classes=2, n=300, scale=1.0):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_under_its_own_prior_a_parabola_is_the_fit_it_came_from(n_classes):
+def test_a_parabola_reproduces_its_fit_under_the_same_prior(n_classes):
     objective = overlapping_blobs(n_classes)
     found = FitLaplace(1e-11).fit(objective)
     again = Parabola(found, objective.prior).under(objective.prior)
@@ -239,7 +239,7 @@ def test_under_its_own_prior_a_parabola_is_the_fit_it_came_from(n_classes):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_evidence_of_a_parabola_is_a_gaussian_integral(n_classes):
-    """ln ∫ e^(L0 + g'δ - ½ δ'Hδ) N(m + δ | m0, Λ⁻¹) dδ, without a mode."""
+    """The expected value is ln ∫ e^(L0 + g'δ - ½ δ'Hδ) N(m + δ | m0, Λ⁻¹) dδ, computed without the mode."""
     objective = overlapping_blobs(n_classes)
     found = FitLaplace(1e-11).fit(objective)
     parabola = Parabola(found, objective.prior)
@@ -299,4 +299,4 @@ def test_a_surface_is_the_evidence_of_each_cell(n_classes, standardize):
     i, j = np.unravel_index(np.argmax(expected), (3, 3))
     assert found.best == (WIDTHS[i], SCALES[j])
     assert (found.rank <= 90).all()
-    assert found.rank[2] < 60  # wide functions are smooth, and span few directions
+    assert found.rank[2] < 60  # wide basis functions are smooth and span few directions

@@ -1,4 +1,4 @@
-"""Expectation propagation: exact for rows that share no weight, and against grids, quadrature and repeated rows."""
+"""Expectation propagation is exact for rows that share no weight, and agrees with grids and quadrature."""
 
 from dataclasses import replace
 from functools import partial
@@ -27,12 +27,12 @@ from separatrix.likelihoods import LabelNoise, Logit, Probit
 TILTED = {"logit": Logit(), "probit": Probit(), "label_noise": LabelNoise(0.1, 0.02)}
 
 
-#: Mean and variance of the Gaussian: narrow and wide, on the right side, the wrong side, and far out on it.
+#: Mean and variance of the Gaussian: narrow and wide, on the side of the label, on the other side, and far out on it.
 CASES = [(0.0, 0.01), (0.0, 1.0), (2.0, 4.0), (-2.0, 4.0), (-10.0, 1.0), (-30.0, 25.0), (5.0, 100.0), (-3.0, 1e-6)]
 
 
 def tilted_on_a_grid(log_p, mu, v):
-    """ln Z and its derivatives, from mean, variance and third cumulant by the trapezium rule."""
+    """Return ln Z and its derivatives from mean, variance and third cumulant, by the trapezium rule."""
     s = np.sqrt(v)
     a = np.linspace(mu - v - 12 * s, mu + v + 12 * s, 200_001)
     log_f = log_p(a) - 0.5 * (a - mu) ** 2 / v - 0.5 * np.log(2 * np.pi * v)
@@ -52,16 +52,16 @@ def one(likelihood, mu, v, t, power=None):
 @pytest.mark.parametrize(("mu", "v"), CASES)
 @pytest.mark.parametrize("name", TILTED)
 @pytest.mark.parametrize("t", [0, 1])
-def test_closed_forms_of_tilted_moments_are_the_integrals(name, mu, v, t):
+def test_closed_forms_of_tilted_moments_equal_the_integrals(name, mu, v, t):
     likelihood = TILTED[name]
     found = one(likelihood, mu, v, t)
     expected = tilted_on_a_grid(lambda a: likelihood.derivatives(a, np.full(len(a), t)).log_p, mu, v)
-    unit = np.array([1.0, v**0.5, v, v**1.5])  # derivatives as cumulants, in standard deviations of the Gaussian
+    unit = np.array([1.0, v**0.5, v, v**1.5])  # makes derivatives dimensionless, in standard deviations of the Gaussian
     assert_allclose(found * unit, expected * unit, rtol=1e-9, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", TILTED)
-def test_a_gaussian_without_width_leaves_the_likelihood_itself(name, rng):
+def test_tilted_moments_of_a_point_mass_are_derivatives_of_the_likelihood(name, rng):
     likelihood, a, t = TILTED[name], rng.normal(size=50, scale=5), rng.integers(2, size=50)
     found = tilted(likelihood, a, np.full(50, 1e-14), t)
     for part, expected in zip(found, (*likelihood.derivatives(a, t), likelihood.skew(a, t)), strict=True):
@@ -71,7 +71,7 @@ def test_a_gaussian_without_width_leaves_the_likelihood_itself(name, rng):
 @pytest.mark.parametrize("name", ["logit", "probit"])
 @given(mu=st.floats(-40, 40), v=st.floats(1e-6, 500), t=st.sampled_from([0, 1]))
 @settings(max_examples=40)
-def test_a_concave_likelihood_narrows_and_moves_to_its_own_side(name, mu, v, t):
+def test_a_log_concave_likelihood_reduces_the_variance_and_moves_the_mean_to_its_label(name, mu, v, t):
     log_z, slope, curvature, _ = one(TILTED[name], mu, v, t)
     assert log_z <= 0
     assert (2 * t - 1) * slope >= 0
@@ -89,7 +89,7 @@ def sites_at(objective, mean):
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
-def test_the_first_sites_make_the_laplace_approximation(name):
+def test_the_first_sites_give_the_laplace_approximation(name):
     objective, _, _ = two_weights(name)
     laplace = at_the_mode(objective)
     q = posterior_of(sites_at(objective, laplace.mean[0]), objective)
@@ -102,7 +102,7 @@ def test_a_row_whose_cavity_is_not_a_density_is_skipped():
     sites = sites_at(objective, np.zeros(2))
     q = posterior_of(sites, objective)
     tau = sites.tau.copy()
-    tau[3] = 1e6  # more than the whole precision of its activation
+    tau[3] = 1e6  # more than the precision of its activation
     found = Iterate.of(objective, replace(sites, tau=tau), q).result
     assert found.skipped == 1
     assert found.sites.tau[3] == 1e6
@@ -151,7 +151,7 @@ def test_expectation_propagation_is_nearer_to_the_posterior_than_laplace(name):
     assert all(better < 0.2 * worse for better, worse in zip(errors(found), errors(laplace), strict=True))
 
 
-def test_a_row_of_weight_k_is_k_rows(rng):
+def test_a_row_of_weight_k_equals_k_rows(rng):
     X, t, weight = rng.normal(size=(20, 3)), rng.integers(2, size=20), rng.integers(0, 4, size=20).astype(float)
     weight[0] = 3.0
     repeated = np.repeat(np.arange(20), weight.astype(int))
@@ -163,7 +163,7 @@ def test_a_row_of_weight_k_is_k_rows(rng):
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
-def test_a_row_of_weight_below_one_is_a_power_of_its_likelihood(name):
+def test_a_row_of_weight_below_one_has_a_power_of_its_likelihood(name):
     _, X, t = two_weights(name)
     weight = np.linspace(0.1, 1.0, 25)
     objective = posed(X, t, scale=1.0, weight=weight, likelihood=LIKELIHOODS[name])
@@ -173,7 +173,7 @@ def test_a_row_of_weight_below_one_is_a_power_of_its_likelihood(name):
     assert_allclose(found.covariance, exact.covariance, atol=0.02)
 
 
-def test_an_offset_is_a_shift_of_the_prior_mean(rng):
+def test_an_offset_equals_a_shift_of_the_prior_mean(rng):
     X, t, d = rng.normal(size=(25, 3)), rng.integers(2, size=25), np.array([0.5, -1.0, 0.2])
     offset = fixed_point(posed(X, t, offset=X @ d))
     moved = fixed_point(posed(X, t, mean=d))
@@ -183,7 +183,7 @@ def test_an_offset_is_a_shift_of_the_prior_mean(rng):
     assert offset.log_likelihood == pytest.approx(moved.log_likelihood, abs=1e-6)
 
 
-def test_a_target_of_one_half_is_half_of_each_label():
+def test_a_target_of_one_half_equals_both_labels_with_weight_one_half():
     _, X, t = two_weights()
     soft = t.astype(float)
     soft[:10] = 0.5
@@ -193,7 +193,7 @@ def test_a_target_of_one_half_is_half_of_each_label():
     assert_allclose(found.mean[0], exact.mean, atol=0.02)
 
 
-def test_sparse_rows_are_dense_rows(rng):
+def test_sparse_and_dense_rows_agree(rng):
     X, t = rng.normal(size=(40, 4)) * (rng.random((40, 4)) < 0.4), rng.integers(2, size=40)
     dense, stored = (
         fixed_point(posed(X, t, fit_intercept=True)),
@@ -206,7 +206,7 @@ def test_sparse_rows_are_dense_rows(rng):
 def test_a_skewed_posterior_takes_few_sweeps(rng):
     X = np.column_stack([rng.normal(size=(300, 2)), np.arange(300) < 6]).astype(float)
     t = (rng.random(300) < 0.3).astype(int)
-    t[:6] = 1  # a rare column, all of one class: nothing but the prior bounds its weight
+    t[:6] = 1  # the rows of a rare column all have one class, so only the prior bounds its weight
     objective = posed(X, t, scale=10.0, fit_intercept=True)
     found = expectation_propagation(objective, at_the_mode(objective))
     assert found.is_converged
@@ -226,7 +226,7 @@ def somewhere(objective):
 
 
 def plainly(objective, sites, q):
-    """The sum over pairs n ≠ m, in two loops."""
+    """Return the sum over pairs n ≠ m, by two loops."""
     block = objective.source.as_block()
     out = cavities(block, sites, q, objective)
     skew = tilted(objective.likelihood, out.mu_out, out.var_out, block.t).skew
@@ -241,7 +241,7 @@ def plainly(objective, sites, q):
 
 
 @pytest.mark.parametrize("method", ["tensor", "rows"])
-def test_both_methods_are_the_sum_over_pairs(method, rng):
+def test_both_methods_compute_the_sum_over_pairs(method, rng):
     X, t = rng.normal(size=(30, 4)), rng.integers(2, size=30)
     objective = posed(X, t, scale=2.0, fit_intercept=True, rows=8)
     sites, q = somewhere(objective)
@@ -275,7 +275,7 @@ def test_the_correction_does_not_change_predictions():
     assert (corrected.std > plain.std).all()
 
 
-def test_the_correction_is_not_affordable_for_many_rows_and_columns():
+def test_the_correction_is_skipped_for_many_rows_and_columns():
     assert pair_method(1000, 50) == "tensor"
     assert pair_method(800, 801) == "rows"
     assert pair_method(10**6, 300) is None

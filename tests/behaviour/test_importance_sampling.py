@@ -1,4 +1,4 @@
-"""Importance sampling against sums over a grid, and Pareto smoothing against tails of known shape."""
+"""Importance sampling is compared with sums over a grid, and Pareto smoothing with tails of known shape."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def problem(C, rng, **options):
 
 
 def activations(objective, X, theta, offset=0.0):
-    """(S, n, C)."""
+    """Return activations (S, n, C)."""
     return np.einsum("np,scp->snc", objective.design.regressors(X), theta) + np.reshape(offset, (-1, 1))
 
 
@@ -83,8 +83,8 @@ def test_a_poor_proposal_is_replaced_by_a_better_one():
     assert often.approximation.log_evidence == pytest.approx(exact.log_evidence, abs=0.02)
 
 
-def test_two_classes_as_a_softmax_are_the_logistic_model(rng):
-    """θ_1 - θ_0 ~ N(0, 2 scale²): the prior of the logistic model, if that has √2 of the scale."""
+def test_a_softmax_of_two_classes_equals_the_logistic_model(rng):
+    """θ_1 - θ_0 ~ N(0, 2 scale²), so the prior of the logistic model has √2 times the scale."""
     X, t = rng.normal(size=(40, 2)), rng.integers(2, size=40)
     soft = posed(X, t, scale=1.0, likelihood=Softmax(2))
     hard = posed(X, t, scale=np.sqrt(2.0))
@@ -96,19 +96,19 @@ def test_two_classes_as_a_softmax_are_the_logistic_model(rng):
 
 
 @pytest.mark.parametrize("degrees", [None, 15.0])
-def test_the_density_of_a_proposal_is_the_one_it_draws_from(degrees, rng):
+def test_draws_follow_the_density_of_the_proposal(degrees, rng):
     mean, precision = np.array([[1.0, -2.0, 0.5]]), np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.3], [0.0, 0.3, 1.0]])
     theta, log_q = Proposal(mean, factor_of(precision), degrees).draw(8192, rng)
     S = np.linalg.inv(precision)
     law = stats.multivariate_normal(mean[0], S) if degrees is None else stats.multivariate_t(mean[0], S, df=degrees)
     assert_allclose(log_q, law.logpdf(theta[:, 0]), rtol=1e-9, atol=1e-9)
     widened = S if degrees is None else S * degrees / (degrees - 2)
-    assert_allclose(theta.mean(axis=0), mean, atol=1e-12)  # mirror images
+    assert_allclose(theta.mean(axis=0), mean, atol=1e-12)  # exact, because draws come with their mirror images
     assert_allclose(np.cov(theta[:, 0].T), widened, atol=0.03 * np.sqrt(np.outer(np.diag(S), np.diag(S))).max())
 
 
 def test_weights_are_equal_if_the_proposal_is_the_posterior():
-    """Rows without information (x = 0) leave the prior."""
+    """Rows without information (x = 0) do not change the prior."""
     objective = posed(np.zeros((3, 2)), np.array([0, 1, 1]), scale=2.0)
     found = weighted_draws(
         objective, Proposal(np.zeros((1, 2)), factor_of(np.eye(2) / 4), None), 64, np.random.default_rng(0)
@@ -117,12 +117,12 @@ def test_weights_are_equal_if_the_proposal_is_the_posterior():
     assert found.smoothed.log_mean == pytest.approx(3 * np.log(0.5), abs=1e-10)
 
 
-SIZE = 900  # 3 √900 is whole: implementations that round the length of the tail up or down agree
+SIZE = 900  # 3 √900 is an integer, so rounding the length of the tail up or down makes no difference
 log_weight_sets = arrays(np.float64, st.integers(1, 200), elements=st.floats(-50, 50))
 
 
 def spread_out(size):
-    """(j - ½)/size in an order without a pattern: draws that are the same on every machine."""
+    """Return (j - ½)/size in an irregular order: draws that are the same on every machine."""
     return (np.argsort(np.sin(12.9898 * np.arange(size)) * 43758.5453 % 1.0) + 0.5) / size
 
 
@@ -147,7 +147,7 @@ def pareto(k):
         (np.log(np.arange(1.0, 41.0)), -0.04857561630302149),
     ],
 )
-def test_k_is_that_of_arviz(log_weights, k):
+def test_k_agrees_with_arviz(log_weights, k):
     assert_allclose(pareto_smooth(log_weights).k, k, atol=1e-12)  # arviz-stats 0.8.0, array_stats.psislw(-log_weights)
 
 
@@ -157,10 +157,10 @@ def test_shape_and_scale_of_a_generalised_pareto_are_recovered(rng, k, scale):
     n = 20_000
     excess = np.sort(stats.genpareto(k, scale=scale).rvs(n, random_state=rng))
     shape, size = fit_generalized_pareto(excess)
-    if k < 0:  # the estimate is faster than 1/√n here: the largest draw gives the end of the support
+    if k < 0:  # the error is below 1/√n: the largest draw estimates the end of the support
         assert abs(shape - k) < 0.03
     else:
-        error = (1 + k) / np.sqrt(n)  # asymptotic, of maximum likelihood
+        error = (1 + k) / np.sqrt(n)  # asymptotic standard error of maximum likelihood
         assert abs(shape - k) < 4 * error + 10 * abs(0.5 - k) / n
     assert_allclose(size, scale, rtol=0.1)
 
@@ -170,11 +170,11 @@ def test_k_of_a_normal_proposal_that_is_too_narrow(rng, ratio):
     """r = p/q has the tail P(r > x) ~ x^(-1/k) with k = 1 - ratio² if sd(q) = ratio sd(p)."""
     z = rng.normal(size=200_000) * ratio
     k = pareto_smooth(stats.norm.logpdf(z) - stats.norm.logpdf(z, scale=ratio)).k
-    assert abs(k - (1 - ratio**2)) < 0.08  # a factor 1/√ln x in the tail dies slowly
+    assert abs(k - (1 - ratio**2)) < 0.08  # the tail has a factor 1/√ln x, which converges slowly
 
 
 def test_log_mean_is_the_log_mass_of_the_target(rng):
-    """∫ exp(-½ z'z + ln 7) over five variables."""
+    """The target is ∫ exp(-½ z'z + ln 7) dz over five variables."""
     t5 = stats.multivariate_t(shape=np.eye(5) * 1.2, df=8)
     z = t5.rvs(20_000, random_state=rng)
     smoothed = pareto_smooth(np.log(7.0) - 0.5 * (z**2).sum(axis=1) - t5.logpdf(z))
@@ -196,7 +196,7 @@ def test_weights_sum_to_one_and_the_effective_size_lies_between_one_and_all(log_
 
 @given(log_weight_sets, st.integers(-(2**20), 2**20), st.randoms(use_true_random=False))
 @settings(max_examples=40)
-def test_a_factor_common_to_all_weights_and_their_order_change_nothing(log_weights, constant, random):
+def test_results_do_not_depend_on_the_order_or_a_common_factor_of_weights(log_weights, constant, random):
     log_weights = np.round(log_weights * 2**20) / 2**20  # so that adding the constant is exact
     order = random.sample(range(len(log_weights)), len(log_weights))
     here, there = pareto_smooth(log_weights), pareto_smooth(log_weights[order] + constant)
@@ -214,7 +214,7 @@ def test_equal_weights_are_as_good_as_draws_from_the_target(size, rng):
 
 
 def test_too_few_draws_have_a_tail_of_unknown_shape(rng):
-    log_weights = rng.normal(size=20)  # a fifth of them is four
+    log_weights = rng.normal(size=20)  # the tail is a fifth of them, four weights
     smoothed = pareto_smooth(log_weights)
     assert smoothed.k == np.inf
     assert_allclose(smoothed.log_mean, np.log(np.exp(log_weights).mean()))
@@ -223,7 +223,7 @@ def test_too_few_draws_have_a_tail_of_unknown_shape(rng):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_nearly_equal_weights_have_no_heavy_tail(seed):
-    """ln r = c (z³ - 3z) has a maximum at z = -1: many weights are there, and a threshold among them fits k = 3."""
+    """ln r = c (z³ - 3z) is largest at z = -1, near many draws; without the bound, the fitted k would be 3."""
     z = np.random.default_rng(seed).normal(size=4096)
     smoothed = pareto_smooth(0.02 * (z**3 - 3 * z))
     assert smoothed.k < 0.4
@@ -232,7 +232,7 @@ def test_nearly_equal_weights_have_no_heavy_tail(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_mode_that_is_rarely_drawn_has_a_large_k(seed):
-    """p = 0.7 N(0, 1) + 0.3 N(4, ½): seen in a handful of draws of N(0, 1), whose weights are enormous."""
+    """p = 0.7 N(0, 1) + 0.3 N(4, ½). A few draws from N(0, 1) reach the second mode, with very large weights."""
     z = np.random.default_rng(seed).normal(size=4096)
     log_p = np.logaddexp(np.log(0.7) + stats.norm.logpdf(z), np.log(0.3) + stats.norm.logpdf(z, 4.0, 0.5))
     assert pareto_smooth(log_p - stats.norm.logpdf(z)).k > 0.7

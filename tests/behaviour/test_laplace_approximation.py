@@ -1,4 +1,4 @@
-"""The Laplace approximation of any density: exact for Gaussians, against known integrals elsewhere, and its errors."""
+"""The Laplace approximation is exact for Gaussians, agrees with known integrals, and reports its errors."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from separatrix.bayesian import LaplaceError, laplace_approximation
 
 
 def gaussian(rng, D, spread=1.0):
-    """ln of an unnormalised Gaussian with columns of very different size: f, mean, covariance and ln Z."""
+    """Return the log density f of an unnormalised Gaussian, its mean, covariance and ln Z."""
     B = rng.normal(size=(D, D))
     size = 10.0 ** rng.uniform(-spread, spread, D)
     S = (B @ B.T + 0.1 * np.eye(D)) * np.outer(size, size)
@@ -39,7 +39,7 @@ def test_a_gaussian_is_its_own_approximation(rng, D, spread):
 @cases(max_examples=40)
 @given(st.floats(-1e6, 1e6), st.floats(-8, 8), st.floats(-1e3, 1e3))
 def test_the_result_is_independent_of_units_and_start(offset, log_scale, away):
-    """Six digits, if the mode lies a million standard deviations from the origin."""
+    """The tolerance is six digits if the mode is a million standard deviations from the origin."""
     scale = 10.0**log_scale
     q = laplace_approximation(lambda x: -0.5 * (x / scale - offset) ** 2, (offset + away) * scale)
     assert abs(q.mode / scale - offset) < 1e-6
@@ -57,13 +57,13 @@ def test_a_gaussian_times_a_sigmoid():
     tail = special.expit(-20 * q.mode - 4)
     assert_allclose(1 / q.covariance, 1 + 400 * tail * (1 - tail), rtol=1e-7)
     log_z = np.log(integrate.quad(lambda z: np.exp(f(z)), -8, 8, points=[-0.2, 0], epsabs=1e-12)[0])
-    assert 0.05 < q.log_z - log_z < 0.1  # the error of the approximation: the density is nearly half a Gaussian
+    assert 0.05 < q.log_z - log_z < 0.1  # a known error: the density is nearly half a Gaussian
     assert isinstance(q.mode, float)
     assert isinstance(q.covariance, float)
 
 
 def test_the_mode_of_a_student_t_is_found_from_its_tail():
-    """f = -(ν+1)/2 ln(1 + x²/ν): found from the far tail, in which f curves upwards; variance ν/(ν+1)."""
+    """f = -(ν+1)/2 ln(1 + x²/ν) curves upwards in its tail. Laplace's variance is ν/(ν+1)."""
     q = laplace_approximation(lambda x: -2 * np.log1p((x - 3) ** 2 / 3), 500.0)
     assert abs(q.mode - 3) < 1e-8
     assert_allclose(q.covariance, 0.75, rtol=1e-8)
@@ -71,7 +71,7 @@ def test_the_mode_of_a_student_t_is_found_from_its_tail():
 
 @pytest.mark.parametrize("start", [-20.0, 0.0, 30.0])
 @pytest.mark.parametrize("shape", [0.5, 4.0, 1e4])
-def test_gamma_in_log_coordinates_is_stirling(shape, start):
+def test_laplace_of_a_log_gamma_density_gives_stirlings_formula(shape, start):
     """∫ e^(ay - e^y) dy = Γ(a), and Laplace's ln Z is Stirling's formula."""
     q = laplace_approximation(lambda y: shape * y - np.exp(y), start)
     assert_allclose(q.mode, np.log(shape), atol=1e-8)
@@ -81,7 +81,7 @@ def test_gamma_in_log_coordinates_is_stirling(shape, start):
 
 
 def test_the_error_of_log_z_decreases_as_one_over_n():
-    """Bernoulli posterior, 30 % ones, flat prior on p, in log-odds: the integral is a beta function."""
+    """The density is a Bernoulli posterior in log-odds, with 30 % ones. Its integral is a beta function."""
     gaps = []
     for n in (10, 100, 1000, 10_000):
         ones, zeros = 0.3 * n + 1, 0.7 * n + 1
@@ -97,7 +97,7 @@ def test_the_error_of_log_z_decreases_as_one_over_n():
 
 @pytest.fixture(scope="module")
 def logistic():
-    """A logistic posterior of ten weights: f, gradient, Hessian."""
+    """Return f, gradient and Hessian of a logistic posterior of ten weights."""
     rng = np.random.default_rng(5)
     X, w = rng.normal(size=(200, 10)), rng.normal(size=10)
     sign = np.where(rng.random(200) < special.expit(X @ w), 1.0, -1.0)
@@ -161,7 +161,7 @@ def test_samples_have_the_moments(rng):
     assert_allclose(q.sample(5, 7), q.sample(5, 7))
 
 
-def test_a_density_with_an_edge_of_its_support():
+def test_a_density_with_bounded_support():
     q = laplace_approximation(lambda x: 3 * np.log(x) - x if x > 0 else -np.inf, 0.1)
     assert_allclose([q.mode, q.covariance], [3, 3], rtol=1e-7)
 
@@ -182,7 +182,7 @@ def test_an_invalid_start_raises(x0):
     expect("x0 must be a finite number or a vector", lambda x: 0.0, x0)
 
 
-def test_saddle_names_the_direction():
+def test_the_error_for_a_saddle_names_its_direction():
     expect(r"a saddle and not a maximum: .* curves upwards along [+-]1 x\[1\]", lambda x: x[1] ** 2 - x @ x / 2, [0, 0])
     turned = r"a saddle .* along [+-]0\.71 x\[[01]\] [+-]0\.71 x\[[01]\]\. Start at another x0"
     expect(turned, lambda x: (x[0] + x[1]) ** 2 - (x[0] - x[1]) ** 2 - (x**4).sum(), [0.0, 0.0])
@@ -206,7 +206,7 @@ def test_an_unbounded_density_raises(f):
 
 
 def test_separable_data_without_a_prior():
-    """A likelihood that levels off has no mode, although its gradient vanishes."""
+    """The likelihood has no mode, although its gradient vanishes at infinity."""
     expect("mode lies at infinity", lambda w: -np.logaddexp(0, -w), 0.0)
     expect(
         r"does not fall along \+x .* the mode lies at infinity in that direction.* Add a prior",
@@ -220,7 +220,7 @@ def test_separable_data_without_a_prior():
     expect("mode lies at infinity", lambda w: -np.logaddexp(0, -sign * (X @ w)).sum(), [0.0, 0.0])
 
 
-def test_flat_directions_are_named():
+def test_the_error_for_a_flat_density_names_the_direction():
     expect(r"flat at x = \(0, 0\) along \+1 x\[1\]: its curvature there is zero", lambda x: -(x[0] ** 2), [0.0, 0.0])
     expect("flat at x = 1 along", lambda x: 7.0, 1.0)
 

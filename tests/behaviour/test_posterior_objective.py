@@ -20,13 +20,13 @@ STORES = {"dense": np.asarray, "csr": sparse.csr_array}
 
 
 def somewhere(objective, rng):
-    """θ with activations of order one."""
+    """Return θ with activations of order one."""
     return rng.normal(size=objective.shape) / objective.column_units / np.sqrt(objective.shape[1])
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("store", STORES)
-def test_value_and_gradient_are_those_of_the_plain_function_of_coefficients(name, store, rng):
+def test_value_and_gradient_agree_with_a_direct_function_of_coefficients(name, store, rng):
     problem = PROBLEMS[name]
     objective = problem.posterior(STORES[store])
     theta, V = somewhere(objective, rng), somewhere(objective, rng)
@@ -35,7 +35,7 @@ def test_value_and_gradient_are_those_of_the_plain_function_of_coefficients(name
     flat = np.column_stack([coef, intercept]) if problem.fit_intercept else coef
     value, grad = problem.plain(flat.ravel())
     assert here.value == pytest.approx(value, rel=1e-11)
-    # θ -> (coef, intercept) is linear: the slope along a direction is the same on both sides
+    # θ -> (coef, intercept) is linear, so the slope along a direction is the same in both coordinates
     coef, intercept = objective.design.in_user_units(V)
     along = np.column_stack([coef, intercept]) if problem.fit_intercept else coef
     np.testing.assert_allclose(np.vdot(here.grad, V), grad @ along.ravel(), rtol=1e-9, atol=1e-8)
@@ -94,7 +94,7 @@ def test_units_are_means_and_spreads(store, fit_intercept, rng):
     assert (units.spread[1] == 0.0) == fit_intercept
 
 
-def test_sparse_rows_are_never_subtracted_from(rng):
+def test_sparse_rows_are_not_centred(rng):
     X = sparse.csr_array(np.column_stack([rng.normal(size=50), np.full(50, 1e9)]))
     assert not Units.of(as_source(X), fit_intercept=True).design(fit_intercept=True).subtract
     assert Units.of(as_source(X.toarray()), fit_intercept=True).design(fit_intercept=True).subtract
@@ -108,7 +108,7 @@ def test_the_error_for_nan_and_infinity_names_the_column(bad):
         Problem(X, t).posterior()
 
 
-def test_few_rows_are_posed_without_a_sample_and_many_with_one(rng):
+def test_only_objectives_with_many_rows_have_a_sample(rng):
     few = pose(as_source(rng.normal(size=(300, 2)), np.arange(300) % 2), Logit(), Flat(), fit_intercept=True)
     assert few.sample is None
     n = 40_000
@@ -123,7 +123,7 @@ def test_few_rows_are_posed_without_a_sample_and_many_with_one(rng):
     assert sampled.value_grad(theta).value == pytest.approx(many.value_grad(theta).value, rel=0.05)
 
 
-def test_a_rare_value_that_a_sample_misses_is_found_by_all_rows(rng):
+def test_units_use_all_rows_even_if_the_sample_misses_a_rare_value(rng):
     n = 40_000
     X = rng.normal(size=(n, 60))
     X[:, 5] = 0.0
@@ -156,7 +156,7 @@ def test_class_grams_are_the_diagonal_blocks_of_the_hessian(name, store, rng):
 
 
 @pytest.mark.parametrize("name", SOFTMAX)
-def test_by_class_inverts_each_block_and_takes_out_the_mean(name, rng):
+def test_by_class_inverts_each_block_and_removes_the_mean(name, rng):
     objective = SOFTMAX[name].posterior()
     theta, grad = (rng.normal(size=objective.shape) for _ in range(2))
     step = by_class(objective, theta).solve(grad)
@@ -186,7 +186,7 @@ def test_a_singular_block_still_gives_a_descent_direction(columns, rng):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-def test_the_diagonal_bounds_that_of_the_hessian_everywhere(name, store, rng):
+def test_the_diagonal_is_an_upper_bound_of_the_hessian_diagonal(name, store, rng):
     objective = PROBLEMS[name].posterior(store)
     bound = diagonal(objective).curvature
     for size in (0.0, 0.1, 1.0, 10.0):

@@ -1,4 +1,4 @@
-"""Gaussians over the weights: full, by class, dual and diagonal, against dense matrices and each other."""
+"""Gaussians over the weights: full, by class, dual and diagonal structures agree with dense matrices."""
 
 from dataclasses import replace
 
@@ -49,8 +49,8 @@ def test_laplace_is_the_mode_and_the_inverse_hessian(name):
 
 
 @pytest.mark.parametrize("name", PROPER)
-def test_evidence_is_the_height_times_the_volume(name):
-    """ln p(D) = ln p(D | θ) + ln N(θ | m0, Λ⁻¹) + ½ CP ln 2π - ½ ln |A|, from dense matrices."""
+def test_log_evidence_agrees_with_dense_matrices(name):
+    """ln p(D) = ln p(D | θ) + ln N(θ | m0, Λ⁻¹) + ½ CP ln 2π - ½ ln |A|."""
     objective, q = full_posterior(name)
     prior, D = objective.prior, q.mean.size
     Lambda = prior.matrix()
@@ -75,7 +75,7 @@ def test_activations_are_linear_in_the_weights(name):
     assert_allclose(a.cov.reshape(7, C, C), cov, rtol=1e-9, atol=1e-12)
 
 
-def test_better_moments_are_reported_and_do_not_predict():
+def test_better_moments_are_reported_but_not_used_in_predictions():
     """A skewed posterior is wider than the Gaussian that predicts best."""
     objective, q = full_posterior("logit")
     P = q.mean.size
@@ -86,7 +86,7 @@ def test_better_moments_are_reported_and_do_not_predict():
     assert_allclose(wider.activations(X, objective.design).cov, q.activations(X, objective.design).cov)
 
 
-def test_a_flat_direction_is_named():
+def test_the_error_for_a_flat_direction_names_it():
     problem = replace(PROBLEMS["logit_flat"], X=np.column_stack([PROBLEMS["logit_flat"].X, np.full(240, 3.0)]))
     objective = problem.posterior()
     mode = np.zeros(objective.shape)
@@ -108,7 +108,7 @@ def by_class(request):
     return objective, laplace(objective, mode), laplace_by_class(objective, mode, axes=axes)
 
 
-def test_blocks_by_class_are_those_of_the_hessian_along_the_axes(by_class):
+def test_blocks_by_class_equal_those_of_the_hessian_along_the_axes(by_class):
     objective, full, ours = by_class
     C, P = objective.shape
     H = full.factor.matrix.reshape(C, P, C, P)
@@ -116,7 +116,7 @@ def test_blocks_by_class_are_those_of_the_hessian_along_the_axes(by_class):
         assert np.allclose(factor.matrix, np.einsum("j,jpkr,k->pr", q, H, q), rtol=1e-9, atol=1e-9)
 
 
-def test_the_evidence_by_class_is_low_by_the_divergence_from_the_full_gaussian(by_class):
+def test_the_evidence_by_class_is_too_low_by_the_divergence_from_the_full_gaussian(by_class):
     _, full, ours = by_class
     H, S = full.factor.matrix, ours.covariance
     divergence = 0.5 * (np.trace(H @ S) - len(H) - np.linalg.slogdet(S)[1] - np.linalg.slogdet(H)[1])
@@ -161,7 +161,7 @@ def test_priors_of_every_shape_by_class(prior, rng):
     H = full.factor.matrix.reshape(C, P, C, P)
     for q, factor in zip(ours.axes.T, ours.factors, strict=True):
         assert np.allclose(factor.matrix, np.einsum("j,jpkr,k->pr", q, H, q), rtol=1e-8, atol=1e-8)
-    assert (ours.log_evidence == -np.inf) == (prior == "flat bias")  # as for the full one
+    assert (ours.log_evidence == -np.inf) == (prior == "flat bias")  # as for the full structure
 
 
 def sparse_classes(n_classes=3, *, store=np.asarray, bias=True, weight=None):
@@ -190,7 +190,7 @@ def diagonal(request):
     return objective, laplace(objective, mode), laplace_diagonal(objective, mode)
 
 
-def test_the_diagonal_structure_is_that_of_the_hessian_and_its_errors_have_a_known_direction(diagonal):
+def test_the_diagonal_equals_that_of_the_hessian_and_its_errors_have_a_known_direction(diagonal):
     _, full, ours = diagonal
     assert np.allclose(ours.precision.ravel(), np.diag(full.factor.matrix), rtol=1e-10)
     assert np.isclose(ours.log_likelihood, full.log_likelihood, rtol=1e-12)
@@ -258,7 +258,7 @@ def dual(request, rng):
     return objective, laplace(objective, mode), laplace_dual(objective, mode)
 
 
-def test_the_dual_structure_is_the_posterior_of_all_weights(dual, rng):
+def test_the_dual_structure_equals_the_full_posterior(dual, rng):
     objective, full, ours = dual
     assert np.isclose(ours.log_evidence, full.log_evidence, rtol=1e-10)
     assert np.isclose(ours.log_likelihood, full.log_likelihood, rtol=1e-10)
@@ -280,7 +280,7 @@ def test_dual_draws_have_the_covariance(dual, rng):
     assert np.abs((np.cov(draws.T) - S) / np.outer(unit, unit)).max() < 0.07
 
 
-def test_orthogonal_to_the_rows_the_prior_remains(rng):
+def test_directions_orthogonal_to_the_rows_keep_their_prior(rng):
     objective, mode = more_columns_than_rows(Logit(), rng, bias=False)
     X, precision = objective.source.as_block().X, objective.prior.precision
     z = rng.normal(size=M)
@@ -318,7 +318,7 @@ def test_the_most_exact_structure_that_fits_is_chosen(n, n_columns, n_classes, c
 @pytest.mark.parametrize(
     "sizes", [{}, {"n_classes": 2}, {"n": 8, "n_features": 12}, {"n": 8, "n_features": 12, "n_classes": 2}]
 )
-def test_every_structure_has_the_mean_and_a_lower_evidence(sizes, rng):
+def test_every_structure_has_the_same_mean_and_no_higher_evidence(sizes, rng):
     objective = sized(**sizes)
     mode = Auto().minimise(objective, np.zeros(objective.shape)).value
     full = laplace(objective, mode)
@@ -344,7 +344,7 @@ def fitted_model(n_classes=2, structure=None, n=240, n_features=4, **arguments):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_weights_in_user_units_are_a_linear_map_of_the_fit(n_classes, fit_intercept):
+def test_weights_in_user_units_are_a_linear_map_of_the_fitted_weights(n_classes, fit_intercept):
     model, X = fitted_model(n_classes, fit_intercept=fit_intercept)
     posterior, q = model.posterior_, model.posterior_.approximation
     C, P = q.mean.shape

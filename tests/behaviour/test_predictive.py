@@ -1,4 +1,4 @@
-"""The likelihood averaged over a Gaussian activation: exact laws, known limits, quadrature and sampling."""
+"""Likelihoods averaged over Gaussian activations: identities, limits, quadrature and sampling."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def three(rng):
 @pytest.mark.parametrize("likelihood", [Logit(), Probit(), LabelNoise(0.1)])
 @pytest.mark.parametrize("rule", ["exact", "qmc"])
 def test_two_classes_by_quadrature(likelihood, rule):
-    """Label noise does not change the probability of the true class."""
+    """With label noise, the probability of the true class is that of the logit."""
     P = class_probabilities(likelihood, TWO, rule)
     assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     for mu, var, p in zip(MEAN, VAR, P[:, 1], strict=True):
@@ -112,7 +112,7 @@ def test_intervals_of_two_classes_have_their_coverage(likelihood, sigmoid, rng):
     low, high = two_class_interval(likelihood, Activations(mean, var), special.ndtri([0.05, 0.95])).T
     p = sigmoid(mean + np.sqrt(var) * rng.normal(size=(200_000, 1)))
     assert_allclose(((p > low) & (p < high)).mean(axis=0)[[0, 2]], 0.9, atol=0.003)
-    assert low[1] == high[1] == 0.5  # nothing varies
+    assert low[1] == high[1] == 0.5  # the variance is zero
 
 
 def test_intervals_of_k_classes_are_quantiles_over_the_draws(rng):
@@ -125,7 +125,7 @@ def test_intervals_of_k_classes_are_quantiles_over_the_draws(rng):
 
 @pytest.fixture(scope="module")
 def everywhere():
-    """m and s² in every regime: both zero, tiny, huge, on the edges of cells and around the edge of the table."""
+    """Return m and s² that are zero, tiny, huge, on the edges of cells, and around the edge of the table."""
     rng = np.random.default_rng(1)
     kappa = np.concatenate([np.arange(1, 65) / 64, rng.uniform(0.0005, 1, 400)])
     u = np.concatenate([np.arange(0, 25) / 1.0, rng.uniform(0, 26, 100)])
@@ -154,7 +154,7 @@ def test_the_compiled_look_up_agrees_with_plain_python(rng):
 
 
 def test_variance_of_a_soft_maximum():
-    """A straight line if the Gaussian is narrow, V = σ(-m)² s²; half a Gaussian if it is wide."""
+    """A narrow Gaussian gives V = σ(-m)² s², as for a linear function; a wide one gives V[max(a, 0)]."""
     m = np.linspace(0, 5, 11)
     assert_allclose(softplus_variance(m, np.full(11, 1e-3)), 1e-6 / (1 + np.exp(m)) ** 2, rtol=1e-5)
     assert_allclose(softplus_variance(np.zeros(1), np.array([1e5])), 1e10 * (0.5 - 0.5 / np.pi), rtol=1e-9)
@@ -176,7 +176,7 @@ def gaussians(rng, n, K, scale):
     return rng.normal(size=(n, K)) * np.sqrt(1 + scale), B @ B.transpose(0, 2, 1)
 
 
-def test_softmax_of_two_classes_is_the_logit_of_their_difference(rng):
+def test_softmax_of_two_classes_equals_the_logit_of_their_difference(rng):
     mu, Sigma = gaussians(rng, 300, 2, 9.0)
     var = Sigma[:, 0, 0] + Sigma[:, 1, 1] - 2 * Sigma[:, 0, 1]
     assert_allclose(softmax_normal(mu, Sigma)[:, 1], logit_normal(mu[:, 1] - mu[:, 0], var), rtol=1e-9)
@@ -187,8 +187,8 @@ def test_softmax_without_variance_is_the_softmax(rng):
     assert_allclose(softmax_normal(mu, np.zeros((50, 5, 5))), special.softmax(mu, axis=1), rtol=1e-7, atol=1e-12)
 
 
-def test_a_number_added_to_all_activations_changes_nothing(rng):
-    """Neither a constant nor a random one: Sigma + v 1 1'."""
+def test_a_value_added_to_all_activations_does_not_change_probabilities(rng):
+    """The value is a constant, or random, which adds v 1 1' to Sigma."""
     mu, Sigma = gaussians(rng, 100, 4, 4.0)
     assert_allclose(softmax_normal(mu + 7.0, Sigma + 50.0), softmax_normal(mu, Sigma), rtol=1e-6, atol=1e-10)
 
@@ -221,12 +221,12 @@ def test_softmax_of_extreme_activations_are_probabilities():
     assert_allclose(p[1], 1 / 3, atol=0.005)
 
 
-def test_the_standard_error_covers(rng):
-    """With eight replicates the error in units of the standard error is Student's t with seven degrees of freedom."""
+def test_standard_errors_have_their_nominal_coverage(rng):
+    """With eight replicates, error / standard error has Student's t distribution with seven degrees of freedom."""
     mu, Sigma = gaussians(rng, 400, 2, 4.0)
     exact = logit_normal(mu[:, 0] - mu[:, 1], Sigma[:, 0, 0] + Sigma[:, 1, 1] - 2 * Sigma[:, 0, 1])
     covered = []
-    for seed in range(20):  # rows share their points, so that only seeds are independent
+    for seed in range(20):  # rows share their points, so only seeds are independent
         p, error = softmax_normal_qmc(mu, Sigma, n=256, rng=seed)
         covered.append((np.abs(p[:, 0] - exact) <= 2.365 * error[:, 0]).mean())
     assert 0.85 < np.mean(covered) < 0.995
@@ -272,13 +272,13 @@ def test_uncertainty_moves_the_probability_towards_one_half(mu, var):
     assert abs(logit_normal_log_odds(mu, var)) <= abs(mu) * (1 + 1e-9)
 
 
-def test_a_large_variance_is_a_step_function():
+def test_a_large_variance_gives_a_step_function():
     z = np.linspace(-5, 5, 41)
     assert_allclose(logit_normal(1e8 * z, 1e16), special.ndtr(z), atol=1e-10)
 
 
 def test_log_odds_do_not_saturate():
-    """Far out, σ(a) is e^a, and E[e^a] = e^(mu + var/2)."""
+    """For very negative a, σ(a) = e^a, and E[e^a] = e^(mu + var/2)."""
     assert_allclose(logit_normal_log_odds([-2000.0, -1e6], [4.0, 100.0]), [-1998.0, -999950.0], rtol=1e-12)
 
 

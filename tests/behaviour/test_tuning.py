@@ -1,4 +1,4 @@
-"""Priors and hyperparameters of highest evidence, the limits that scales reach, and why tuning stops."""
+"""Tuning of priors and hyperparameters by evidence: the maximum, limits of scales, and reasons to stop."""
 
 from dataclasses import dataclass, replace
 
@@ -56,7 +56,7 @@ def test_the_tuned_scale_is_the_maximum_of_a_fine_grid(likelihood):
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
-def test_the_answer_does_not_depend_on_the_start(scale):
+def test_the_tuned_scale_does_not_depend_on_the_start(scale):
     X, t = simulate(200, [1.0, -0.5, 0.3])
     tuned = tune_scales(posed(X, t, scale=scale), tol=1e-8)
     reference = tune_scales(posed(X, t, scale=0.7), tol=1e-8)
@@ -90,7 +90,7 @@ def test_columns_of_pure_noise_are_reported_as_irrelevant():
     t = np.random.default_rng(1).integers(2, size=200)
     tuned = tune_scales(posed(X, t))
     assert [(limit.label, limit.limit) for limit in tuned.report.boundary] == [("all", Limit.NARROW)]
-    null = tune_scales(posed(np.zeros((200, 1)), t))  # nothing but a bias
+    null = tune_scales(posed(np.zeros((200, 1)), t))  # the bias is the only effect
     assert_allclose(tuned.approximation.log_evidence, null.approximation.log_evidence, atol=1e-3)
 
 
@@ -118,7 +118,7 @@ def test_rotated_coordinates_give_the_same_scale(monkeypatch, standardize, n):
 
 @dataclass(frozen=True)
 class FixedSites:
-    """Sites that never change: a likelihood that is a parabola, whose evidence is exact."""
+    """A fitter with fixed sites: the log-likelihood is quadratic, so its evidence is exact."""
 
     parabola: Parabola
 
@@ -164,14 +164,14 @@ def test_the_limit_of_steps_is_reported():
 
 
 class Falling(FitLaplace):
-    """Every fit after the first has less evidence than promised."""
+    """A fitter whose evidence falls after the first fit."""
 
     def fit(self, objective, start=None, inverse=None):
         found = super().fit(objective, start, inverse)
         return found if start is None else replace(found, log_evidence=found.log_evidence - 1e3)
 
 
-def test_predicted_gains_that_are_never_achieved_end_the_search():
+def test_the_search_stalls_if_predicted_gains_are_not_achieved():
     found = search(two_blobs(30.0), fitter=Falling()).run(None, 50)
     assert found.status is TuningStatus.STALLED
     assert len(found.trace) == 1
@@ -179,7 +179,7 @@ def test_predicted_gains_that_are_never_achieved_end_the_search():
 
 
 class Refusing(FitLaplace):
-    """The posterior has a Gaussian only at the start."""
+    """A fitter that raises after the first fit."""
 
     def fit(self, objective, start=None, inverse=None):
         if start is None:
@@ -195,7 +195,7 @@ def test_a_trial_without_a_posterior_is_rejected_unless_the_likelihood_is_log_co
 
 
 @pytest.mark.parametrize("limit", Limit)
-def test_a_limit_names_its_columns_and_what_it_means(limit):
+def test_the_message_about_a_limit_names_its_columns(limit):
     text = Boundary("g", ("age", "height"), limit).describe()
     assert text.startswith("Tuning ran to the boundary: 'age', 'height' are ")
     assert text.endswith(limit.value + ".")
@@ -208,7 +208,7 @@ def highest(tried):
 
 @settings(max_examples=30)
 @given(st.floats(-3.0, 3.0), st.floats(0.5, 200.0))
-@example(-2.1671889, 158.03831)  # the top of the parabola is the highest point by chance
+@example(-2.1671889, 158.03831)  # here the top of the parabola is at the highest point by chance
 @example(2.5551462, 182.59474)
 def test_the_maximum_of_a_profile_is_found(top, height):
     """A typical profile of evidence: steep on one side, a plateau on the other."""
@@ -265,7 +265,7 @@ def test_each_value_has_the_evidence_of_its_model():
         assert log_evidence == pytest.approx(of_degree(degree).fit(X, y).log_evidence_, abs=SCALE_TOL)
 
 
-def test_a_rate_of_wrong_labels_is_found_from_the_labels_alone():
+def test_the_rate_of_wrong_labels_is_estimated_by_evidence():
     X, y, _ = make_label_noise(1500, noise=0.15)
     found = tune_model(
         lambda noise: BayesianLogisticRegression(likelihood="label_noise", noise=noise, tune="evidence"),

@@ -1,4 +1,4 @@
-"""The variational bound: below the evidence, largest where it should be, and never falling; two classes and softmax."""
+"""The variational bound is below the evidence, rises at every step, and is largest at the result."""
 
 from functools import partial
 
@@ -26,7 +26,7 @@ from separatrix.stats import ValueGradHess
 
 
 def nothing(block, mean, root):
-    """A likelihood without information."""
+    """Return E[ln p] = 0 and its derivatives, as for a likelihood without information."""
     return ValueGradHess(0.0, np.zeros_like(mean), np.zeros_like(root))
 
 
@@ -37,7 +37,7 @@ def random_precision(rng, size):
 
 @pytest.mark.parametrize("kind", ["diagonal", "one for every class", "all together"])
 def test_without_rows_the_bound_is_minus_the_divergence_from_the_prior(kind, rng):
-    """KL(N(m, S) || N(m0, Λ⁻¹)), by the formula with whole matrices."""
+    """KL(N(m, S) || N(m0, Λ⁻¹)) is computed with full matrices."""
     objective = posed(rng.normal(size=(20, 2)), rng.integers(3, size=20), likelihood=Softmax(3))
     precision = {
         "diagonal": np.array([0.5, 2.0]),
@@ -60,7 +60,7 @@ def test_without_rows_the_bound_is_minus_the_divergence_from_the_prior(kind, rng
 
 
 def test_the_bound_rises_at_the_rate_of_the_natural_gradient():
-    """|R'g|² + ½ |R'HR - I|² per unit of the fraction of a step."""
+    """The bound rises by |R'g|² + ½ |R'HR - I|² per unit of the fraction of a step."""
     objective, _, _ = two_weights()
     bound = Bound(objective, partial(module.scalar_average, objective=objective), 1e-6)
     mode = at_the_mode(objective)
@@ -81,7 +81,7 @@ def test_the_bound_is_below_the_evidence_and_near_it(name):
     assert exact.log_evidence - 0.15 < found.log_evidence < exact.log_evidence
     sd = np.sqrt(np.diag(exact.covariance))
     assert_allclose(found.mean[0], exact.mean, atol=0.05 * sd.max())
-    assert (found.std[0] < sd).all()  # KL(q || p) keeps q inside p
+    assert (found.std[0] < sd).all()  # minimising KL(q || p) makes q too narrow
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
@@ -101,7 +101,7 @@ def test_no_gaussian_nearby_has_a_larger_bound(name):
     found = variational(objective, at_the_mode(objective), tol=1e-8)
 
     def bound(x):
-        """The bound for mean x[:2] and precision L L' with the triangle x[2:]."""
+        """Return the bound for mean x[:2] and precision L L', where x[2:] is the lower triangle of L."""
         L = np.array([[np.exp(x[2]), 0.0], [x[3], np.exp(x[4])]])
         factor = factorise(L @ L.T, 1, objective.prior.free)
         return Bound(objective, partial(module.scalar_average, objective=objective), 1e-4).at(x[None, :2], factor).bound
@@ -114,7 +114,7 @@ def test_no_gaussian_nearby_has_a_larger_bound(name):
     assert_allclose(best.x, start, atol=1e-3)
 
 
-def test_an_offset_is_a_shift_of_the_prior_mean(rng):
+def test_an_offset_equals_a_shift_of_the_prior_mean(rng):
     X, t, d = rng.normal(size=(25, 3)), rng.integers(2, size=25), np.array([0.5, -1.0, 0.2])
     offset, moved = posed(X, t, offset=X @ d), posed(X, t, mean=d)
     a, b = (variational(objective, at_the_mode(objective), tol=1e-8) for objective in (offset, moved))
@@ -131,15 +131,15 @@ def test_the_limit_of_steps_is_reported():
 
 
 def skewed(rng, n=150, K=4, scale=5.0):
-    """Classes with a rare column that only one of them has."""
+    """Return an objective of K classes in which a rare column is non-zero for one class only."""
     X = np.column_stack([rng.normal(size=(n, 2)), np.arange(n) < 5]).astype(float)
     t = (2 * X[:, :1] * np.arange(K) / K + rng.gumbel(size=(n, K))).argmax(axis=1)
     t[:5] = K - 1
     return posed(X, t, scale=scale, likelihood=Softmax(K), fit_intercept=True)
 
 
-def test_two_classes_are_one_output_under_the_prior_of_a_difference(rng):
-    """w_1 - w_0 of two weights N(0, s²) is N(0, 2 s²), and the data have no information on their sum."""
+def test_a_softmax_of_two_classes_equals_one_output_with_the_prior_of_their_difference(rng):
+    """If w_k ~ N(0, s²), w_1 - w_0 ~ N(0, 2 s²). The likelihood does not depend on w_0 + w_1."""
     X = rng.normal(size=(60, 3))
     t = (X @ [2.0, -1.0, 0.5] + rng.logistic(size=60) > 0).astype(int)
     one = pose(as_source(X, t), Logit(), Gaussian(np.sqrt(8.0), intercept_scale=np.sqrt(18.0)), fit_intercept=True)
@@ -174,7 +174,7 @@ def test_three_classes_of_the_gold_standard():
 
 
 def test_the_softmax_bound_rises_as_fast_as_its_derivatives_predict(rng):
-    """In the mean and in the covariance, with the points held fixed."""
+    """The mean and the covariance change, and the points are fixed."""
     objective = skewed(rng)
     mode, points = at_the_mode(objective), module.point_sets(3, 64)
     bound = Bound(objective, partial(module.softmax_average, points=points, design=objective.design), 1e-6)
@@ -187,7 +187,7 @@ def test_the_softmax_bound_rises_as_fast_as_its_derivatives_predict(rng):
 
 
 @pytest.mark.parametrize("K", [2, 3, 6])
-def test_averages_of_a_row_are_those_of_many_draws(K, rng):
+def test_averages_of_a_row_agree_with_many_draws(K, rng):
     mu, root = rng.normal(size=(1, K)), rng.normal(size=(K, K))
     against = root[:-1] - root[-1]
     L = np.linalg.cholesky(against @ against.T)[None]
@@ -217,7 +217,7 @@ def test_the_bound_never_falls(monkeypatch, rng):
     assert min(share for *_, share in seen) < 1.0, "full steps were enough: this does not test the safeguard"
 
 
-def test_neither_blocks_nor_the_order_of_rows_matter_and_a_row_of_weight_k_is_k_rows(rng):
+def test_blocks_and_order_of_rows_do_not_matter_and_a_row_of_weight_k_equals_k_rows(rng):
     X, t, weight = rng.normal(size=(40, 2)), rng.integers(3, size=40), rng.integers(0, 4, size=40)
     each = rng.permutation(np.repeat(np.arange(40), weight))
     weighted = posed(X, t, likelihood=Softmax(3), weight=weight.astype(float), fit_intercept=True)

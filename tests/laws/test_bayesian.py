@@ -240,7 +240,7 @@ def test_a_soft_target_equals_one_weighted_row_per_class(n_classes, rng):
     )
 
 
-def test_names_of_columns_reach_the_summary():
+def test_the_summary_contains_column_names():
     X, y = table(n_classes=3)
     frame = pd.DataFrame(X, columns=["age", "income", "height"])
     two = model().fit(frame, np.where(y == 0, "no", "yes")).summary()
@@ -254,7 +254,7 @@ def test_names_of_columns_reach_the_summary():
 
 @pytest.mark.parametrize("approximation", ["auto", "importance"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_equal_seeds_give_equal_numbers(approximation, n_classes):
+def test_equal_seeds_give_equal_results(approximation, n_classes):
     X, y = table(n_classes=n_classes)
     one, again = (model(approximation=approximation, rng=7).fit(X, y) for _ in range(2))
     assert one.pareto_k_ == again.pareto_k_
@@ -334,7 +334,7 @@ def test_intervals_contain_the_probability_and_widen_with_their_level(likelihood
     assert np.all((lower < low) & (high < higher))
 
 
-def test_intervals_of_two_classes_are_those_of_draws():
+def test_intervals_of_two_classes_agree_with_draws():
     X, y = table()
     fitted = model(approximation="laplace").fit(X, y)
     w = fitted.posterior_.sample(40_000, rng=1)

@@ -1,13 +1,14 @@
-"""Posteriors whose answers are known: the problems, regenerated from their seeds, and their long-run summaries.
+"""Reference posteriors: problems, regenerated from their seeds, and summaries of long Markov chains.
 
 Every problem is a linear model a = w'x + w0 with independent priors w_m ~ N(0, scale²) and w0 ~ N(0, intercept_scale²),
-in the units of X, the bias about zero. Parameters are a vector: (w_1 .. w_M, w0) for two classes, for K such a vector
-after the other. `ref/gold/make_gold.py` made the numbers, `ref/gold/README.md` says how; `load` reads them.
+in the units of X, where w0 is the activation at x = 0. Parameters are a vector (w_1 .. w_M, w0) for two classes, and K
+such vectors, concatenated, for K classes. `ref/gold/make_gold.py` computed the summaries as `ref/gold/README.md`
+describes; `load` reads them.
 
     gold = load("correlated")
     gold.problem.X, gold.problem.y, gold.problem.X_test      the data
     gold.problem.scale, gold.problem.intercept_scale         the prior
-    gold.means, gold.sds, gold.probabilities, gold.log_evidence, ...   the answers, each with its standard error
+    gold.means, gold.sds, gold.probabilities, gold.log_evidence, ...   summaries, with standard errors
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ N_TEST = 200
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Data, likelihood and prior: all that a posterior needs."""
+    """Data, likelihood and prior of a posterior."""
 
     name: str
     seed: int
@@ -33,9 +34,9 @@ class Problem:
     y: np.ndarray  # (N,) codes 0 .. K-1
     X_test: np.ndarray  # (200, M)
     scale: float = 1.0
-    intercept_scale: float | None = 5.0  # None: no bias
+    intercept_scale: float | None = 5.0  # None if there is no bias
     likelihood: str = "logit"  # or "probit", "label_noise", "softmax"
-    noise: float = 0.0  # probability of a flipped label, "label_noise" alone
+    noise: float = 0.0  # probability of a flipped label, for "label_noise"
 
     @property
     def n_classes(self) -> int:
@@ -43,33 +44,33 @@ class Problem:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(C, P): one row of parameters for two classes, K rows for a softmax; the bias last."""
+        """Shape (C, P): one row of parameters for two classes, K rows for a softmax, each with the bias last."""
         C = self.n_classes if self.likelihood == "softmax" else 1
         return C, self.X.shape[1] + (self.intercept_scale is not None)
 
     @property
     def prior_sds(self) -> np.ndarray:
-        """Of each parameter, (C P,)."""
+        """Prior standard deviation of each parameter, (C P,)."""
         weights = np.full(self.X.shape[1], self.scale)
         each = weights if self.intercept_scale is None else np.append(weights, self.intercept_scale)
         return np.tile(each, self.shape[0])
 
     def design(self, X: np.ndarray) -> np.ndarray:
-        """X, with the column of ones that the bias multiplies, (n, P)."""
+        """Return X with a column of ones for the bias, (n, P)."""
         return X if self.intercept_scale is None else np.column_stack([X, np.ones(len(X))])
 
     def split(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights (C, M) and biases (C,), zero where there are none, of a vector of parameters (C P,)."""
+        """Split parameters (C P,) into weights (C, M) and biases (C,), which are zero if there is no bias."""
         rows, M = parameters.reshape(self.shape), self.X.shape[1]
         return rows[:, :M], np.zeros(len(rows)) if self.intercept_scale is None else rows[:, M]
 
     def log_joint(self, draws: np.ndarray) -> np.ndarray:
-        """ln p(y | X, w) + ln p(w) with every constant, for draws (S, C P)."""
+        """Return ln p(y | X, w) + ln p(w) with all constants, for draws (S, C P)."""
         prior = -0.5 * (draws / self.prior_sds) ** 2 - np.log(self.prior_sds) - 0.5 * np.log(2 * np.pi)
         return self.log_likelihood(draws) + prior.sum(axis=1)
 
     def log_likelihood(self, draws: np.ndarray) -> np.ndarray:
-        """ln p(y | X, w) for draws (S, C P)."""
+        """Return ln p(y | X, w) for draws (S, C P)."""
         A = self._activations(self.X, draws)
         if self.likelihood == "softmax":
             A = A - special.logsumexp(A, axis=1, keepdims=True)
@@ -82,9 +83,9 @@ class Problem:
         return special.log_expit(towards).sum(axis=1)
 
     def probabilities(self, X: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """p(t = k | x, w) for draws (S, C P): (S, n) of class 1, or (S, n, K) for a softmax.
+        """Return p(t = k | x, w) for draws (S, C P): (S, n) for class 1, or (S, n, K) for a softmax.
 
-        Of the true class: a label seen through noise is 1 with probability noise + (1 - 2 noise) p.
+        t is the true class. An observed label is 1 with probability noise + (1 - 2 noise) p.
         """
         A = self._activations(X, draws)
         if self.likelihood == "softmax":
@@ -92,11 +93,11 @@ class Problem:
         return special.ndtr(A[:, 0]) if self.likelihood == "probit" else special.expit(A[:, 0])
 
     def _activations(self, X: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """(S, C, n)."""
+        """Return activations (S, C, n)."""
         return draws.reshape(len(draws), *self.shape) @ self.design(X).T
 
     def fingerprint(self) -> list[float]:
-        """A few sums that no other data have."""
+        """Return a few sums that identify the data."""
         place = np.arange(1, len(self.y) + 1)
         sums = [self.X.sum(), (self.X**2).sum(), place @ self.X.sum(axis=1), self.X_test.sum(), place @ self.y]
         return [float(f"{s:.12g}") for s in sums]
@@ -104,7 +105,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Gold:
-    """A problem and its posterior. Every ``*_mcse`` is the Monte Carlo standard error of the number it is named for."""
+    """A problem and its posterior. ``x_mcse`` is the Monte Carlo standard error of ``x``."""
 
     problem: Problem
     means: np.ndarray  # (C P,)
@@ -118,10 +119,8 @@ class Gold:
     probabilities_mcse: np.ndarray
     log_evidence: float
     log_evidence_se: float
-    diagnostics: dict[str, float]  # worst split R-hat and effective size; the importance estimate of the evidence
-    quadrature: (
-        dict[str, list[float]] | None
-    )  # means, sds, probabilities, log_evidence, where there are 1 or 2 parameters
+    diagnostics: dict[str, float]  # worst split R-hat and effective size; evidence by importance sampling
+    quadrature: dict[str, list[float]] | None  # the same quantities by quadrature, for 1 or 2 parameters
 
     @property
     def covariance(self) -> np.ndarray:
@@ -129,7 +128,7 @@ class Gold:
 
 
 def load(name: str) -> Gold:
-    """The gold standard of one problem, its data made anew and checked to be those the numbers belong to."""
+    """Load the summaries of one problem, regenerate its data, and check that they belong together."""
     stored = json.loads((FOLDER / f"{name}.json").read_text())
     problem = make(name)
     if not np.allclose(problem.fingerprint(), stored["fingerprint"], rtol=1e-9):
@@ -155,7 +154,7 @@ def load(name: str) -> Gold:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The problems. Only `Generator.random` is used: of all the streams of NumPy's generators, the least likely to change.
+# The problems. Only `Generator.random` is used, because its stream is the least likely to change between versions.
 
 
 def _normals(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -167,14 +166,14 @@ def _labels(rng: np.random.Generator, p: np.ndarray) -> np.ndarray:
 
 
 def _split(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Training rows, and the last 200 for testing."""
+    """Return the training rows, and the last 200 rows for testing."""
     return X[:-N_TEST], X[-N_TEST:]
 
 
 def _logistic(
     name: str, seed: int, X: np.ndarray, w: np.ndarray, w0: float, rng: np.random.Generator, **prior
 ) -> Problem:
-    """Labels from the logistic model itself."""
+    """Return a problem with labels drawn from the logistic model."""
     X, X_test = _split(X)
     return Problem(name, seed, X, _labels(rng, special.expit(X @ w + w0)), X_test, **prior)
 
@@ -220,14 +219,14 @@ def few_rows(name: str, seed: int) -> Problem:
 
 
 def unbalanced(name: str, seed: int) -> Problem:
-    """(g) 400 rows, one in twenty of class 1."""
+    """(g) 400 rows, of which one in twenty has class 1."""
     rng = np.random.default_rng(seed)
     X = _normals(rng, 400 + N_TEST, 4)
     return _logistic(name, seed, X, np.array([0.8, -0.6, 0.4, 0.0]), -3.2, rng)
 
 
 def rare_dummy(name: str, seed: int) -> Problem:
-    """(h) A 0/1 column that is one in six rows, all of class 1: nothing but the prior bounds its weight."""
+    """(h) A 0/1 column that is 1 in six rows, all of class 1, so that only the prior bounds its weight."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([_normals(rng, 300 + N_TEST, 2), rng.random(300 + N_TEST) < 0.02]).astype(float)
     X[:6, 2], X[6:300, 2] = 1.0, 0.0
@@ -237,7 +236,7 @@ def rare_dummy(name: str, seed: int) -> Problem:
 
 
 def separable(name: str, seed: int) -> Problem:
-    """(i) Classes that a line separates, scale 2."""
+    """(i) Linearly separable classes, and a prior scale of 2."""
     rng = np.random.default_rng(seed)
     X, X_test = _split(_normals(rng, 80 + N_TEST, 2))
     return Problem(name, seed, X, (X @ np.array([1.0, 0.7]) > 0.2).astype(int), X_test, scale=2.0)
@@ -272,11 +271,11 @@ def label_noise(name: str, seed: int) -> Problem:
 
 
 def many_dummies(name: str, seed: int) -> Problem:
-    """(m) A category of twenty rare levels, as 0/1 columns, beside three numbers; 500 rows, a rare class."""
+    """(m) A category of twenty rare levels as 0/1 columns, three numeric columns, 500 rows and a rare class."""
     rng = np.random.default_rng(seed)
     numbers = _normals(rng, 500 + N_TEST, 3)
     share = 0.5 / np.arange(2, 22)
-    level = (rng.random((500 + N_TEST, 1)) > np.cumsum(share / share.sum() * 0.6)).sum(axis=1)  # 20: none of them
+    level = (rng.random((500 + N_TEST, 1)) > np.cumsum(share / share.sum() * 0.6)).sum(axis=1)  # 20 is none of them
     X = np.column_stack([numbers, level[:, None] == np.arange(20)]).astype(float)
     w = np.concatenate([[1.0, -0.7, 0.4], np.tile([-4.0, 0.5, -4.0, 3.0], 5)])
     return _logistic(name, seed, X, w, -2.0, rng, scale=5.0)
@@ -300,6 +299,6 @@ PROBLEMS = {
 
 
 def make(name: str) -> Problem:
-    """The problem of a given name."""
+    """Return the problem with a given name."""
     generate, seed = PROBLEMS[name]
     return generate(name, seed)

@@ -1,7 +1,7 @@
-"""The model as a user calls it against the thirteen posteriors whose answers are known.
+"""The public classifier is compared with thirteen reference posteriors (`gold`).
 
-Every problem states its prior in the units of the columns, so that ``standardize=False``. Bounds in posterior standard
-deviations, probabilities over 200 test rows, and nats.
+The priors are in the units of the columns, so ``standardize=False``. Errors of means are in posterior standard
+deviations, those of the evidence in nats, and those of probabilities refer to 200 test rows.
 """
 
 import warnings
@@ -44,7 +44,7 @@ def errors_of_moments(model, gold):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_auto(name):
-    """Promised where k < 0.5, kept everywhere."""
+    """Errors are small on all problems, and k is usable."""
     gold = load(name)
     model = fitted(gold, "auto")
     of_means, of_sds = errors_of_moments(model, gold)
@@ -67,13 +67,13 @@ def test_importance(name):
     assert abs(model.log_evidence_ - gold.log_evidence) < 0.05
     of_means, of_sds = errors_of_moments(model, gold)
     assert of_means < 0.05
-    assert of_sds < 0.06  # of 24 skewed weights, by 16384 draws
+    assert of_sds < 0.06  # largest error of 24 skewed weights with 16384 draws
     assert model.pareto_k_ < 0.7
 
 
 @pytest.mark.parametrize("name", TWO_CLASSES)
 def test_variational(name):
-    """Means and probabilities as good as any; it is too narrow where the posterior is skewed, and its bound too low."""
+    """Means and probabilities are accurate. If the posterior is skewed, q is too narrow and its bound too low."""
     gold = load(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ApproximationWarning)
@@ -89,7 +89,7 @@ def test_variational(name):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_laplace(name):
-    """The mode is not the mean. Where that matters most, a warning says so."""
+    """The mode differs from the mean. A warning is given if the difference is large."""
     gold = load(name)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ApproximationWarning)
@@ -106,7 +106,7 @@ def test_laplace(name):
 
 
 @pytest.mark.parametrize("name", ["one_weight", "weight_and_bias", "well_identified", "few_rows", "rare_dummy"])
-def test_repair_is_better_than_laplace(name):
+def test_better_approximations_have_smaller_errors_than_laplace(name):
     gold = load(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ApproximationWarning)
@@ -119,7 +119,7 @@ def test_repair_is_better_than_laplace(name):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_pareto_k_passes_a_good_case_and_flags_a_bad_one(seed):
-    """Thousand rows for nine weights; and five rows of one class that only a wide prior bounds, far from the mode."""
+    """1000 rows for nine weights are good. Five rows of one class under a wide prior are bad."""
     assert fitted(load("well_identified"), "laplace", rng=seed).pareto_k_ < 0.5
     assert fitted(load("one_weight"), "ep", rng=seed).pareto_k_ < 0.5
     x, y = np.append(np.ones(5), np.zeros(40))[:, None], np.append(np.ones(5), np.tile([0, 1], 20))
@@ -132,8 +132,8 @@ def test_pareto_k_passes_a_good_case_and_flags_a_bad_one(seed):
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.0, 10.0, 30.0])
-def test_a_weight_that_nothing_but_the_prior_bounds(scale):
-    """Five rows of one class, one weight: a posterior like half of a normal, by the trapezium rule."""
+def test_a_weight_that_only_the_prior_bounds(scale):
+    """With five rows of one class, the posterior is like half a normal. The trapezium rule gives its moments."""
     x, y = np.append(np.ones(5), np.zeros(40))[:, None], np.append(np.ones(5), np.tile([0, 1], 20))
     w = np.linspace(-8 * scale, 8 * scale, 200_001)
     log_joint = -0.5 * (w / scale) ** 2 + 5 * special.log_expit(w) + 40 * np.log(0.5)
@@ -156,7 +156,7 @@ def test_a_weight_that_nothing_but_the_prior_bounds(scale):
 
 
 def test_intervals_of_weights_are_quantiles_of_the_posterior():
-    """Gaussian intervals, of a posterior that nearly is one, to a tenth of a standard deviation."""
+    """The posterior is nearly Gaussian, so intervals are accurate to a tenth of a standard deviation."""
     gold = load("well_identified")
     summary = fitted(gold, "auto").summary(level=0.95)
     assert np.abs((summary.lower - gold.quantiles[0]) / gold.sds).max() < 0.1

@@ -1,4 +1,4 @@
-"""Covertype, class 7 against the rest: rare 0/1 columns that nearly separate, where plain Laplace is worse than MAP."""
+"""Covertype, class 7 against the rest: rare 0/1 columns nearly separate the classes, and Laplace is worse than MAP."""
 
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ SEEDS = [0, 1]
 
 @cache
 def problem(seed):
-    """2000 rows to learn from, the columns that vary among them, and all other rows to be tested on."""
+    """Return 2000 training rows with the columns that vary among them, and all other rows for testing."""
     stored = np.load(DATA)
     X, y = stored["X"].astype(float), (stored["y"] == 7).astype(int)
     order = np.random.default_rng(seed).permutation(len(y))
@@ -47,7 +47,7 @@ def test_loss(approximation, objective, X, y):
     return log_loss(y, logit_normal(a.mean, a.cov))
 
 
-test_loss.__test__ = False  # a loss on test rows
+test_loss.__test__ = False  # not a test, but the loss on test rows
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -57,12 +57,12 @@ def test_expectation_propagation_predicts_better_than_map_and_laplace(seed):
     mode = log_loss(y, Logit().probability(objective.design.regressors(X) @ start.mean[0]))
     assert found.is_converged
     assert found.steps <= 25
-    assert test_loss(start, objective, X, y) > 1.1 * mode  # the trap
+    assert test_loss(start, objective, X, y) > 1.1 * mode  # plain Laplace is worse than MAP
     assert test_loss(found, objective, X, y) < mode
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_so_does_the_variational_posterior(seed):
+def test_the_variational_posterior_predicts_better_than_map_and_laplace(seed):
     objective, start, X, y = problem(seed)
     found = variational(objective, start)
     mode = log_loss(y, Logit().probability(objective.design.regressors(X) @ start.mean[0]))
@@ -71,7 +71,7 @@ def test_so_does_the_variational_posterior(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_cheap_check_notices(seed):
+def test_skewness_detects_the_poor_approximation(seed):
     objective, start, _, _ = problem(seed)
     found = skewness(objective, start)
     assert found.largest > 2.0

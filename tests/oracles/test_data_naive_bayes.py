@@ -1,12 +1,12 @@
-"""Real tables with columns of several kinds: held-out log loss against scikit-learn's naive Bayes, one kind per model.
+"""Held-out log loss on tables with mixed columns, compared with scikit-learn's naive Bayes models (the *peers*).
 
-Every peer gets the preprocessing that suits it: missing numbers as the mean (GaussianNB) or the median, missing texts
-as the most frequent one; texts one-hot (BernoulliNB, GaussianNB) or as codes (CategoricalNB); numbers in ten quantile
-bins where a peer knows no numbers.
+Each peer has one family for all columns and gets suitable preprocessing: missing numbers become the mean (GaussianNB)
+or the median, missing texts the most frequent one; texts are one-hot (BernoulliNB, GaussianNB) or codes
+(CategoricalNB); numbers are put into ten quantile bins if a peer needs discrete values.
 
-A naive Bayes that is shown fewer columns counts less evidence twice, whoever fits it. Without an exponent on the
-likelihood, models are compared on the same columns; with it, ours sees all columns and has to beat every peer, also
-those that see the columns of numbers, or of texts, alone.
+Naive Bayes counts correlated evidence twice, and less so with fewer columns. So models without tempering are compared
+on the same columns. The tempered model uses all columns and must beat every peer, including the peers that use only
+numeric columns or only texts.
 """
 
 from functools import cache
@@ -30,7 +30,7 @@ DATA = Path(__file__).parents[2].parent / "shared" / "data"
 pytestmark = [
     pytest.mark.data,
     pytest.mark.skipif(not DATA.exists(), reason="the data sets are kept beside the project, and are not here"),
-    pytest.mark.filterwarnings("ignore::UserWarning:sklearn"),  # bins that coincide, categories not seen before
+    pytest.mark.filterwarnings("ignore::UserWarning:sklearn"),  # about equal bins and unknown categories
 ]
 
 
@@ -39,7 +39,7 @@ ONE_HOT = make_pipeline(FREQUENT, OneHotEncoder(handle_unknown="ignore", sparse_
 
 
 def codes(blank=FREQUENT):
-    """Texts as codes from 1; a text not seen before is 0."""
+    """Return an encoder of texts as codes from 1, with 0 for unknown texts."""
     encode = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     return make_pipeline(blank, encode, FunctionTransformer(_after_unknown))
 
@@ -54,7 +54,7 @@ def bins(encode):
 
 
 def on_columns(model, *parts):
-    """A peer behind a preparation for each set of columns; columns in no set are not shown to it."""
+    """Return a pipeline with one preprocessing step per set of columns, which drops all other columns."""
     return make_pipeline(make_column_transformer(*(part for part in parts if part[1])), model)
 
 
@@ -64,7 +64,7 @@ def kinds(X):
 
 
 def peers(X):
-    """scikit-learn's single-kind models for all columns of a table."""
+    """Return scikit-learn's models, each with one family for all columns of a table."""
     numbers, texts = kinds(X)
     yield on_columns(CategoricalNB(), (bins("ordinal"), numbers), (codes(), texts))
     yield on_columns(BernoulliNB(), (bins("onehot-dense"), numbers), (ONE_HOT, texts))
@@ -72,7 +72,7 @@ def peers(X):
 
 
 def more_peers(X):
-    """Codes as if they were numbers, gaps as a text of their own, and peers that see one kind of column alone."""
+    """Return more peers: codes as numbers, missing values as a category, and models of only one type of column."""
     numbers, texts = kinds(X)
     gaps = codes(SimpleImputer(strategy="constant", fill_value="?"))
     yield on_columns(GaussianNB(), (SimpleImputer(), numbers), (codes(), texts))
@@ -97,7 +97,7 @@ def adult():
 
 def telco():
     table = pd.read_parquet(DATA / "telco_churn" / "telco_churn.parquet")
-    table["TotalCharges"] = pd.to_numeric(table["TotalCharges"], errors="coerce")  # blank for new customers
+    table["TotalCharges"] = pd.to_numeric(table["TotalCharges"], errors="coerce")  # missing for new customers
     X, y = table.drop(columns="Churn"), table["Churn"]
     a, b, ya, yb = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
     return [(a, ya), (b, yb)]
@@ -110,27 +110,27 @@ def best_peer(load):
 
 
 @pytest.mark.parametrize("load", [adult, telco])
-def test_mixed_families_beat_every_single_kind_on_the_same_columns(load):
+def test_mixed_families_beat_every_single_family_on_the_same_columns(load):
     train, test = load()
     assert loss(NaiveBayes("auto"), train, test) < best_peer(load)
 
 
 @pytest.mark.parametrize("load", [adult, telco])
-def test_families_found_beat_normal_on_the_columns_of_numbers(load):
+def test_detected_families_beat_the_normal_family_on_numeric_columns(load):
     train, test = ((X.select_dtypes("number"), y) for X, y in load())
     gaussian = make_pipeline(SimpleImputer(), GaussianNB())
     assert loss(NaiveBayes("auto"), train, test) < 0.95 * loss(gaussian, train, test)
 
 
 @pytest.mark.parametrize("load", [adult, telco])
-def test_tempered_on_all_columns_beats_every_peer_on_any(load):
+def test_the_tempered_model_on_all_columns_beats_every_peer(load):
     train, test = load()
     ours = loss(NaiveBayes("auto", temper=True), train, test)
     assert ours < min(best_peer(load), *(loss(peer, train, test) for peer in more_peers(train[0])))
 
 
-def test_votes_with_gaps_beat_votes_filled_in_and_tempered_by_far():
-    """Sixteen yes/no votes, 392 of them missing: two times five folds."""
+def test_missing_votes_are_better_than_imputed_votes_and_tempering_is_better_still():
+    """The table has sixteen yes/no votes, 392 of them missing. Five folds are repeated twice."""
     table = pd.read_parquet(DATA / "mlbench_housevotes84" / "housevotes84.parquet")
     X, y = table.drop(columns="Class"), table["Class"]
     losses = []
@@ -143,7 +143,7 @@ def test_votes_with_gaps_beat_votes_filled_in_and_tempered_by_far():
     assert tempered < 0.5 * min(others)
 
 
-def test_the_report_of_adult_reads_well():
+def test_the_report_of_adult():
     train, _ = adult()
     model = NaiveBayes("auto").fit(*train)
     lines = {line.split()[0]: line for line in model.report().splitlines()}

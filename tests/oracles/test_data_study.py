@@ -1,4 +1,4 @@
-"""Studies of real tables, beside what scikit-learn makes of them."""
+"""Studies of real tables are compared with scikit-learn."""
 
 from pathlib import Path
 
@@ -27,17 +27,17 @@ def cross_validated_line():
 
 @pytest.mark.data
 @pytest.mark.skipif(not ADULT.exists(), reason="the data sets are not here")
-def test_census_incomes_are_predicted_better_than_by_a_cross_validated_line():
+def test_adult_is_predicted_better_than_by_cross_validated_logistic_regression():
     rows, test = (pd.read_parquet(ADULT / f"adult_{part}.parquet") for part in ("train", "test"))
     rows = rows.sample(2000, random_state=0)
     found = conduct(rows, "income")
-    with captured():  # what scikit-learn is about to rename is not at stake here
+    with captured():  # ignore deprecation warnings of scikit-learn
         line = cross_validated_line().fit(rows.drop(columns="income"), rows["income"])
     codes = np.searchsorted(line.classes_, test["income"])
     theirs, ours = (
         np.log(m.predict_proba(test.drop(columns="income"))[np.arange(len(test)), codes]) for m in (line, found.model)
     )
-    gain = ours - theirs  # of 16 281 rows that neither has seen
+    gain = ours - theirs  # gain on 16 281 held-out rows
     assert gain.mean() > 4 * gain.std() / np.sqrt(len(gain))
 
 
@@ -45,11 +45,11 @@ def test_census_incomes_are_predicted_better_than_by_a_cross_validated_line():
 @pytest.mark.skipif(not SOYBEAN.exists(), reason="the data sets are not here")
 def test_nineteen_classes_with_few_rows_for_each_weight():
     table = pd.read_parquet(SOYBEAN)
-    some = table[[*table.columns.drop("Class")[:35:3][:12], "Class"]]  # 547 rows to learn 19 x 25 weights from
+    some = table[[*table.columns.drop("Class")[:35:3][:12], "Class"]]  # 547 rows for 19 x 25 weights
     found = compare_models(some, "Class", models=["prior only", "naive Bayes", "logistic (Bayesian)"])
     assert found.comparison["logistic (Bayesian)"].test.accuracy.value > 0.85
     train, test = (found.encoder.transform(part.X) for part in (found.train, found.test))
-    with captured():  # that the posterior is no Gaussian is what this is about
+    with captured():  # a warning that the posterior is not Gaussian is expected
         plain = sx.BayesianLogisticRegression(tune="evidence", approximation="laplace")
         plain.fit(train, found.train.labels)
     assert (plain.predict(test) == found.test.labels).mean() < 0.75

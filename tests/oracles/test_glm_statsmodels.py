@@ -1,4 +1,4 @@
-"""Generalised linear models against statsmodels, scikit-learn and brute force."""
+"""Generalised linear models are compared with statsmodels, scikit-learn and brute force."""
 
 import numpy as np
 import pytest
@@ -11,13 +11,13 @@ sm = pytest.importorskip("statsmodels.api")
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::statsmodels.tools.sm_exceptions.DomainWarning"),
-    # statsmodels divides by zero and overflows on its way to right answers
+    # statsmodels divides by zero and overflows on its way to correct results
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
 ]
 
 CASES = ["gaussian-identity", "gaussian-log", "bernoulli-logit", "bernoulli-probit", "bernoulli-cloglog"]
 CASES += ["poisson-log", "gamma-inverse", "gamma-log"]
-CONVERGED = 1e-7  # theirs: columns far from zero are not centred, and their normal equations lose digits
+CONVERGED = 1e-7  # accuracy of statsmodels: it does not centre columns, so its normal equations lose digits
 
 
 def theirs_family(case):
@@ -35,7 +35,7 @@ def theirs_family(case):
 
 
 def problem(case, n=200):
-    """Columns of three different sizes, one far from zero; targets that the model could have made."""
+    """Return columns of three different sizes, one far from zero, and targets drawn from the model."""
     rng = np.random.default_rng(4)
     Z = rng.normal(size=(n, 3))
     offset = 0.3 * rng.normal(size=n)
@@ -67,7 +67,7 @@ def theirs(case, X, y, weight=None, offset=None, constant=True):
 @pytest.mark.parametrize("with_offset", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_everything_a_fit_reports(case, weighted, with_offset):
+def test_all_results_of_a_fit(case, weighted, with_offset):
     X, y, weight, offset = problem(case)
     given = {"weight": weight if weighted else None, "offset": offset if with_offset else None}
     model, result = ours(case, X, y, **given), theirs(case, X, y, **given)
@@ -117,7 +117,7 @@ def test_likelihood_ratio_and_score_tests(case):
     else:
         assert ratio.statistic == pytest.approx(2 * (full.llf - few.llf), rel=1e-7)
         assert ratio.p_value == pytest.approx(stats.chi2.sf(expected, 2), rel=1e-6)
-    often = np.repeat(np.arange(len(y)), weight.astype(int))  # their score test does not take weights
+    often = np.repeat(np.arange(len(y)), weight.astype(int))  # the score test of statsmodels does not take weights
     few = theirs(case, X[often][:, [0]], y[often], offset=offset[often])
     with np.errstate(all="ignore"):
         statistic, p_value = few.score_test(exog_extra=X[often][:, 1:], observed=False)[:2]
@@ -132,7 +132,7 @@ def test_likelihood_ratio_and_score_tests(case):
 
 
 @pytest.mark.parametrize("case", ["poisson-log", "bernoulli-logit"])
-def test_a_table_of_ratio_tests_drops_each_coefficient_the_intercept_too(case):
+def test_likelihood_ratio_tests_drop_each_coefficient_and_the_intercept(case):
     X, y, weight, offset = problem(case)
     table = ours(case, X, y, weight, offset).summary(test="likelihood-ratio")
     full = theirs(case, X, y, weight, offset)
@@ -143,7 +143,7 @@ def test_a_table_of_ratio_tests_drops_each_coefficient_the_intercept_too(case):
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-def test_binomial_shares_with_trials_and_successes_with_failures(link):
+def test_binomial_proportions_with_trials_and_successes_with_failures(link):
     X, _, _, _ = problem("poisson-log", n=60)
     rng = np.random.default_rng(0)
     trials = rng.integers(1, 30, 60)
@@ -184,7 +184,7 @@ def test_rates_weighted_by_exposure_are_counts_with_an_exposure():
 
 
 @pytest.mark.parametrize("case", ["poisson-log", "gamma-inverse", "gamma-log", "bernoulli-cloglog"])
-def test_a_profile_interval_is_where_the_deviance_of_separate_fits_crosses_its_quantile(case):
+def test_profile_intervals_end_where_the_deviance_reaches_its_quantile(case):
     X, y, _, offset = problem(case, n=60)
     model, full = ours(case, X, y, offset=offset), theirs(case, X, y, offset=offset)
     table = model.summary(level=0.9, interval="profile")
@@ -201,10 +201,10 @@ def test_a_profile_interval_is_where_the_deviance_of_separate_fits_crosses_its_q
 
 
 @pytest.mark.parametrize("alpha", [0.03, 5.0])
-def test_penalised_fits_are_scikit_learns(alpha):
+def test_penalised_fits_agree_with_scikit_learn(alpha):
     X, y, weight, _ = problem("poisson-log")
     model = GeneralizedLinearModel("poisson", alpha=alpha).fit(X, y, weight)
-    # their objective is averaged, and is half the deviance
+    # the objective of scikit-learn is half the mean deviance
     peer = PoissonRegressor(alpha=alpha / weight.sum(), tol=1e-12, max_iter=9999, solver="newton-cholesky")
     peer.fit(X, y, weight)
     np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-5, atol=1e-9)

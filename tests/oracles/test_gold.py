@@ -1,4 +1,4 @@
-"""The gold standard holds together: two ways of sampling, quadrature, and formulas written out once more."""
+"""The reference posteriors are consistent with two sampling methods, quadrature, and independent formulas."""
 
 import math
 
@@ -19,7 +19,7 @@ def gold(request):
     return load(request.param)
 
 
-def test_the_runs_are_long_enough(gold):
+def test_the_chains_are_long_enough(gold):
     assert gold.diagnostics["rhat"] < 1.005
     assert gold.diagnostics["effective_size"] > 20_000
     assert np.all(gold.means_mcse < 0.01 * gold.sds)
@@ -31,7 +31,7 @@ def test_the_runs_are_long_enough(gold):
 def test_the_summaries_describe_one_distribution(gold):
     low, median, high = gold.quantiles
     assert np.all((low < median) & (median < high))
-    assert np.all(np.abs(gold.means - median) < gold.sds)  # true of every distribution
+    assert np.all(np.abs(gold.means - median) < gold.sds)  # holds for every distribution
     assert np.linalg.eigvalsh(gold.correlation)[0] > 0
     assert np.all((gold.probabilities > 0) & (gold.probabilities < 1))
     if gold.problem.likelihood == "softmax":
@@ -40,8 +40,8 @@ def test_the_summaries_describe_one_distribution(gold):
         assert np.all(gold.sds < gold.problem.prior_sds)
 
 
-def test_importance_sampling_from_the_stored_moments_gives_the_stored_answers(gold, rng):
-    """Everything over again without a chain: proposal t(mean, covariance), weights from the plain density."""
+def test_importance_sampling_from_the_stored_moments_reproduces_the_summaries(gold, rng):
+    """The proposal is a Student's t with the stored mean and covariance, and weights use the log joint density."""
     problem, size = gold.problem, 8_000
     q = stats.multivariate_t(gold.means, gold.covariance, df=8)
     draws = q.rvs(size, random_state=rng).reshape(size, -1)
@@ -129,7 +129,7 @@ def test_the_likelihood_is_the_product_of_the_probabilities_of_the_labels(name, 
     ],
 )
 def test_some_problems_are_easy_for_laplace_and_some_are_not(name, lowest_k, highest_k, lowest_gap, highest_gap, rng):
-    """k, and how far the mode lies from the mean in standard deviations. One k is noisy: the median of nine."""
+    """Test k, the median of nine values, and the distance of the mode from the mean in standard deviations."""
     gold = load(name)
     mode, covariance = laplace(gold.problem)
     q = stats.multivariate_normal(mode, covariance)
@@ -140,7 +140,7 @@ def test_some_problems_are_easy_for_laplace_and_some_are_not(name, lowest_k, hig
 
 
 def laplace(problem):
-    """Mode and inverse Hessian of a logistic posterior, by Newton's method with nothing to guard it."""
+    """Return mode and inverse Hessian of a logistic posterior, by plain Newton steps."""
     Phi, precision = problem.design(problem.X), problem.prior_sds**-2.0
     mode = np.zeros(Phi.shape[1])
     for _ in range(30):
@@ -150,7 +150,7 @@ def laplace(problem):
     return mode, np.linalg.inv(hess)
 
 
-def test_numbers_of_other_data_are_refused(monkeypatch):
+def test_summaries_of_other_data_are_rejected(monkeypatch):
     generate, seed = PROBLEMS["moderate"]
     monkeypatch.setitem(oracles.gold.PROBLEMS, "moderate", (generate, seed + 1))
     with pytest.raises(AssertionError, match="moderate: the generator no longer gives the data"):

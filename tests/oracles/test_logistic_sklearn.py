@@ -1,4 +1,4 @@
-"""Where scikit-learn minimises the same objective (alpha = 1/C), the weights are the same."""
+"""Weights agree with scikit-learn, which minimises the same objective with alpha = 1/C."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from problems import blobs
 
 
 def theirs(X, y, alpha, weight=None, fit_intercept=True):
-    """Their Newton-Cholesky solver to the last digit; their lbfgs stops long before."""
+    """Fit scikit-learn's model with Newton-Cholesky to full accuracy; its lbfgs stops much earlier."""
     C = np.inf if alpha == 0 else 1 / alpha
     peer = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12, max_iter=1000, fit_intercept=fit_intercept)
     with np.errstate(all="ignore"):
@@ -34,7 +34,7 @@ def test_weights(n_classes, alpha, fit_intercept, weighted, rng):
     ours = sx.LogisticRegression(alpha=alpha, fit_intercept=fit_intercept, tol=1e-10).fit(X, y, sample_weight=weight)
     peer = theirs(X, y, alpha, weight, fit_intercept)
     assert_allclose(ours.coef_, peer.coef_, rtol=1e-6, atol=1e-7)
-    shift = peer.intercept_.mean() if n_classes > 2 else 0.0  # the bias has no prior: only differences are determined
+    shift = peer.intercept_.mean() if n_classes > 2 else 0.0  # without a prior, only differences are determined
     assert_allclose(ours.intercept_, peer.intercept_ - shift, rtol=1e-6, atol=1e-6)
     assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-8)
 

@@ -1,6 +1,6 @@
-"""Maximum likelihood of statsmodels: coefficients, log likelihoods and, by our Hessian, standard errors.
+"""Coefficients, log-likelihoods and standard errors agree with maximum likelihood in statsmodels.
 
-Their tolerance, and not ours, sets what can be asked for: their Newton stops at a change of 1e-8 unless told otherwise.
+The tolerances of the tests are set by statsmodels, whose Newton's method stops at a change of 1e-8 by default.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ sm = pytest.importorskip("statsmodels.api")
 
 
 def table(n_classes=2, n=300):
-    """Columns of three different sizes, one far from zero."""
+    """Return columns of three different sizes, one far from zero, and labels."""
     rng = np.random.default_rng(2)
     Z = rng.normal(size=(n, 3))
     y = (Z @ rng.normal(size=(3, n_classes)) + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
@@ -24,20 +24,20 @@ def table(n_classes=2, n=300):
 
 
 def fitted(kind, X, y):
-    """Their model with a constant in the last column, at the maximum."""
+    """Return the fitted model of statsmodels, with a constant in the last column."""
     exog = np.column_stack([X, np.ones(len(X))])
     with np.errstate(all="ignore"):
         return getattr(sm, kind)(y, exog).fit(disp=0, method="newton", maxiter=100, tol=1e-10)
 
 
 def covariance(model, likelihood, X, y):
-    """The inverse Hessian of the negative log likelihood at the maximum, (CP, CP), for weights and bias at x = 0."""
+    """Return the inverse Hessian of -ln p(D | w) at the maximum, (CP, CP), for weights and the bias at x = 0."""
     objective = pose(as_source(X, y), likelihood, sx.Flat(), fit_intercept=True)
     theta = objective.design.of_user_units(model.coef_, model.intercept_)
     S = np.linalg.pinv(objective.value_grad_hess(theta).hess, rcond=1e-13, hermitian=True)
     C, M = model.coef_.shape
     to_zero = np.eye(M + 1)
-    to_zero[M, :M] = -objective.design.origin  # the bias at zero is that at the origin less W origin
+    to_zero[M, :M] = -objective.design.origin  # the bias at x = 0 is the bias at the origin minus W origin
     T = np.kron(np.eye(C), to_zero)
     return T @ S @ T.T
 

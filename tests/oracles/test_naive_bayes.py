@@ -1,11 +1,11 @@
-"""scikit-learn's naive Bayes models, each a special case: equal to 1e-10 where the definitions are the same.
+"""scikit-learn's naive Bayes models are special cases, and agree to 1e-10 if the definitions are the same.
 
-Where they are not:
+The definitions differ as follows:
 
-- `GaussianNB` adds 1e-9 of the largest variance to every variance; ours adds nothing (compared with var_smoothing=0),
-  and by default counts one pseudo-observation in (compared with estimate="ml").
-- `CategoricalNB` gives levels 0 .. max to every column, also those never seen; ours counts the values that occur, so
-  the two agree where all of them do. An unseen code is an index error there, and here has the mass of the pseudo-count.
+- `GaussianNB` adds 1e-9 of the largest variance to every variance; ours adds nothing (the test sets
+  var_smoothing=0), but adds one pseudo-observation by default (the test sets estimate="ml").
+- `CategoricalNB` uses all levels 0 .. max of a column; ours uses the levels that occur, so the two agree if all levels
+  occur. An unseen level is an index error in scikit-learn; ours gives it the probability of the pseudo-count.
 - `MultinomialNB` leaves out the multinomial coefficient, which is the same for all classes.
 """
 
@@ -26,7 +26,7 @@ def labels(request, rng):
     return t
 
 
-def same_answers(ours, theirs, X):
+def assert_same_predictions(ours, theirs, X):
     np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=SAME, atol=SAME)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=SAME)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
@@ -40,7 +40,7 @@ def test_gaussian(labels, rng, weighted):
     theirs = GaussianNB(var_smoothing=0).fit(X, labels, sample_weight=w)
     np.testing.assert_allclose(ours.densities_["normal"].mean, theirs.theta_, rtol=SAME)
     np.testing.assert_allclose(ours.densities_["normal"].variance, theirs.var_, rtol=SAME)
-    same_answers(ours, theirs, X)
+    assert_same_predictions(ours, theirs, X)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.1])
@@ -52,7 +52,7 @@ def test_bernoulli(labels, rng, alpha):
         np.testing.assert_allclose(
             np.log(ours.densities_["bernoulli"].probability), theirs.feature_log_prob_, rtol=SAME
         )
-        same_answers(ours, theirs, X)
+        assert_same_predictions(ours, theirs, X)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 3.5])
@@ -63,14 +63,14 @@ def test_multinomial(labels, rng, alpha):
         ours = ExponentialFamilyClassifier("multinomial", pseudo_count=alpha).fit(table, labels)
         log_probability = ours.densities_["multinomial"].log_probability
         np.testing.assert_allclose(log_probability, theirs.feature_log_prob_, rtol=SAME)
-        same_answers(ours, theirs, X)
+        assert_same_predictions(ours, theirs, X)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5])
 def test_categorical(labels, rng, alpha):
     X = np.column_stack([rng.integers(0, levels, 500) for levels in (2, 3, 7)])
     X[:, 2] = np.minimum(X[:, 2], 3 + labels)
-    same_answers(
+    assert_same_predictions(
         NaiveBayes("categorical", pseudo_count=alpha).fit(X, labels), CategoricalNB(alpha=alpha).fit(X, labels), X
     )
 
@@ -81,11 +81,11 @@ def test_partial_fit_matches_too(labels, rng):
     for rows in (slice(0, 50), slice(50, 333), slice(333, 500)):
         ours.partial_fit(X[rows], labels[rows])
         theirs.partial_fit(X[rows], labels[rows], classes=np.unique(labels))
-    same_answers(ours, theirs, X)
+    assert_same_predictions(ours, theirs, X)
 
 
-def test_an_offset_of_the_data_costs_no_digits(rng):
-    """Facts are centred, so values 1e8 standard deviations from zero are classified like those near it."""
+def test_data_far_from_zero_lose_no_accuracy(rng):
+    """Statistics are centred, so values 1e8 standard deviations from zero are classified like values near zero."""
     t = np.arange(400) % 2
     X = rng.normal(t, 1.0)[:, None]
     near, far = (NaiveBayes("normal", estimate="ml").fit(X + offset, t) for offset in (0.0, 2.0**27))

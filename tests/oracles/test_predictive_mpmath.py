@@ -1,4 +1,4 @@
-"""Predictive integrals against mpmath with sixteen digits, from the smallest to the largest arguments."""
+"""Predictive integrals agree with mpmath to sixteen digits, from the smallest to the largest arguments."""
 
 import mpmath as mp
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from separatrix.bayesian.logistic_normal import log_averages, softplus_variance
 from separatrix.bayesian.predictive import expected_logit, logit_normal, logit_normal_log_odds
 
-# Narrow, ordinary, wide; the peak of e^a N(a) left of zero, at zero (m = s²) and none; near and beyond the table.
+# Narrow, ordinary and wide Gaussians; the peak of e^a N(a) below, at (m = s²) and above zero; near and off the table.
 CASES = [
     *[(0.0, v) for v in (1e-6, 1.0, 100.0, 1e8)],
     *[(m, 0.01) for m in (0.5, 3.0, 23.9, 24.1, 60.0)],
@@ -23,13 +23,13 @@ M, VAR = np.array(CASES).T
 
 
 def average(function, m, var):
-    """∫ function(a) N(a | -m, var) da, cut where the integrand turns."""
+    """Return ∫ function(a) N(a | -m, var) da, split where the integrand changes quickly."""
     m, s = mp.mpf(m), mp.sqrt(mp.mpf(var))
     far = {-m + k * s for k in range(-10, 11, 2)} | {-m + s**2 + k * s for k in range(-10, 11, 2)}
     near = {mp.mpf(k) for k in (-60, -30, -15, -8, -4, -2, 0, 2, 4, 8, 15, 30, 60)}
-    near |= {k * s**2 / (m + s) for k in (1, 3, 10, 30, 100)}  # how N(a) falls to the right of zero
+    near |= {k * s**2 / (m + s) for k in (1, 3, 10, 30, 100)}  # points where N(a) has decreased to the right of zero
     cuts = sorted(a for a in far | near if -m - 10 * s <= a <= max(-m + 10 * s, -m + s**2 + 10 * s))
-    log_size = -m + s**2 / 2 if m > s**2 else -((m / s) ** 2) / 2  # mp.quad stops on an absolute error
+    log_size = -m + s**2 / 2 if m > s**2 else -((m / s) ** 2) / 2  # the tolerance of mp.quad is absolute
     whole = mp.quad(lambda a: function(a) * mp.exp(-(((a + m) / s) ** 2) / 2 - log_size), cuts)
     return mp.exp(log_size) * whole / (s * mp.sqrt(2 * mp.pi))
 
@@ -57,7 +57,7 @@ def log_truth(truth):
         return {name: np.array([float(mp.log(x)) for x in values]) for name, values in truth.items()}
 
 
-def test_the_sums_are_the_integrals(log_truth):
+def test_the_sums_equal_the_integrals(log_truth):
     found = log_averages(M, np.sqrt(VAR))
     for name in FUNCTIONS:
         assert_allclose(getattr(found, f"log_{name}"), log_truth[name], rtol=1e-11, atol=1e-11)
@@ -72,7 +72,7 @@ def test_logit_normal_to_ten_digits_and_its_tail_to_eight(truth):
     assert np.abs(logit_normal(M, VAR) - (1 - exact)).max() < 1e-10
 
 
-def test_log_odds_where_probabilities_underflow(truth):
+def test_log_odds_of_probabilities_that_underflow(truth):
     with mp.workdps(16):
         odds = np.array([float(mp.log(q / (1 - q))) for q in truth["probability"]])
     assert_allclose(logit_normal_log_odds(-M, VAR), odds, rtol=1e-8, atol=1e-10)

@@ -1,4 +1,4 @@
-"""Where scikit-learn or SciPy minimises the same objective, the answers are the same."""
+"""Results agree with scikit-learn and SciPy if they minimise the same objective."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_ridge_classifier(n_classes, alpha, fit_intercept, weighted, rng):
     ours.fit(X, y, sample_weight=weight)
     theirs = RidgeClassifier(alpha=alpha, fit_intercept=fit_intercept, solver="cholesky")
     theirs.fit(X, y, sample_weight=weight)
-    # They code each class as +1 and the rest as -1: twice our indicator, less the regression on 1 = Σ_k t_k.
+    # scikit-learn codes a class as +1 and the rest as -1: twice our indicator minus the regression on 1 = Σ_k t_k.
     W = ours.coef_ if n_classes == 2 else 2 * ours.coef_ - ours.coef_.sum(axis=0)
     assert_allclose(W, np.atleast_2d(theirs.coef_), rtol=1e-7, atol=1e-9)
     if fit_intercept:
@@ -37,7 +37,7 @@ def test_wide_rows_give_the_minimum_norm_interpolation(weighted, rng):
     weight = rng.random(20) + 0.5 if weighted else np.ones(20)
     model = sx.LeastSquaresClassifier().fit(X, y, sample_weight=weight)
     assert_allclose(model.outputs(X), np.eye(3)[y], atol=1e-10)
-    # Least norm in units of each column's standard deviation.
+    # The norm is the least in units of each column's standard deviation.
     m = weight @ X / weight.sum()
     sd = np.sqrt(weight @ (X - m) ** 2)
     T = np.eye(3)[y] - weight @ np.eye(3)[y] / weight.sum()
@@ -84,7 +84,7 @@ def test_projection_and_labels_of_lda(n_classes):
     assert np.array_equal(ours.predict(X), theirs.predict(X))
 
 
-def test_generalised_eigenvalues_of_scipy():
+def test_generalised_eigenvalues_agree_with_scipy():
     X, y = blobs(300, n_features=5, n_classes=4)
     m = X.mean(axis=0)
     means = np.stack([X[y == k].mean(axis=0) for k in range(4)])

@@ -1,4 +1,4 @@
-"""PRML §4.4.1 and §4.5: every equation written out once more, with nothing but NumPy."""
+"""PRML §4.4.1 and §4.5: every equation is computed independently with NumPy."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SCALE, BIAS_SCALE = np.array([0.8, 1.5, 2.0]), 3.0
 
 @pytest.fixture(scope="module")
 def case():
-    """Φ with a column of ones, t, S0, and the model."""
+    """Return Φ with a column of ones, t, S0, and the fitted model."""
     rng = np.random.default_rng(45)
     X = rng.normal(size=(70, 3)) + np.array([0.0, 2.0, -1.0])
     t = (X @ [1.0, -0.7, 0.4] + 1.5 + rng.logistic(size=70) > 0).astype(int)
@@ -29,7 +29,7 @@ def test_4_142_the_mean_is_the_maximum_of_the_posterior(case):
     assert_allclose(gradient, 0.0, atol=1e-6)
 
 
-def test_4_143_the_precision_is_that_of_the_prior_and_of_the_rows(case):
+def test_4_143_the_precision_is_the_sum_of_prior_precision_and_likelihood_hessian(case):
     _, Phi, _, S0, model = case
     y = special.expit(Phi @ model.posterior_.mean)
     S_N = np.linalg.inv(np.linalg.inv(S0) + (Phi.T * (y * (1 - y))) @ Phi)
@@ -82,7 +82,7 @@ def test_4_139_bic_and_1_73_aic(case):
 
 
 def test_3_91_effective_parameters(case):
-    """Eigenvalues of the rows' part of the precision, in units in which the prior is the identity."""
+    """γ is computed from eigenvalues of the Hessian of the likelihood, in units in which the prior is the identity."""
     _, Phi, _, S0, model = case
     y = special.expit(Phi @ model.posterior_.mean)
     half = np.sqrt(S0)
@@ -91,8 +91,8 @@ def test_3_91_effective_parameters(case):
     assert 0 < model.effective_parameters_ < 4
 
 
-def test_figure_4_12_the_mean_lies_off_the_mode_towards_the_longer_tail():
-    """p(z) ∝ exp(-z²/2) σ(20 z + 4): one row of this likelihood, whose Laplace approximation misses the mass."""
+def test_figure_4_12_the_mean_is_shifted_from_the_mode_towards_the_longer_tail():
+    """p(z) ∝ exp(-z²/2) σ(20 z + 4) is the posterior of one row, most of whose mass lies above the mode."""
     z = np.linspace(-6, 8, 20_001)
     density = np.exp(-0.5 * z**2) * special.expit(20 * z + 4)
     density /= density.sum()
@@ -104,8 +104,8 @@ def test_figure_4_12_the_mean_lies_off_the_mode_towards_the_longer_tail():
     assert mean - found.mode[0] > 0.3
 
 
-def test_section_4_5_narrow_radial_functions_overfit_and_evidence_repairs_it():
-    """A function on every row, a prior that is far too wide: held-out rows are the better for a tuned scale."""
+def test_section_4_5_narrow_radial_functions_overfit_and_tuning_by_evidence_prevents_it():
+    """With an RBF on every row and a far too wide prior, a tuned scale predicts held-out rows better."""
     rng = np.random.default_rng(1)
 
     def clouds(n):

@@ -1,4 +1,4 @@
-"""PRML §3.4, §3.5 and §4.4: what the evidence prefers, and what it does not need."""
+"""PRML §3.4, §3.5 and §4.4: choice of models and hyperparameters by evidence, without held-out rows."""
 
 from functools import partial
 
@@ -26,14 +26,14 @@ def posed(X, t, basis=None, likelihood=None, scale=1.0, **options):
 
 
 def clouds(n, seed):
-    """Two classes of three clouds each, that overlap."""
+    """Return two overlapping classes of three clouds each."""
     rng = np.random.default_rng(seed)
     centres = np.array([[[0, 0], [2, 2], [-2, 1]], [[1, -1], [-1, 2.5], [0, 1.5]]])
     t = rng.integers(2, size=n)
     return centres[t, rng.integers(3, size=n)] + 0.6 * rng.normal(size=(n, 2)), t
 
 
-def test_4_137_the_gap_to_quadrature_shrinks_with_the_rows():
+def test_4_137_the_error_relative_to_quadrature_decreases_with_the_number_of_rows():
     gaps = []
     for n in (10, 100, 1000):
         rng = np.random.default_rng(0)
@@ -59,7 +59,7 @@ def test_3_91_effective_parameters_grow_with_the_scale_up_to_all_of_them():
     for scale in (1e-4, 0.1, 1.0, 10.0):
         objective = posed(X, t, Polynomial(3), scale=scale)
         gammas.append(effective_parameters(FitLaplace().fit(objective, None), objective.prior))
-    assert_allclose(gammas[0], 1.0, atol=0.01)  # the bias
+    assert_allclose(gammas[0], 1.0, atol=0.01)  # only the bias is determined
     assert (np.diff(gammas) > 0).all()
     assert gammas[-1] < 10
 
@@ -70,11 +70,11 @@ def test_3_4_the_evidence_finds_the_degree_of_a_polynomial():
     t = (3 * (x[:, 0] ** 2 - 1.5) + rng.logistic(size=600) > 0).astype(np.intp)
     tuned = [tune_scales(posed(x, t, Polynomial(degree), standardize=True)) for degree in range(1, 6)]
     evidence = [each.approximation.log_evidence for each in tuned]
-    assert evidence[1] > evidence[0] + 50  # too simple: cannot fit
-    assert max(evidence[2:]) < evidence[1]  # too rich: Occam's razor
+    assert evidence[1] > evidence[0] + 50  # degree 1 is too simple
+    assert max(evidence[2:]) < evidence[1]  # higher degrees are penalised by the Occam factor
 
 
-def test_4_117_the_evidence_finds_the_share_of_wrong_labels():
+def test_4_117_the_evidence_finds_the_fraction_of_wrong_labels():
     rng = np.random.default_rng(6)
     X = rng.normal(size=(2000, 3))
     t = (X @ [3.0, -2.0, 1.0] + rng.logistic(size=2000) > 0).astype(np.intp)
@@ -89,7 +89,7 @@ def test_4_117_the_evidence_finds_the_share_of_wrong_labels():
 
 @pytest.fixture(scope="module")
 def radial():
-    """Rows to learn from, rows to judge by, and the surface of the evidence over widths and scales."""
+    """Return training rows, test rows, and the surface of the evidence over widths and scales."""
     X, t = clouds(250, 1)
     X_test, t_test = clouds(2000, 2)
     widths, scales = np.geomspace(0.1, 3.0, 6), np.geomspace(0.1, 30.0, 6)
@@ -106,7 +106,7 @@ def held_out_log_likelihood(X, t, X_test, t_test, width, scale):
     return special.log_expit(np.where(t_test == 1, 1, -1) * kappa * a.mean).mean()
 
 
-def test_an_rbf_on_every_row_does_not_overfit_where_the_evidence_is_largest(radial):
+def test_an_rbf_on_every_row_does_not_overfit_at_the_largest_evidence(radial):
     X, t, X_test, t_test, surface = radial
     i, j = np.unravel_index(surface.log_evidence.argmax(), surface.log_evidence.shape)
     assert 0 < i < 5
@@ -116,7 +116,7 @@ def test_an_rbf_on_every_row_does_not_overfit_where_the_evidence_is_largest(radi
     assert judge(*surface.best) > judge(surface.best[0], surface.scales[-1])
 
 
-def test_climbing_finds_more_evidence_than_a_grid(radial):
+def test_continuous_maximisation_finds_more_evidence_than_a_grid(radial):
     X, t, _, _, surface = radial
 
     def log_evidence(width):

@@ -19,10 +19,10 @@ def test_exercise_4_2_least_squares_outputs_sum_to_one(n_classes, alpha, rng):
     model = sx.LeastSquaresClassifier(alpha=alpha).fit(X, y)
     far = 1e3 * rng.normal(size=(50, 4))
     assert_allclose(model.outputs(far).sum(axis=1), 1.0, atol=1e-9)
-    assert model.outputs(far).max() > 1  # ... and yet they are not probabilities
+    assert model.outputs(far).max() > 1  # outputs sum to one but are not probabilities
 
 
-def test_equation_4_16_is_the_pseudo_inverse():
+def test_equation_4_16_least_squares_uses_the_pseudo_inverse():
     X, y = blobs(100, n_classes=3)
     model = sx.LeastSquaresClassifier().fit(X, y)
     tilde = np.column_stack([np.ones(len(X)), X])
@@ -56,7 +56,7 @@ def test_section_4_1_5_fisher_is_least_squares_with_targets_N_over_N_k(seed):
 
 
 def criterion(w, X, y):
-    """J(w) of (4.26), from the definition."""
+    """Return J(w) of (4.26), from its definition."""
     m = X.mean(axis=0)
     means = np.stack([X[y == k].mean(axis=0) for k in np.unique(y)])
     S_W = sum((X[y == k] - means[k]).T @ (X[y == k] - means[k]) for k in np.unique(y))
@@ -65,7 +65,7 @@ def criterion(w, X, y):
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_equation_4_26_no_direction_beats_fishers(n_classes, rng):
+def test_equation_4_26_fishers_direction_maximises_the_criterion(n_classes, rng):
     X, y = blobs(200, n_classes=n_classes)
     model = sx.FisherDiscriminant().fit(X, y)
     best = criterion(model.scalings_[:, 0], X, y)
@@ -75,7 +75,7 @@ def test_equation_4_26_no_direction_beats_fishers(n_classes, rng):
     assert max(criterion(w, X, y) for w in rng.normal(size=(200, 4))) <= best
 
 
-def test_section_4_1_6_at_most_K_minus_1_directions_white_within_classes():
+def test_section_4_1_6_at_most_K_minus_1_directions_with_unit_covariance_within_classes():
     X, y = blobs(500, n_features=6, n_classes=4)
     model = sx.FisherDiscriminant().fit(X, y)
     Z = model.transform(X)
@@ -119,7 +119,7 @@ def test_the_normal_threshold_is_where_the_two_fitted_normals_cross(n0, rng):
 def test_figure_4_4_outliers_move_least_squares_but_not_the_perceptron(rng):
     X = np.vstack([rng.normal([-1, 1], 0.3, (40, 2)), rng.normal([1, -1], 0.3, (40, 2))])
     y = np.repeat([0, 1], 40)
-    far = np.vstack([X, rng.normal([8, -12], 0.3, (15, 2))])  # deep on the right side of every sane boundary
+    far = np.vstack([X, rng.normal([8, -12], 0.3, (15, 2))])  # far on the correct side of any reasonable boundary
     far_y = np.append(y, np.ones(15, dtype=int))
     assert sx.LeastSquaresClassifier().fit(X, y).score(X, y) == 1
     assert sx.LeastSquaresClassifier().fit(far, far_y).score(far, far_y) < 1
@@ -172,7 +172,7 @@ def test_equation_4_55_one_step_at_a_time():
     assert_allclose(untraced.coef_, model.coef_, rtol=1e-12)
 
 
-def test_the_average_is_the_mean_of_the_weights_after_every_row():
+def test_the_averaged_perceptron_is_the_mean_of_the_weights_after_every_row():
     X, y = blobs(60, n_classes=2, distance=0.3)
     W, w, w0 = [], np.zeros(4), 0.0
     for _ in range(3):
@@ -187,7 +187,7 @@ def test_the_average_is_the_mean_of_the_weights_after_every_row():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_pocket_errs_no_more_than_the_last_weights_on_average(n_classes):
+def test_the_pocket_perceptron_makes_fewer_errors_than_the_last_weights(n_classes):
     errors = {"last": [], "pocket": []}
     for seed in range(12):
         X, y = blobs(150, n_classes=n_classes, seed=seed, distance=1.0)
@@ -198,7 +198,7 @@ def test_the_pocket_errs_no_more_than_the_last_weights_on_average(n_classes):
     assert np.mean(errors["pocket"]) < np.mean(errors["last"])
 
 
-def test_K_classes_with_K_equal_two_make_the_mistakes_of_the_two_class_rule():
+def test_the_K_class_rule_with_two_classes_makes_the_mistakes_of_the_two_class_rule():
     from separatrix.rules._online import perceptron_rows, start
 
     X, y = separable(60, gap=0.05)
