@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK_BYTES = 2**20  # bytes that Arrow splits at a time; it keeps several blocks in memory
-MIN_BLOCK_LINES = 8  # blocks are larger if lines are long
+MIN_BLOCK_LINES = 8  # smallest number of lines per block; blocks are larger if lines are long
 SAMPLE_BYTES = 2**18
 MAX_LINE_BYTES = 2**27  # longest first line that is read to find the column names
 NO_TYPES: Mapping[str, Any] = {}
@@ -221,12 +221,12 @@ class DelimitedFile(TableFile):
     def _split(
         self, columns: tuple[str, ...], dialect: Dialect, types: Mapping[str, pa.DataType] = NO_TYPES
     ) -> Iterator[pa.RecordBatch]:
-        """Split a stream into batches of cells; cells are text unless ``types`` names another type."""
+        """Split the text into batches of cells; cells are text unless ``types`` names another type."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        # The stream is not closed here but with the reader: Arrow reads ahead on a thread of its own, and a descriptor
-        # that is closed too early may belong to the next file.
+        # The stream must not be closed before the reader: Arrow reads ahead on another thread, and the system may
+        # already have given the closed file descriptor to another file.
         reader = arrow.open_csv(
             open_text(self.where, self._encoding),
             arrow.ReadOptions(

@@ -132,7 +132,7 @@ def parse(chunk: Chunk, indices: IndexRange, path: Path) -> SparseRows:
     Raises
     ------
     FileReadError
-        If a line is not in this format.
+        If a line does not have the form ``label index:value ...``.
     """
     from separatrix.files import _kernels as kernel
 
@@ -168,7 +168,7 @@ def parse(chunk: Chunk, indices: IndexRange, path: Path) -> SparseRows:
 
 
 def _parse_hard_numbers(hard: Codes, text: Array, label: Float, value: Float, chunk: Chunk, path: Path) -> None:
-    """Parse the tokens that the compiled loop cannot: numbers with too many digits, and texts, which raise."""
+    """Parse tokens that the compiled loop cannot parse: numbers with too many digits. Raise if one is no number."""
     begin, end, place = hard.T
     longest = int((end - begin).max())
     wrong = begin[(end - begin > MAX_NUMBER_CHARACTERS) | (end == begin)]

@@ -49,7 +49,7 @@ class QueryRows(SpooledRows):
         Raises
         ------
         QueryError
-            If the database refuses the query, or the connection breaks.
+            If the query fails, or the connection breaks.
         """
         with self._database.run_query(self._select(columns), rows) as (schema, batches):
             _require_distinct(schema.names, self.title)  # DuckDB renames duplicate columns in a subquery

@@ -114,7 +114,7 @@ def scan(
             if value is not None:
                 raise DataError(
                     f"{source} is a sparse text file, whose columns have no names: {name}={value!r} does not apply. "
-                    "Labels are the first number of each line; give others, and weights, to fit(...)."
+                    "The first number of each line is its label; pass other labels, and weights, to fit(...)."
                 )
         return LibsvmFile(source)
     rows = _open(source, connection, where, types)
@@ -131,7 +131,7 @@ def scan(
     apart = {target, weight} if columns is None else {weight}
     features = tuple(name for name in chosen if name not in apart)
     if not features:
-        raise DataError(f"{rows.title} has no column other than the target and the weight. Choose columns= to fit on.")
+        raise DataError(f"{rows.title} has no features: its only columns are the target and the weight.")
     return Scan(rows, features, target, weight, client)
 
 
@@ -214,7 +214,7 @@ class Scan(RowStore):
             for _ in self.batches():  # raises if the table has no rows; its types are then unknown
                 break
             raise DataError(
-                f"Columns of {self.rows.title} that are not numbers: {', '.join(wrong[:8])}"
+                f"These columns of {self.rows.title} are not numbers: {', '.join(wrong[:8])}"
                 f"{', ...' if len(wrong) > 8 else ''}. Wrap the model in TableClassifier, which encodes them, or "
                 "leave them out with columns=."
             )

@@ -96,7 +96,7 @@ def _write_copy(batches: Generator[pa.RecordBatch], schema: pa.Schema, title: st
             for batch in chain([] if first is None else [first], batches):
                 if shutil.disk_usage(path).free < batch.nbytes + MIN_FREE_BYTES:
                     raise DataError(
-                        f"{title} is copied to {path} for a fit, and the disk is nearly full. Free some space, or set "
+                        f"{title} must be copied to {path} for a fit, but the disk is nearly full. Free space, or set "
                         "TMPDIR to a folder on a larger disk."
                     )
                 writer.write_batch(batch.cast(schema))

@@ -34,13 +34,13 @@ from separatrix.rows.labels import (
     UNLABELLED,
     Labelled,
     LabelRules,
-    among,
     check_weight,
     encode_labels,
     encode_shares,
     is_dask,
     is_shares,
     is_unlabelled,
+    recode_classes,
     require_classes,
     require_known,
     require_weight,
@@ -186,7 +186,7 @@ def _frame_template(X: Any) -> Any:
     wrong = [f"{name!r} ({kind})" for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
     if wrong:
         raise DataError(
-            f"Columns that are not numbers: {', '.join(wrong[:8])}{', ...' if len(wrong) > 8 else ''}. Encode them "
+            f"These columns are not numbers: {', '.join(wrong[:8])}{', ...' if len(wrong) > 8 else ''}. Encode them "
             "(dask.dataframe.get_dummies after .categorize()), or drop them before fitting. TableClassifier encodes "
             "files as workers read them: scan('*.parquet', target=..., client=...)."
         )
@@ -293,8 +293,8 @@ class Dask(Runner):
             else "bring the rows into memory: X.compute(), or a sample of them"
         )
         raise DataError(
-            "This fit processes one row after the other, each step starting from the weights of the last one. "
-            f"{what} are processed side by side and have no such order. Choose a fit that is a sum over rows "
+            "This fit processes one row after the other, and each step starts from the weights of the previous step. "
+            f"{what} are processed in parallel, without an order. Choose a fit that is a sum over rows "
             "(solver='auto', 'newton', 'lbfgs' or 'gradient'; LogisticRegression or FisherDiscriminant instead of the "
             f"Perceptron), or {remedy}."
         )
@@ -467,7 +467,7 @@ def _reduce_part(
     if isinstance(part, Lazy) and rows.n_rows != position.length:
         raise DataError(
             f"Partition {part.number} has {rows.n_rows} rows now and had {position.length} in the first pass. A fit "
-            "reads its rows several times and must find the same ones: fix them with X = X.persist()."
+            "reads its rows several times and needs the same rows each time: keep them with X = X.persist()."
         )
     targets = own
     if sent is not None:  # class codes are sent in the smallest integer type, but blocks need intp
@@ -549,7 +549,7 @@ def _label_lazily(y: Any, sample_weight: Any, lengths: tuple[int, ...], rules: L
 
 
 def _parts(y: Any, name: str) -> tuple[Any, ...]:
-    """Lazy parts of labels or weights, which have one dimension or are tables."""
+    """Return the lazy parts of labels or weights, which are a Dask array, series or dataframe."""
     if isinstance(y, import_module("dask.array").Array):
         if y.ndim not in (1, 2):
             raise DataError(f"{name} is a Dask array of {y.ndim} dimensions; give one value for each row of X.")
@@ -585,7 +585,7 @@ def _united(some: Sequence[Array], n_rows: int, unlabelled: Any) -> Array:
 
 def _codes_among(encoded: tuple[Array, Array], classes: Array) -> Array:
     """Recode one part with respect to all classes: codes in the smallest integer type, or probabilities."""
-    _, t = among(classes, *encoded)
+    _, t = recode_classes(classes, *encoded)
     if t.ndim == 2:
         return t[:, 1] if len(classes) == 2 else t
     return _narrow(t, len(classes))

@@ -56,7 +56,7 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled
     else:
         classes, t = encode_labels(y, unlabelled=rules.unlabelled)
     if rules.known is not None:
-        classes, t = among(rules.known, classes, t)
+        classes, t = recode_classes(rules.known, classes, t)
     if t.ndim == 2 and len(classes) == 2:
         t = t[:, 1]
     if len(t) != n_rows:
@@ -177,7 +177,7 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
     return classes, T / total[:, None]
 
 
-def among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
+def recode_classes(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
     """Recode class codes, or columns of probabilities, from ``classes`` to the ``known`` classes."""
     require_known(classes, known)
     order = np.argsort(known)

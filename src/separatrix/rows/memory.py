@@ -245,7 +245,7 @@ def _open_frame(frame: Any) -> Memory:
     ]
     if wrong:
         raise DataError(
-            f"Columns that are not numbers: {', '.join(wrong)}. Encode them (for example with "
+            f"These columns are not numbers: {', '.join(wrong)}. Encode them (for example with "
             "sklearn.preprocessing.OneHotEncoder) or drop them before fitting."
         )
     for count, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):

@@ -129,7 +129,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.schema_.encode_counted(batch, sparse=None if self.sparse == "auto" else bool(self.sparse))[0]
 
     def unseen(self, X: Any) -> dict[str, Unseen]:
-        """Count, for each column, the values that did not occur in training, with their number of rows."""
+        """Count the rows of each value that did not occur in training, by column."""
         check_is_fitted(self)
         return self.schema_.encode_counted(X, sparse=True)[1]
 

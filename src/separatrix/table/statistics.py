@@ -102,7 +102,7 @@ class Levels:
             if len(distinct) <= limit:
                 return cls(dict(zip(distinct.tolist(), counts.tolist(), strict=True)), limit=limit)
             numbers = distinct
-        return cls({}, _smallest(_mix((numbers + 0.0).view(np.uint64))), limit)  # + 0.0: -0.0 equals 0.0
+        return cls({}, _smallest(_mix((numbers + 0.0).view(np.uint64))), limit)  # + 0.0 turns -0.0 into 0.0
 
     def __add__(self, other: Levels) -> Levels:
         """Add the counts, or merge the smallest hashes."""
@@ -198,7 +198,7 @@ def number_readings(texts: tuple[str, ...], counts: Codes) -> Readings:
     parsed: dict[tuple[frozenset[str], frozenset[str]], Float | None] = {}
     formats = {}
     for name, spelling in SPELLINGS.items():
-        key = (marks & {spelling.point}, marks & set(spelling.groups))  # equal keys parse these texts alike
+        key = (marks & {spelling.point}, marks & set(spelling.groups))  # spellings with equal keys parse alike
         if key not in parsed:
             parsed[key] = parse_numbers(cells, spelling)
         if (numbers := parsed[key]) is not None:
@@ -319,7 +319,7 @@ class TableStatistics:
             first, second = (next(iter(table.columns.values())).batch for table in (have, lack))
             raise DataError(
                 f"Column {name!r} is in {first} but not in {second}. "
-                "Provide the same columns in every batch (a column may be all missing), or leave it out of all."
+                "Provide the same columns in every batch (a column may be all missing), or leave this column out."
             )
         columns = {name: column.plus(other.columns[name], name) for name, column in self.columns.items()}
         return TableStatistics(columns, self.n_rows + other.n_rows)
