@@ -6,9 +6,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from separatrix.families import Categorical, ValueCounts, ValuedCategorical
@@ -177,34 +174,6 @@ def test_a_text_column_without_values_is_missing():
     assert np.isnan(as_floats(encode_text(missing)[0])).all()
     known = {0: np.array(["a"])}
     assert np.isnan(as_floats(encode_text(np.array([[None], [np.nan]], dtype=object), known)[0])).all()
-
-
-VALUES = st.sampled_from([-3.0, 0.5, 2.0, 1e6, np.nan])
-
-
-def same(a, b):
-    assert all(map(np.array_equal, a.values, b.values))
-    np.testing.assert_allclose(a.counts, b.counts, atol=1e-12)
-
-
-@given(arrays(float, (12, 2), elements=VALUES), st.integers(1, 11))
-@settings(max_examples=40)
-def test_counts_of_two_parts_add_to_those_of_the_whole(x, cut):
-    R = np.random.default_rng(0).random((12, 3))
-    same(ValueCounts.of(x[:cut], R[:cut]) + ValueCounts.of(x[cut:], R[cut:]), ValueCounts.of(x, R))
-
-
-def test_counts_are_sums_of_responsibilities():
-    x, R = np.array([[7.0], [-1.0], [7.0], [np.nan]]), np.array([[1.0, 0], [0, 2], [0.25, 0.75], [5, 5]])
-    facts = ValueCounts.of(x, R)
-    assert facts.values[0].tolist() == [-1.0, 7.0]
-    np.testing.assert_allclose(facts.counts[:, 0], [[0, 1.25], [2, 0.75]])
-    assert facts.levels.tolist() == [2]
-
-
-def test_values_of_rows_without_weight_are_not_categories():
-    facts = ValueCounts.of(np.array([[1.0], [2.0]]), np.array([[1.0], [0.0]]))
-    assert facts.values[0].tolist() == [1.0]
 
 
 def test_densities_and_samples_use_the_values():

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Statistics of column groups are additive over dense, sparse and unlabelled rows."""
+"""Densities of column groups, and their statistics for sparse and unlabelled rows."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse, stats
 
-from separatrix.families import FAMILIES, Moments
+from separatrix.families import FAMILIES
 from separatrix.generative.densities import GroupedDensity, density_of
 from separatrix.generative.family_classifier import Parameters, expected_facts
 from separatrix.rows import UNLABELLED, Block
@@ -25,50 +25,6 @@ GROUPS = (Group("categorical", (3,)), Group("normal", (0, 2)), Group("poisson", 
 def facts_of(rows, weight=None):
     block = Block(X[rows], t[rows], None if weight is None else weight[rows], np.arange(60)[rows])
     return group_statistics(block, GROUPS, 3, NAMES).of_classes(slice(3))
-
-
-def close(a, b):
-    assert a.groups == b.groups
-    np.testing.assert_allclose(a.count, b.count)
-    for ours, theirs in zip(a.parts, b.parts, strict=True):
-        for one, two in zip(arrays(ours), arrays(theirs), strict=True):
-            np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
-
-
-def arrays(part):
-    return [part.counts, *part.values] if "values" in dir(part) else part.arrays
-
-
-def test_statistics_of_parts_add_up():
-    close(facts_of(slice(0, 20)) + facts_of(slice(20, 60)), facts_of(slice(None)))
-
-
-def test_normal_columns_with_and_without_missing_values_agree():
-    block = Block(X[:, [0, 2]], t, None, range(60))
-    (part,) = group_statistics(block, (Group("normal", (0, 1)),), 3, NAMES).of_classes(slice(3)).parts
-    other = Moments.of(X[:, [0, 2]], np.eye(3)[t])
-    for ours, theirs in zip(part.arrays, other.arrays, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
-    holed = X[:, [0, 2]].copy()
-    holed[::7, 0] = np.nan
-    (part,) = (
-        group_statistics(Block(holed, t, None, range(60)), (Group("normal", (0, 1)),), 3, NAMES)
-        .of_classes(slice(3))
-        .parts
-    )
-    np.testing.assert_allclose(part.mean[1, 0], np.nanmean(holed[t == 1, 0]))
-    assert part.count[:, 0].sum() == np.isfinite(holed[:, 0]).sum()
-
-
-def test_classes_can_be_reordered_and_columns_split():
-    facts = facts_of(slice(None))
-    moved = facts.on_classes(np.array([2, 0, 3]), 5)
-    close(moved.of_classes([2, 0, 3]), facts)
-    assert moved.count[[1, 4]].tolist() == [0, 0]
-    weights = facts.of_columns(lambda family, d: (family, d) in {("normal", 2), ("poisson", 1)})
-    assert weights.groups == (Group("normal", (2,)), Group("poisson", (1,)))
-    np.testing.assert_allclose(weights.parts[0].mean[:, 0], facts.parts[1].mean[:, 1])
-    assert facts.families == ("normal", "poisson", "normal", "categorical")
 
 
 def test_the_density_is_the_product_over_columns():
@@ -133,11 +89,6 @@ WEIGHT = np.array([1.0, 2.0, 1.0, 0.5, 0.0])
 
 def block(rows=slice(None), weight=WEIGHT):
     return Block(x[rows, None], family_facts_t[rows], None if weight is None else weight[rows], range(len(x[rows])))
-
-
-def test_unlabelled_rows_are_an_extra_class():
-    facts = group_statistics(block(), (GROUP,), 2, ("visits",))
-    assert_allclose(facts.count, [1.0, 1.0, 2.5])
 
 
 def test_an_unlabelled_row_is_weighted_by_its_responsibilities():

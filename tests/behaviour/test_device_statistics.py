@@ -17,7 +17,6 @@ from separatrix.stats import (
     PooledScatter,
     class_moments,
     collect_sample,
-    extent,
     max_slope_change,
     negative_smallest_margin,
     representative_sample,
@@ -95,12 +94,6 @@ def test_moments_of_an_offset_lose_no_digits(rng):
     look = partial(class_moments, n_classes=2, scatter=PooledScatter)
     device = replace(open_tensor(torch.as_tensor(X)), height=4096).with_numbers(t, None, None).reduce(look)
     assert_allclose(device.scatter.matrix, as_source(X, t).reduce(look).scatter.matrix, rtol=1e-8)
-
-
-def test_extents_are_those_of_the_host(sources):
-    host, device = (source.reduce(extent) for source in sources)
-    for name in ("low", "high", "radius"):
-        assert_allclose(getattr(device, name), getattr(host, name), rtol=1e-14)
 
 
 def test_a_sample_is_that_of_the_host_and_its_labels_stay_where_they_are(rng):

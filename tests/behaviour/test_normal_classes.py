@@ -289,14 +289,6 @@ def test_both_covariances_agree_with_the_dense_matrix(rng):
         assert_allclose(covariance.matrix, dense.matrix, rtol=1e-10)
 
 
-def test_draws_have_the_covariance(rng):
-    for covariance in both(rng)[:2]:
-        draws = covariance.draw(20_000, rng)
-        white = draws @ DenseCovariance(covariance.matrix).whitener
-        assert stats.kstest(np.einsum("nm,nm->n", white, white), stats.chi2(COVARIANCE_M).cdf).pvalue > 1e-3
-        assert_allclose(np.cov(white.T), np.eye(COVARIANCE_M), atol=0.05)
-
-
 @pytest.fixture
 def normal_classes_problem(rng):
     A = rng.normal(size=(2, 3, 3))

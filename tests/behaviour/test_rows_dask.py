@@ -242,19 +242,6 @@ def test_intervals_scores_and_labels_of_lazy_rows(model):
     assert (first is kept, type(second), third) == (True, np.ndarray, None)
 
 
-def test_other_models_take_lazy_rows():
-    rows = da.from_array(X, chunks=(100, 4))
-    lda = sx.LinearDiscriminantAnalysis().fit(rows[y < 2], y[y < 2])
-    lda.add_class(rows[da.from_array(y == 2, chunks=100)], 2)
-    np.testing.assert_allclose(lda.coef_, sx.LinearDiscriminantAnalysis().fit(X, y).coef_, rtol=1e-9)
-    t = np.exp(0.1 * X[:, 0]).round()
-    poisson = sx.GeneralizedLinearModel("poisson").fit(rows, dd.from_pandas(pd.Series(t), npartitions=2))
-    np.testing.assert_allclose(poisson.predict(rows), sx.GeneralizedLinearModel("poisson").fit(X, t).predict(X))
-    rest = sx.OneVsRest(sx.LinearDiscriminantAnalysis()).fit(rows, y)
-    expected = sx.OneVsRest(sx.LinearDiscriminantAnalysis()).fit(X, y).decision_function(X)
-    np.testing.assert_allclose(rest.decision_function(rows), expected, rtol=1e-9)
-
-
 def test_a_model_that_rejects_zeros_predicts_lazily(rng):
     rows = rng.gamma(2.0, size=(60, 2)) + 0.1
     gamma = sx.NaiveBayes("gamma").fit(rows, (rows[:, 0] > rows[:, 1]).astype(int))

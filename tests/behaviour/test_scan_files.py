@@ -59,22 +59,6 @@ def folder(tmp_path_factory):
 # -- fits
 
 
-def test_a_regression_with_weights_fits_the_same(parquet):
-    inside = sx.GeneralizedLinearModel("poisson").fit(TABLE.select(FEATURES), TABLE["count"].to_numpy(), WEIGHT)
-    outside = sx.GeneralizedLinearModel("poisson").fit(scan(parquet, target="count", columns=FEATURES, weight="weight"))
-    np.testing.assert_allclose(outside.coef_, inside.coef_, rtol=1e-8)
-
-
-def test_a_perceptron_reads_the_rows_in_order(parquet):
-    model = sx.Perceptron(shuffle=False, max_epochs=3)
-    with pytest.warns(sx.exceptions.NotSeparableWarning):
-        inside = model.fit(TABLE.select(FEATURES), CODES == 2).coef_
-    with pytest.warns(sx.exceptions.NotSeparableWarning):
-        np.testing.assert_allclose(
-            model.fit(scan(parquet, target="is_oak", columns=FEATURES)).coef_, inside, rtol=1e-12
-        )
-
-
 def test_every_kind_of_place_gives_the_same_fit(tmp_path):
     model, some = sx.LogisticRegression(tol=1e-11), TABLE.select([*FEATURES, "kind"])
     expected = model.fit(TABLE.select(FEATURES), KIND).coef_

@@ -13,7 +13,6 @@ from separatrix.families import (
     FAMILIES,
     ConjugateBeta,
     ConjugateGamma,
-    Density,
     FactsError,
     LogMoments,
     Moments,
@@ -78,12 +77,6 @@ def test_log_gaps_are_accurate_if_values_hardly_vary(rng):
     assert_allclose(gap.item(), float((delta**2 / 2 - delta**3 / 3).mean()), rtol=1e-8)
 
 
-def test_total_log_is_the_sum_of_logs(rng):
-    x, r = rng.gamma(0.3, size=(60, 2, 1)), rng.random((60, 3))
-    facts = LogMoments.of(x, r)
-    assert_allclose(facts.total_log[..., 0], r.T @ np.log(x[..., 0]), rtol=1e-12)
-
-
 def test_statistics_without_observations_raise_with_the_position():
     facts = Moments.of(np.array([[1.0, np.nan], [2.0, np.nan]]), np.array([[1.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(FactsError) as caught:
@@ -114,16 +107,6 @@ def test_zero_times_minus_infinity_is_zero():
     U = np.array([[0.0, 2.0], [1.0, 0.0]])
     c = np.array([[-np.inf, -1.0], [-3.0, -np.inf]])
     assert_allclose(weigh(U, c), [[-2.0, -np.inf], [-np.inf, -3.0]])
-
-
-@pytest.mark.parametrize("far", [0.0, 9e4, 1e8])
-def test_matrix_products_agree_with_elementwise_sums(far):
-    distribution = Poisson(np.array([[0.0, 3.0], [far, 5.0], [0.0, 1e-9]]))
-    x = np.array([[0.0, 4.0], [far + 7, np.nan], [np.nan, np.nan]])
-    expected = Density.log_density_sum(distribution, x)
-    assert_allclose(distribution.log_density_sum(x), expected, rtol=1e-12, atol=1e-10)
-    assert expected[1, 0] == -np.inf
-    assert not expected[2].any()
 
 
 def test_metropolis_draws_a_density_that_is_not_its_proposal(rng):

@@ -18,7 +18,6 @@ from separatrix.table import (
     cast_texts,
     join,
     kind_of_texts,
-    kind_of_type,
     kind_of_values,
     open_batch,
     read_values,
@@ -76,11 +75,6 @@ def test_arrow_casts_agree_with_the_plain_spelling(cells):
 def test_kinds_of_texts_by_example(cells, kind, values):
     assert kind_of_texts(strings(cells), Kind.NOTHING, comma=True) is kind
     assert cast_texts(strings(cells), kind).to_pylist() == values
-
-
-def test_a_caller_may_request_an_arrow_type():
-    assert kind_of_type(pa.int8()) is Kind.INTEGER
-    assert kind_of_type(pa.dictionary(pa.int8(), pa.string())) is Kind.TEXT
 
 
 NOON = dt.datetime(2024, 1, 2, 12)

@@ -1,4 +1,4 @@
-"""Classifiers around a classifier: reject labels change no class, and weights reach the wrapped fit."""
+"""Weights reach the fit of a wrapped classifier as its metadata request states."""
 
 import numpy as np
 import pytest
@@ -8,27 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from separatrix.meta import fit_arguments, labels_with_reject
+from separatrix.meta import fit_arguments
 from separatrix.reductions import OneVsRest
-
-
-@pytest.mark.parametrize(
-    ("classes", "label", "expected"),
-    [
-        ([0, 1, 2], None, [0, 1, 2, -1]),
-        ([0.5, 1.5], None, [0.5, 1.5, -1.0]),
-        ([False, True], None, [0, 1, -1]),
-        (["a", "bb"], None, ["a", "bb", "reject"]),
-        (["a", "b"], "a longer label", ["a", "b", "a longer label"]),
-        ([0, 1], 9, [0, 1, 9]),
-        ([0, 1], "unsure", [0, 1, "unsure"]),
-        (["a", "b"], -1, ["a", "b", -1]),
-    ],
-)
-def test_no_label_is_changed_by_the_reject_label(classes, label, expected):
-    labels = labels_with_reject(np.array(classes), label)
-    assert labels.tolist() == expected
-    assert [isinstance(v, str) for v in labels.tolist()] == [isinstance(v, str) for v in expected]
 
 
 def test_routing_follows_the_request_of_the_wrapped_classifier():

@@ -128,14 +128,6 @@ def test_a_class_that_is_missing_from_the_first_batch():
     )  # the posterior of an unseen class is skewed
 
 
-def test_soft_targets_in_batches():
-    X, y = table(200, n_classes=3)
-    T = np.eye(3)[y]
-    soft = model(approximation="laplace").partial_fit(X[:100], T[:100]).partial_fit(X[100:], T[100:])
-    hard = model(approximation="laplace").partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
-    assert_allclose(soft.coef_, hard.coef_, rtol=1e-8)
-
-
 # -- invariance --------------------------------------------------------------------------------------------------------
 
 
