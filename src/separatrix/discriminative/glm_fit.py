@@ -168,7 +168,7 @@ def _require_finite(what: str, values: Float) -> None:
     if len(wrong):
         value = values[tuple(wrong[0])]
         kind = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
-        raise DataError(f"{what} contains {kind}. The first of {len(wrong)} is in row {wrong[0][0]}.")
+        raise DataError(f"{what} contains {kind}. The first of {len(wrong)} such values is in row {wrong[0][0]}.")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -405,7 +405,7 @@ def fit_glm(
     prior = Gaussian(scale=alpha**-0.5) if alpha > 0 else Flat()
     posterior = pose(source, likelihood, prior, fit_intercept=fit_intercept)
     null = fit_null(likelihood, targets)
-    scaled = replace(solver, tol=solver.tol * null.slope_scale)  # the tolerance has the units of the gradient
+    scaled = replace(solver, tol=solver.tol * null.slope_scale)  # the tolerance must have the units of the gradient
     solution = scaled.minimise(posterior, _start(posterior, null))
     return GLMFit(posterior, likelihood, targets, scaled, solution, null)
 

@@ -243,7 +243,7 @@ def _distance(fit: GLMFit, j: int, side: float, reach: float, error: float) -> f
         if guess > 1e8 * reach * error:
             return np.inf
         x = guess
-    raise DataError(f"The limit of the profile interval was not found in 100 fits, up to {low[0]:g} from the estimate.")
+    raise DataError(f"100 fits did not find the limit of the profile interval, more than {low[0]:g} from the estimate.")
 
 
 @dataclass(frozen=True, eq=False)

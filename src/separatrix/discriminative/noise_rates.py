@@ -169,7 +169,7 @@ def given_confusion(owner: str, noise: Any, n_classes: int) -> Float:
         if len(rivals):
             raise DataError(
                 f"{owner}(noise=...): confusion[{k}, {rivals[0]}] = {C[k, rivals[0]]:g} is not below confusion[{k}, "
-                f"{k}] = {C[k, k]:g}. The most frequent label of each class must be its own; otherwise classes and "
+                f"{k}] = {C[k, k]:g}. The most frequent label of each class must be correct; otherwise classes and "
                 "labels could be exchanged. Rows are true classes and columns labels: transpose, or reorder the rows."
             )
         return C
@@ -180,7 +180,7 @@ def given_confusion(owner: str, noise: Any, n_classes: int) -> Float:
         shown = repr(noise) if isinstance(noise, Real) else np.array2string(array, precision=4, threshold=6)
         raise ValueError(
             f"{owner}(noise={shown}): {rates[wrong[0]]:g} is not a rate of wrong labels among {K} classes; it must be "
-            f"at least 0 and below {limit:.3g}, where labels are no better than chance."
+            f"at least 0 and below {limit:.3g}, at which labels are no better than chance."
         )
     C = np.repeat((rates / (K - 1))[:, None], K, axis=1)  # spread evenly over the other classes
     np.fill_diagonal(C, 1.0 - rates)

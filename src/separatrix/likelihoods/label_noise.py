@@ -71,8 +71,8 @@ class LabelNoise:
         eps0, eps1 = self.rates
         if eps0 + eps1 >= 1.0:
             raise ValueError(
-                f"LabelNoise(eps0={eps0:g}, eps1={eps1:g}): the rates must sum to less than 1; otherwise a label is "
-                "no better than chance, or the opposite of its class. If it is the opposite, exchange the labels."
+                f"LabelNoise(eps0={eps0:g}, eps1={eps1:g}): the rates must sum to less than 1; otherwise labels are "
+                "no better than chance. If labels are opposite to the classes, exchange the labels."
             )
 
     @property
@@ -273,11 +273,11 @@ def _check_confusion(confusion: Any) -> Float:
     if abs(sums[wrong] - 1.0) > 1e-6:
         raise DataError(
             f"confusion[{wrong}] sums to {sums[wrong]:.6g}; each row, the labels of one true class, must sum to 1. "
-            "Divide the rows by their sums, or transpose if the columns do."
+            "Divide the rows by their sums, or transpose the matrix if its columns sum to 1."
         )
     if not C.any(axis=0).all():
         never = int(np.flatnonzero(~C.any(axis=0))[0])
-        raise DataError(f"confusion[:, {never}] is zero: no class is ever labelled {never}, so no row can be. Drop it.")
+        raise DataError(f"confusion[:, {never}] is zero: no class is ever labelled {never}. Drop that label.")
     rows: Float = C / sums[:, None]
     rows.setflags(write=False)
     return rows

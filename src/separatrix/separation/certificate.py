@@ -226,6 +226,6 @@ def warn_if_collinear(objective: Posterior, solution: Solution[Float]) -> None:
     )
     warn(
         f"Collinear columns: {named.describe(columns)}. Predictions are not affected, but the coefficients are not "
-        "unique: short ones (in units of standard deviations) are returned. Drop those columns, or set alpha > 0.",
+        "unique; one solution with small coefficients is returned. Drop those columns, or set alpha > 0.",
         CollinearWarning,
     )

@@ -62,7 +62,7 @@ class Units:
             moments = found.moments
             mean, total = moments.mean[0], moments.total
             if not 0 < total < np.inf:
-                raise DataError(f"The weights of the rows add up to {total:g}; divide or multiply them by a constant.")
+                raise DataError(f"The sample weights add up to {total:g}; multiply them by a suitable constant.")
             variance = moments.scatter.squares[0] / total
         if not np.isfinite(variance).all():
             require_finite(source)

@@ -21,13 +21,13 @@ class Status(Enum):
     SEPARATED = "an epoch passed without a mistake: the classes are separated"
     LIKELIHOOD = "converged: the likelihood no longer rises"
     GRADIENT = "converged: the gradient is zero to the tolerance"
-    PRECISION = "converged as far as floating point goes: no step lowers the objective any more"
+    PRECISION = "converged up to rounding: no step lowers the objective any more"
     STALLED = (
-        "stopped where no step lowers the objective any more, although the gradient is not small: centre and scale the "
-        "columns, drop those that repeat others, or use Newton's method"
+        "stopped because no step lowers the objective, although the gradient is not small: centre and scale the "
+        "columns, drop columns that repeat others, or use Newton's method"
     )
     MAX_STEPS = "stopped at the limit of steps"
-    DIVERGED = "diverged: steps of this length overshoot; give a shorter step, or none for a line search"
+    DIVERGED = "diverged because the step is too long; set a smaller step, or None for a line search"
 
 
 class Limits:
