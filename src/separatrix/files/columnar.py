@@ -76,7 +76,8 @@ def read_groups(
     import pyarrow.parquet as pq
 
     names = list(columns)
-    with reading_parquet(called or file), pq.ParquetFile(file, pre_buffer=False) as opened:  # it would hold the file
+    # A pre-buffered file would stay in memory as a whole.
+    with reading_parquet(called or file), pq.ParquetFile(file, pre_buffer=False) as opened:
         for batch in opened.iter_batches(rows, row_groups=groups, columns=names):
             yield batch if batch.schema.names == names else batch.select(names)
 

@@ -131,7 +131,7 @@ def scan(
     apart = {target, weight} if columns is None else {weight}
     features = tuple(name for name in chosen if name not in apart)
     if not features:
-        raise DataError(f"{rows.title} has no features: its only columns are the target and the weight.")
+        raise DataError(f"No features of {rows.title} are left. Choose columns= other than the target and the weight.")
     return Scan(rows, features, target, weight, client)
 
 

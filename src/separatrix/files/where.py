@@ -67,7 +67,7 @@ class SqlCondition:
         with self._database() as database:
             for batch in batches:
                 seen = database.from_arrow(batch.select(list(self.columns)))
-                seen.filter(self.text)  # not executed, but raises if a WHERE clause must not contain the text
+                seen.filter(self.text)  # not executed, but raises if the text is not allowed in a WHERE clause
                 decisions = seen.project(f"({self.text}\n) AS keep").to_arrow_table().column(0).combine_chunks()
                 self._require_boolean(decisions.type)
                 yield batch.filter(decisions.cast(pa.bool_()))

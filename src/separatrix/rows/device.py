@@ -193,7 +193,7 @@ class Device(Memory):
         self.tensor, self.n_rows, self.columns = tensor, int(tensor.shape[0]), default_names(int(tensor.shape[1]))
 
     def height_for(self, width: float) -> int:
-        """Number of rows per block if each row needs ``width`` values; a multiple of `CHUNK_ROWS`.
+        """Number of rows per block if each row has ``width`` values: `MIN_DEVICE_ROWS` or a multiple of `CHUNK_ROWS`.
 
         It depends on the device's total memory, not on its free memory, so that repeated runs are bit-identical.
         """

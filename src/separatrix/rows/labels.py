@@ -91,7 +91,7 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     labels = y if type(y) is np.ndarray else np.asarray(to_host(y))
     if isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y):
         labels = np.array(y, dtype=object)  # NumPy would turn NaN among strings into the word "nan"
-    if labels.ndim != 1 or labels.dtype.kind == "c":  # not for all labels: the check takes a tenth of a small fit
+    if labels.ndim != 1 or labels.dtype.kind == "c":  # only if needed: the check takes a tenth of a small fit
         labels = np.asarray(column_or_1d(labels, warn=True))
     if not (isinstance(unlabelled, str) and unlabelled == "error"):
         without = is_unlabelled(labels, unlabelled)
