@@ -87,10 +87,10 @@ def problems():
         [part[: min(np.bincount(t))] for part in np.split(by_class, [np.sum(t == 0)])]
     ).ravel()
     rare = np.where(t3 == 2, 0, t3)
-    rare[[700, 1203]] = 2  # a class that the sample has no row of
+    rare[[700, 1203]] = 2  # a class without rows in the sample
     few = np.zeros(len(t), dtype=int)
     few[[5, 701, 1204]] = 1
-    seldom = np.arange(len(t)) == 700  # a column that the sample takes for a constant
+    seldom = np.arange(len(t)) == 700  # a column that is constant in the sample
     given = {"prior": Gaussian(0.5), "weight": weight, "offset": rng.normal(size=len(t))}
     columns = Gaussian(scale=[0.1, 1.0, 2.0, 0.5, 3.0], mean=[1.0, 0.0, -1.0, 0.5, 0.0])
     return {

@@ -112,9 +112,11 @@ def test_a_table_is_wide_only_under_a_proper_diagonal_prior():
     assert not is_wide(posed(Problem(X[:, : N - 1], t, Gaussian(1.0))))
 
 
-def test_sparse_rows_stay_sparse_and_nothing_as_large_as_the_square_of_the_columns_is_made():
+def test_sparse_rows_stay_sparse_and_no_matrix_over_pairs_of_columns_is_formed():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((60, 200_000), density=1e-3, rng=rng, format="csr")  # its square would be 320 GB
+    X = sparse.random_array(
+        (60, 200_000), density=1e-3, rng=rng, format="csr"
+    )  # a square matrix of this width would have 320 GB
     objective = posed(Problem(X, np.arange(60) % 2, Gaussian(1.0)), sparse.csr_array)
     solution = Auto().minimise(objective, np.zeros(objective.shape))
     assert solution.is_converged

@@ -65,7 +65,7 @@ def test_every_storage_gives_the_same_fit(storage):
     np.testing.assert_allclose(stored.predict(STORAGES[storage](X)), plain.predict(X), rtol=1e-8)
 
 
-def test_a_weight_of_k_is_the_row_k_times():
+def test_a_weight_of_k_equals_k_copies_of_the_row():
     X, y = counts()
     often = np.random.default_rng(1).integers(0, 4, len(y))
     weighted = GeneralizedLinearModel("poisson").fit(X, y, often)
@@ -111,7 +111,7 @@ def test_weights_of_successes_and_failures_count_rows():
         np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-9)
 
 
-def test_the_confidence_band_of_the_mean_covers_as_often_as_it_says():
+def test_the_confidence_band_of_the_mean_has_its_nominal_coverage():
     rng = np.random.default_rng(3)
     X = np.linspace(-1, 1, 60)[:, None]
     mean = np.exp(1 + X[:, 0])
@@ -238,10 +238,12 @@ SEPARATED = {
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
 @pytest.mark.parametrize("status", SEPARATED)
 def test_separated_classes_are_a_warning(status, link, family):
-    X = np.repeat([[0.0], [1.0]], 10, axis=0)  # two points only, where a probit step is short although it never ends
+    X = np.repeat([[0.0], [1.0]], 10, axis=0)  # with two points, probit steps are short although there is no maximum
     with pytest.warns(SeparationWarning, match=f"status '{status}'.*'x0'"):
         GeneralizedLinearModel(family, link).fit(X, SEPARATED[status])
-    GeneralizedLinearModel(family, link, alpha=0.1).fit(X, SEPARATED[status])  # a prior gives it one: no warning
+    GeneralizedLinearModel(family, link, alpha=0.1).fit(
+        X, SEPARATED[status]
+    )  # with a prior there is a maximum, and no warning
 
 
 # Targets and the null model
@@ -343,7 +345,7 @@ def log_model(**options):
 
 
 def targets(*second):
-    """Positive in the first group of ten rows; in the second as given, over and over."""
+    """Positive targets in the first group of ten rows; the given targets, repeated, in the second group."""
     return np.append(FIRST, np.resize(second, 10))
 
 
@@ -381,7 +383,7 @@ def test_a_penalty_makes_the_mean_finite():
 
 
 def test_a_curve_among_zeros_is_fitted():
-    """Zeros on one side do not object to a finite slope where positive targets do."""
+    """Zeros on one side are compatible with a finite slope that positive targets determine."""
     x = np.linspace(-2, 2, 30)[:, None]
     fitted = log_model().fit(x, np.where(x[:, 0] > 0, 0.0, 1.0))
     assert np.isfinite(fitted.standard_errors_).all()

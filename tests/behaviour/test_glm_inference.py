@@ -187,7 +187,7 @@ def table():
     )
 
 
-def test_text_is_aligned_and_says_how_it_was_made(table):
+def test_the_text_is_aligned_and_states_the_method(table):
     lines = str(table).splitlines()
     assert lines[:3] == ["poisson regression, log link", "deviance 12", "90 % intervals: profile; tests: wald"]
     assert lines[4].split() == ["coefficient", "std.", "error", "z", "p", "value", "lower", "upper"]

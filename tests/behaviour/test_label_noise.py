@@ -36,13 +36,13 @@ def matrix(eps0, eps1):
 
 
 def posterior_of_classes(model, X, y):
-    """Bayes' theorem from what the model predicts: p(true class | label, x)."""
+    """p(true class | label, x) by Bayes' theorem from the predictions of the model."""
     joint = model.predict_proba(X) * model.confusion_[:, np.searchsorted(model.classes_, y)].T
     return joint / joint.sum(axis=1, keepdims=True)
 
 
 def stationary(model, X, y, alpha):
-    """The largest component of alpha w - Σ (q - p) x, per row; zero at an optimum."""
+    """Largest component of alpha w - Σ (q - p) x per row, which is zero at an optimum."""
     slope = posterior_of_classes(model, X, y) - model.predict_proba(X)
     if len(model.classes_) == 2:
         slope = slope[:, 1:]
@@ -51,7 +51,7 @@ def stationary(model, X, y, alpha):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_without_noise_it_is_logistic_regression(n_classes):
+def test_a_rate_of_zero_is_logistic_regression(n_classes):
     X, y = blobs(n_classes=n_classes)
     ours, plain = LabelNoiseLogisticRegression(noise=0).fit(X, y), LogisticRegression().fit(X, y)
     assert_allclose(ours.coef_, plain.coef_, atol=1e-6)
@@ -119,7 +119,7 @@ def test_rates_are_recovered_within_three_standard_errors(seed, rates, eps):
     y = flipped(t, matrix(*eps), rng)
     model = LabelNoiseLogisticRegression(rates=rates).fit(X, y)
     error = standard_errors(model, X, y)
-    assert (error < 0.03).all()  # or nothing would be said
+    assert (error < 0.03).all()  # otherwise the test would be trivial
     assert (np.abs(model.noise_ - np.array(eps))[: len(error)] < 3 * error).all()
 
 
@@ -141,10 +141,10 @@ def test_flipped_rows_are_found_with_an_auc_of_95_percent(rng):
     y = flipped(t, matrix(0.1, 0.1), rng)
     model = LabelNoiseLogisticRegression().fit(X, y)
     assert roc_auc_score(y != t, model.mislabelled_) > 0.95
-    assert model.mislabelled_.sum() == pytest.approx((y != t).sum(), rel=0.1)  # as many as are expected
+    assert model.mislabelled_.sum() == pytest.approx((y != t).sum(), rel=0.1)  # the expected number
 
 
-def test_clean_labels_have_a_rate_of_almost_none(rng):
+def test_clean_labels_have_a_rate_near_zero(rng):
     X, t = logistic(5000, np.array([2.0, -1.0]), rng)
     model, plain = LabelNoiseLogisticRegression().fit(X, t), LogisticRegression().fit(X, t)
     assert model.noise_ < 0.01
@@ -176,7 +176,7 @@ def test_more_columns_than_rows(rng):
     assert stationary(model, X, y, 1.0) < 1e-6
 
 
-def test_many_rows_by_way_of_a_sample(rng):
+def test_many_rows_are_fitted_after_a_sample(rng):
     X, t = logistic(60_000, np.append([3.0, -2.0], np.zeros(38)), rng)
     y = flipped(t, matrix(0.1, 0.1), rng)
     model = LabelNoiseLogisticRegression().fit(X, y)
@@ -203,7 +203,7 @@ def test_labels_that_a_hyperplane_separates_are_reported():
 
 
 def test_a_boundary_that_is_sharp_except_for_wrong_labels_is_reported():
-    """All rows on the right side of zero, but for four far from it: no slope explains those."""
+    """All rows but four far from zero are on the correct side; no slope explains those four."""
     X = np.linspace(-4, 4, 200)[:, None]
     y, wrong = (X[:, 0] > 0).astype(int), [3, 10, 180, 190]
     y[wrong] = 1 - y[wrong]
@@ -246,7 +246,7 @@ def test_votes_of_a_crowd_on_music():
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("K", [2, 3, 5])
-def test_every_eta_gives_rows_that_sum_to_one_and_own_labels_that_lead(structure, K, rng):
+def test_rows_of_every_confusion_matrix_sum_to_one_with_the_largest_entry_on_the_diagonal(structure, K, rng):
     rates = Rates.of(structure, K)
     for eta in (rates.start(), rng.normal(size=rates.n) * 5, np.full(rates.n, 1e4), np.full(rates.n, -1e4)):
         C = rates.confusion(eta)
@@ -276,7 +276,7 @@ def test_gradient_and_curvature_are_those_of_counts_with_known_classes(structure
 
 
 def test_the_prior_is_one_wrong_label_for_each_rate():
-    """Of 998 labels, all right: the rate is close to 1/1000 and not 0."""
+    """If all of 998 labels are correct, the rate is close to 1/1000 and not 0."""
     rates = Rates.of("one", 2)
     counts = np.diag([500.0, 498.0])
     grid = np.linspace(-12, 0, 20001)

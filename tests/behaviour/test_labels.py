@@ -53,7 +53,7 @@ def test_missing_labels_are_counted_and_located(missing):
     assert (classes.tolist(), codes.tolist()) == (["a", "b"], [0, -1, 1, 0, -1])
 
 
-def test_a_label_can_mark_rows_without_one():
+def test_a_given_label_can_mark_unlabelled_rows():
     classes, codes = encode_labels([5, -1, 7], unlabelled=-1)
     assert (classes.tolist(), codes.tolist()) == ([5, 7], [0, -1, 1])
 
@@ -64,7 +64,7 @@ SHARES = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0], [0.0, 0.25, 0.75]])
 @pytest.mark.parametrize(
     "table", [SHARES, SHARES[:, :2], pd.DataFrame(SHARES), pl.DataFrame(SHARES), pa.table(pd.DataFrame(SHARES))]
 )
-def test_a_table_of_several_columns_holds_probabilities(table):
+def test_several_columns_of_labels_are_probabilities(table):
     assert is_shares(table)
 
 

@@ -24,8 +24,8 @@ from separatrix.rows import LabelRules, RowStore
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_parsed_within_bounds(text):
-    """Arrays of exactly the size that `parse` counts, with a guard behind each."""
+def test_parsing_arbitrary_bytes_stays_within_the_arrays(text):
+    """Arrays have exactly the size that `parse` counts, followed by guard values."""
     n, m = text.count(b"\n") + 1, text.count(b":")
     label, start, value = np.full(n + 1, -7.0), np.full(n + 2, -7), np.full(m + 1, -7.0)
     column, hard = np.full(m + 1, -7), np.full((n + m + 1, 3), -7)

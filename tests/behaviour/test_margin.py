@@ -28,7 +28,7 @@ def test_the_widest_margin_is_that_of_a_hard_support_vector_machine(seed, n, D, 
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e7])
-def test_two_points_have_the_plane_halfway(offset):
+def test_the_plane_of_two_points_is_halfway_between_them(offset):
     found = widest_margin(as_source(np.array([[1.0, 0.0], [4.0, 4.0]]) + offset, np.array([0, 1])))
     assert found.margin == pytest.approx(2.5)
     assert_allclose(found.w, [0.6, 0.8], rtol=1e-9)
@@ -57,12 +57,12 @@ def test_the_margin_is_attained_and_cannot_be_exceeded(seed, n, D, shift):
     if y.min() == y.max():
         return
     found = widest_margin(as_source(X + shift, y))
-    near = X + shift - shift  # the rows as the shift has rounded them
+    near = X + shift - shift  # round the rows as adding the shift does
     own = (2 * y - 1) * (near @ found.w + (found.w0 + shift * found.w.sum()))
     assert own.min() == pytest.approx(found.margin, rel=1e-9 if shift == 0 else 1e-6)
     assert found.bound == pytest.approx(found.margin, rel=1e-6)
     assert np.linalg.norm(found.w) == pytest.approx(1)
-    assert found.margin >= 0.1 * (1 - 1e-6)  # the plane that made the rows has this margin
+    assert found.margin >= 0.1 * (1 - 1e-6)  # margin of the generating plane
 
 
 def test_thousands_of_rows_take_a_few_passes():
@@ -134,6 +134,6 @@ def test_a_margin_that_does_not_exist_or_is_hidden_by_rounding_is_an_error():
 
 
 def blobs_apart():
-    """Two normal classes with four standard deviations and more between them."""
+    """Two normal classes at least four standard deviations apart."""
     rng, y = np.random.default_rng(0), np.repeat([0, 1], 40)
     return 0.5 * rng.normal(size=(80, 3)) + 3.0 * y[:, None], y

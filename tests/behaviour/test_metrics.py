@@ -152,7 +152,7 @@ def test_correct_probabilities_have_the_calibration_error_that_is_expected_of_th
     assert found == pytest.approx(expected, rel=0.05)
 
 
-def test_certain_and_correct_is_calibrated():
+def test_certain_correct_predictions_are_calibrated():
     assert metrics.ece([[1.0, 0.0], [0.0, 1.0]], [0, 1]) == (0.0, 0.0)
     assert metrics.ece_if_calibrated([[1.0, 0.0], [0.0, 1.0]], [0, 1]) == 0.0
 

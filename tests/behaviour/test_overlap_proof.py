@@ -36,7 +36,7 @@ def model(X, t, K, prior=None, fit_intercept=True, probit=False):
 
 @st.composite
 def tables(draw):
-    """Few rows of few values, where all answers are common, in any units; perhaps a column that is nearly another."""
+    """Small tables in any units for which all statuses are common, some with nearly collinear columns."""
     rng = np.random.default_rng(draw(seeds))
     K, M = draw(st.sampled_from([2, 2, 3])), draw(st.integers(1, 4))
     n = draw(st.integers(2 * K, 40))
@@ -97,7 +97,7 @@ def test_ordinary_rows_are_proven_to_overlap_for_every_solver_and_prior(solver, 
 
 
 def test_few_rows_that_do_not_span_the_space_prove_nothing():
-    """A column that is zero in all rows but one: samples without that row overlap, and all rows do not."""
+    """A column is zero in all rows but one: samples without that row overlap, but all rows do not."""
     X, t = blobs(1000, n_classes=2, distance=0.3)
     for row in range(0, 1000, 100):
         objective = model(np.column_stack([X, np.arange(1000) == row]), t, 2)

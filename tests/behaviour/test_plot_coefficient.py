@@ -39,7 +39,7 @@ def test_weights_per_standard_deviation_do_not_depend_on_units(two_classes):
         np.testing.assert_allclose(getattr(one, part), getattr(two, part), rtol=1e-5)
     assert "per standard deviation" in one.ax_.get_xlabel()
     per_unit = Display.from_estimator(sx.BayesianLogisticRegression().fit(X, y))
-    assert per_unit.names[0] == "small"  # whose unit is the largest step
+    assert per_unit.names[0] == "small"  # the feature with the largest unit
     assert "per unit" in per_unit.ax_.get_xlabel()
 
 

@@ -80,7 +80,7 @@ def test_rows_need_not_be_numbers(reduction, kind):
 
 
 @BOTH
-def test_weight_k_is_the_row_k_times(reduction, rng):
+def test_a_weight_of_k_equals_k_copies_of_the_row(reduction, rng):
     X, y = blobs(80, n_classes=3)
     k = rng.integers(0, 4, size=80)
     k[:3] = 1
@@ -198,12 +198,12 @@ def test_equal_votes_are_resolved_by_the_sum_of_values():
     model = OneVsOne(None)
     model.classes_ = np.arange(K)
     assert_array_equal(model._strength(Y).argmax(axis=1), [1, 2])
-    loud = np.array([[-1e-9, -1e-9, 1e300]])  # class 0 wins both its pairs, barely
+    loud = np.array([[-1e-9, -1e-9, 1e300]])  # class 0 barely wins both of its pairs
     assert model._strength(loud).argmax() == 0
 
 
 def test_probabilities_of_pairs_that_are_consistent_are_recovered():
-    """Pairwise posteriors of naive Bayes with equal class shares are ratios of densities: consistent."""
+    """Pairwise posteriors of naive Bayes with equal class proportions are ratios of densities, and so consistent."""
     X, _ = blobs(120, n_classes=3)
     y = np.arange(120) % 3
     joint = GaussianNB(var_smoothing=0).fit(X, y)
@@ -218,7 +218,7 @@ def test_a_precomputed_kernel_is_refused():
 
 
 def pairwise(P):
-    """p_j / (p_i + p_j) for each pair (i, j): what consistent pairwise classifiers would say."""
+    """p_j / (p_i + p_j) for each pair (i, j): the probabilities of consistent pairwise classifiers."""
     return np.column_stack([P[:, j] / (P[:, i] + P[:, j]) for i, j in pairs(P.shape[1])])
 
 
@@ -258,12 +258,12 @@ def test_no_feasible_point_is_better_according_to_a_general_minimiser(K, rng):
             constraints={"type": "eq", "fun": lambda p: p.sum() - 1},
             options={"ftol": 1e-14, "maxiter": 500},
         )
-        assert_allclose(couple(r[None], K)[0], found.x, atol=1e-5)  # SLSQP's own accuracy
+        assert_allclose(couple(r[None], K)[0], found.x, atol=1e-5)  # accuracy of SLSQP
 
 
 @pytest.mark.parametrize("K", [3, 4, 5])
 def test_probabilities_of_zero_and_one_have_a_solution(K):
-    """Zeros and ones, cycles included: the system is never singular, the answer a distribution."""
+    """With zeros and ones, including cycles, the system is not singular and the solution is a distribution."""
     outcomes = np.array(list(itertools.product([0.0, 1.0], repeat=K * (K - 1) // 2)))
     P = couple(outcomes, K)
     assert np.isfinite(P).all()

@@ -78,8 +78,8 @@ def test_convergence_is_quadratic():
     assert len(sizes) < 10
 
 
-def test_a_start_whose_full_step_overshoots_is_brought_back():
-    """From where |a| is large the Newton step of a logistic model leaps over the optimum by far."""
+def test_a_newton_step_that_overshoots_is_shortened():
+    """If |a| is large, the Newton step of a logistic model overshoots the optimum."""
     objective = PROBLEMS["logit_flat"].posterior()
     far = np.full(objective.shape, 5.0)
     solution = Newton(trace=True).minimise(objective, far)
@@ -179,7 +179,7 @@ def test_the_line_search_does_not_depend_on_units_but_a_fixed_step_does():
     assert fixed[1].status is Status.DIVERGED
 
 
-# Problems once solved badly
+# Problems that earlier versions solved badly
 
 
 def size_at(objective, solution):
@@ -193,7 +193,7 @@ def size_at(objective, solution):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n", [1_500, 40_000], ids=["few", "many"])
 def test_the_size_of_a_column_changes_nothing(scale, n_classes, n):
-    """Hessians in single precision end at 1e38; the fit must not."""
+    """Single-precision Hessians overflow at 1e38, but fits must not fail."""
     M = 150 if n < 10_000 else 60
     X, t = overlapping(n, M, n_classes)
     plain = posed(X, t)
@@ -217,7 +217,7 @@ def mixed(seed):
 
 
 @pytest.mark.parametrize("solver", [LBFGS(), Auto()], ids=["lbfgs", "auto"])
-def test_columns_of_mixed_sizes_are_no_obstacle(solver):
+def test_columns_of_mixed_sizes_are_fitted(solver):
     for seed in range(60):
         objective = posed(*mixed(seed), prior=Gaussian())
         found = solver.minimise(objective, np.zeros(objective.shape))
@@ -227,7 +227,7 @@ def test_columns_of_mixed_sizes_are_no_obstacle(solver):
 
 @pytest.mark.parametrize("n_live", [12, 100, 5_000])
 def test_rows_of_weight_zero_have_no_effect(n_live):
-    """Half a million rows, a few of which count: the fit is that of those few."""
+    """The fit to half a million rows, most of weight zero, is the fit to the others."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(500_000, 5))
     t = (X[:, 0] + rng.logistic(size=len(X)) > 0).astype(int)
@@ -241,8 +241,8 @@ def test_rows_of_weight_zero_have_no_effect(n_live):
     np.testing.assert_allclose(model.intercept_, few.intercept_, atol=1e-6)
 
 
-def test_a_few_rows_with_most_of_the_weight_are_not_missed():
-    """They are in no sample of one in sixteen, so none is taken."""
+def test_no_sample_is_used_if_a_few_rows_have_most_of_the_weight():
+    """Samples of one row in sixteen would miss these rows, so no sample is used."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200_000, 12))
     t = (X[:, 0] + rng.logistic(size=len(X)) > 0).astype(int)

@@ -15,7 +15,7 @@ def start_of(objective):
 
 
 def excess(objective, theta):
-    """How far above the minimum, per unit of weight."""
+    """Objective minus its minimum, per unit of weight."""
     lowest = objective.value_grad(Newton().minimise(objective, start_of(objective)).value).value
     return (objective.value_grad(theta).value - lowest) / objective.units.total
 
@@ -58,7 +58,7 @@ def test_rows_sorted_by_class_and_by_size_do_not_mislead():
 
 
 def test_rows_of_weight_zero_have_no_effect():
-    """Whole mini-batches of them, at first: neither a step nor a division by zero."""
+    """The first mini-batches have weight zero: they must cause no step and no division by zero."""
     X, t = overlapping(n=400)
     weight = (np.arange(400) < 6).astype(np.float64)
     t[:6] = [0, 1, 0, 1, 0, 1]
@@ -78,7 +78,7 @@ def test_single_precision_rows_reach_the_tolerance():
 
 
 class Squares:
-    """φ(x) = (x, x²), which keeps count of how many rows it has seen at once."""
+    """φ(x) = (x, x²), which records the number of rows of each call."""
 
     def __init__(self):
         self.tallest = 0
@@ -91,7 +91,7 @@ class Squares:
         return (*columns, *(f"{name}²" for name in columns))
 
 
-def test_rows_seen_through_a_basis_are_never_whole():
+def test_basis_functions_are_never_evaluated_for_all_rows():
     X, t = overlapping(n=1500, n_features=2)
     basis = Squares()
     source = as_source(X, t).mapped(basis).sized_for(2**10)

@@ -123,7 +123,7 @@ def test_the_description_has_a_line_for_each_column(table):
 
 
 def german():
-    """Sixty rows as a German spreadsheet exports them, and what they mean."""
+    """Sixty rows in the format of a German spreadsheet, and the same rows in English format."""
     rng = np.random.default_rng(5)
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 60), unit="D")
     amounts = rng.lognormal(6, 2, 60).round(2)
@@ -235,7 +235,7 @@ def zips(rng, n=3000, levels=ZIP_CODES):
 
 
 def splitmix(x):
-    """SplitMix64 (Steele 2014) in whole numbers of Python. Saved models depend on it: it must never change."""
+    """SplitMix64 (Steele 2014) in Python integers. It must never change, because saved models depend on it."""
     x = (x + 0x9E3779B97F4A7C15) % 2**64
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64

@@ -37,7 +37,7 @@ ROWS = st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=25)
 
 
 def frame(rows):
-    """Python objects, so that a batch of gaps has the type of none."""
+    """Columns of Python objects, so that a batch of missing values has no type."""
     return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=object) for name in CELLS})
 
 

@@ -38,7 +38,7 @@ MARKS = {
 
 
 def spelled(number, decimals, group, point):
-    """By Python's own formatting, whose marks are then exchanged."""
+    """Format a number with Python, then replace decimal point and separators."""
     return f"{number:,.{decimals}f}".translate({ord(","): group, ord("."): point})
 
 

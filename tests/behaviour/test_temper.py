@@ -82,7 +82,7 @@ def test_rows_without_a_label_or_weight_are_left_out():
 
 @pytest.mark.parametrize("tau", [0.0, 0.5, 2.0])
 def test_an_impossible_class_is_left_out(tau):
-    """As if the row had been seen by a model of the other classes alone."""
+    """The row counts as in a model of the other classes only."""
     L, t, weight = rows()
     keep = t != 2
     without = statistic(L[keep][:, :2], t[keep], weight[keep], tau, pi=PI[:2])  # Σ p(C_k) cancels

@@ -56,7 +56,7 @@ def test_passes_in_several_threads_of_the_user_restore_blas():
     assert blas_threads() == {2}
 
 
-def test_a_thread_works_in_memory_that_it_keeps_and_no_other_has():
+def test_each_thread_reuses_its_own_buffer():
     first = scratch((3, 4), np.float64)
     again = scratch((2, 5), np.float32)
     assert np.shares_memory(first, again)

@@ -41,7 +41,7 @@ def problem(request):
 
 
 def relative(found, expected):
-    """The largest difference, in units of what the two columns of an entry are long."""
+    """Largest difference, relative to the product of the lengths of the two columns."""
     length = np.sqrt(np.diag(expected))
     return np.abs((np.asarray(found.cpu()) - expected) / np.outer(length, length)).max()
 
@@ -109,7 +109,7 @@ def test_no_nan_is_lost(rough):
 
 @pytest.mark.parametrize("groups", [1, 2, 3, 4, 5])
 def test_every_tile_has_one_owner(groups):
-    """Outside the table, and on no other tile, two programs may write the same."""
+    """Two programs may write to the same place only outside the table."""
     owned = []
     for pairs, with_own, with_cross in _triton._launches(groups, torch.device(DEVICE)):
         owned += [(i, i) for i, _ in pairs.tolist() if with_own]

@@ -29,7 +29,7 @@ DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 pytestmark = [
     pytest.mark.data,
-    pytest.mark.skipif(not DATA.exists(), reason="the data sets are kept beside the project, and are not here"),
+    pytest.mark.skipif(not DATA.exists(), reason="the data sets are not in the folder next to the repository"),
     pytest.mark.filterwarnings("ignore::UserWarning:sklearn"),  # about equal bins and unknown categories
 ]
 
