@@ -1,7 +1,7 @@
-"""Hamiltonian Monte Carlo for linear classifiers, compiled, and what tells whether its chains can be believed.
+"""Compiled Hamiltonian Monte Carlo for linear classifiers, and diagnostics of its chains.
 
-A path of length near a quarter of a turn in coordinates where the posterior has unit covariance (learned in a warm-up
-of stages) makes draws that are nearly independent: the length is random, so no direction is ever in resonance.
+In coordinates in which the posterior has unit covariance, which is estimated in stages of warm-up, paths of about a
+quarter of a period give nearly independent draws. Path lengths are random, so that no direction is periodic.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ CHAINS, DRAWS, STAGES, WARM = 4, 60_000, 5, 1_000
 
 @numba.njit
 def _log_p_slope(kind, noise, m):
-    """ln p and its derivative where m is the activation towards the label."""
+    """Return ln p and its derivative; m is the activation, with the sign of the label."""
     if kind == 1:
         z = -m / math.sqrt(2.0)
         if m > -30.0:
             tail = 0.5 * math.erfc(z)
             return math.log(tail), math.exp(-0.5 * m * m) / (math.sqrt(2.0 * math.pi) * tail)
-        r = -m * (1.0 + 1.0 / (m * m) - 2.0 / m**4)  # the hazard of a normal, to 1e-8 from here on
+        r = -m * (1.0 + 1.0 / (m * m) - 2.0 / m**4)  # asymptotic hazard of a normal, with an error of 1e-8
         return -0.5 * m * m - 0.5 * math.log(2.0 * math.pi) - math.log(r), r
     e = math.exp(-abs(m))
     right = 1.0 / (1.0 + e) if m >= 0 else e / (1.0 + e)
@@ -38,7 +38,7 @@ def _log_p_slope(kind, noise, m):
 
 @numba.njit
 def log_joint_grad(w, Phi, y, precision, kind, noise, C, grad):
-    """ln p(y, w) up to a constant; its gradient is written to ``grad``."""
+    """Return ln p(y, w) up to a constant, and write its gradient to ``grad``."""
     N, P = Phi.shape
     value = 0.0
     for i in range(C * P):
@@ -75,7 +75,7 @@ def log_joint_grad(w, Phi, y, precision, kind, noise, C, grad):
 
 @numba.njit
 def _leapfrog(w, momentum, grad, step, n_steps, L, data):
-    """In coordinates v where w = L v: unit mass there, covariance L L' of the velocity in w."""
+    """Take leapfrog steps in coordinates v with w = L v and unit mass."""
     value = 0.0
     for _ in range(n_steps):
         momentum += 0.5 * step * (L.T @ grad)
@@ -87,11 +87,11 @@ def _leapfrog(w, momentum, grad, step, n_steps, L, data):
 
 @numba.njit
 def hmc(w, L, step, draws, adapt, target, seed, data):
-    """Hamiltonian Monte Carlo, each path as long as a uniform draw around a quarter of a turn; step by dual averaging.
+    """Run Hamiltonian Monte Carlo with random paths of about a quarter of a period, and dual averaging of the step.
 
     Returns the draws, the step and the mean probability of acceptance.
     """
-    np.random.seed(seed)  # noqa: NPY002 - compiled code has this generator alone
+    np.random.seed(seed)  # noqa: NPY002 - the only generator in compiled code
     D = len(w)
     out, grad = np.empty((draws, D)), np.empty(D)
     value = log_joint_grad(w, *data, grad)
@@ -119,7 +119,7 @@ def hmc(w, L, step, draws, adapt, target, seed, data):
 
 
 def run_chain(data: tuple, mode: np.ndarray, S: np.ndarray, seed: int) -> tuple[np.ndarray, dict]:
-    """Warm up from a point drawn wide around the mode, learn the covariance in stages, then draw."""
+    """Start at a dispersed point around the mode, estimate the covariance in stages of warm-up, then draw."""
     rng = np.random.default_rng(seed)
     L = np.linalg.cholesky(S)
     w, step = mode + 1.5 * L @ rng.normal(size=len(mode)), 0.5
@@ -134,7 +134,7 @@ def run_chain(data: tuple, mode: np.ndarray, S: np.ndarray, seed: int) -> tuple[
 
 
 def split_rhat(x: np.ndarray) -> np.ndarray:
-    """Split R-hat for draws (chains, draws, ...), Gelman et al. (2013) section 11.4."""
+    """Return split R-hat of draws (chains, draws, ...), Gelman et al. (2013) section 11.4."""
     half = x.shape[1] // 2
     parts = np.concatenate([x[:, :half], x[:, half : 2 * half]])
     within = parts.var(axis=1, ddof=1).mean(axis=0)
@@ -143,7 +143,7 @@ def split_rhat(x: np.ndarray) -> np.ndarray:
 
 
 def effective_size(x: np.ndarray) -> np.ndarray:
-    """Effective size of draws (chains, draws, columns): Geyer's initial monotone sequence over all chains."""
+    """Return effective sizes of draws (chains, draws, columns), by Geyer's initial monotone sequence."""
     return np.array([_effective_size(x[..., i]) for i in range(x.shape[-1])])
 
 
@@ -162,6 +162,6 @@ def _effective_size(x: np.ndarray) -> float:
 
 
 def in_batches(x: np.ndarray, function) -> np.ndarray:
-    """Standard error of a function of draws (chains, draws, ...) from 25 batches a chain."""
+    """Return the standard error of a function of draws (chains, draws, ...), from 25 batches per chain."""
     parts = x.reshape(CHAINS * 25, -1, *x.shape[2:])
     return np.std([function(part) for part in parts], axis=0, ddof=1) / np.sqrt(len(parts))

@@ -1,10 +1,9 @@
-"""Makes the gold standard: long Hamiltonian Monte Carlo runs, bridge sampling, quadrature. Never run by the tests.
+"""Compute the reference posteriors: Hamiltonian Monte Carlo, bridge sampling, quadrature. Tests never run this.
 
     PYTHONPATH=tests OMP_NUM_THREADS=1 python tests/oracles/ref/gold/make_gold.py [problem ...]
 
-Nothing here is shared with the library. The compiled density is checked against the plain NumPy of gold.py before any
-draw is made; a problem is written only when its chains agree, and agree with importance sampling. README.md says what
-each number is.
+The script does not use the library. It first checks the compiled density against gold.py, which uses NumPy. A file is
+written only if the chains agree with each other and with importance sampling. README.md describes the content.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ LEVELS = (0.025, 0.5, 0.975)
 
 
 def bridge(problem: Problem, x: np.ndarray, efficiency: float, rng: np.random.Generator) -> dict:
-    """ln p(D) by bridge sampling (Meng & Wong 1996) against a Student's t fitted to the first half of every chain.
+    """Return ln p(D) by bridge sampling (Meng & Wong 1996) with a Student's t fitted to the first half of each chain.
 
-    The standard error is Frühwirth-Schnatter's (2004). The same draws of the t give importance estimates of evidence
-    and means that owe nothing to the chains but where to look.
+    The standard error is Frühwirth-Schnatter's (2004). Draws from the same t give estimates of evidence and
+    means by importance sampling, which depend on the chains only through the proposal.
     """
     half = x.shape[1] // 2
     first, second = x[:, :half].reshape(-1, x.shape[2]), x[:, half:].reshape(-1, x.shape[2])[::2]
@@ -50,7 +49,7 @@ def bridge(problem: Problem, x: np.ndarray, efficiency: float, rng: np.random.Ge
             break
     f1 = np.exp(-np.logaddexp(np.log(s1) + l1 - log_z, np.log(s2)))
     f2 = np.exp(l2 - log_z - np.logaddexp(np.log(s1) + l2 - log_z, np.log(s2)))
-    ess = min(1.0, 2 * efficiency) * n1  # every other draw
+    ess = min(1.0, 2 * efficiency) * n1  # every other draw is used, so they are less correlated
     error = math.sqrt(f2.var() / f2.mean() ** 2 / n2 + f1.var() / f1.mean() ** 2 / ess)
     r = np.exp(l2 - l2.max())
     weights = r / r.sum()
@@ -70,7 +69,7 @@ def _in_parts(function, draws: np.ndarray) -> np.ndarray:
 
 
 def quadrature(problem: Problem, mode: np.ndarray, S: np.ndarray) -> dict | None:
-    """All of it by the trapezoidal rule, whose error falls faster than any power of the spacing here."""
+    """Compute all summaries by the trapezoidal rule, whose error decreases faster than any power of the spacing."""
     D = len(mode)
     if D > 2:
         return None
@@ -97,7 +96,7 @@ def quadrature(problem: Problem, mode: np.ndarray, S: np.ndarray) -> dict | None
 
 
 def laplace(data: tuple, D: int) -> tuple[np.ndarray, np.ndarray]:
-    """Mode, and inverse of the Hessian there by differences of gradients: where chains start."""
+    """Return the mode and the inverse Hessian there, by differences of gradients; chains start from them."""
 
     def objective(w):
         grad = np.empty(D)
@@ -109,7 +108,7 @@ def laplace(data: tuple, D: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_density(problem: Problem, data: tuple, D: int) -> None:
-    """The compiled density against gold.py's, its gradient against differences of that."""
+    """Check the compiled density against gold.py, and its gradient against finite differences."""
     rng = np.random.default_rng(0)
     W = rng.normal(size=(20, D)) * problem.prior_sds
     grads = np.empty((20, D))
@@ -124,7 +123,7 @@ def check_density(problem: Problem, data: tuple, D: int) -> None:
 
 
 def make_gold(name: str) -> dict:
-    """Everything that is stored about one problem."""
+    """Return the content of the file of one problem."""
     problem = make(name)
     C, P = problem.shape
     kind = LIKELIHOODS[problem.likelihood]
@@ -180,7 +179,7 @@ def make_gold(name: str) -> dict:
 
 
 def rounded(value, key: str = ""):
-    """Numbers to the digits they have: errors to 3, correlations to 5 places, the rest to 8."""
+    """Round values: errors to 3 digits, correlations to 5 places, the rest to 8 digits."""
     if isinstance(value, dict):
         return {k: rounded(v, k) for k, v in value.items()}
     if isinstance(value, np.ndarray | list):
