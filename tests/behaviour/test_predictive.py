@@ -13,7 +13,7 @@ from separatrix.bayesian.logistic_normal import (
     fast_log_averages,
     log_averages,
     shrinkage,
-    soften,
+    softplus_moments,
     softplus_variance,
 )
 from separatrix.bayesian.posterior import Activations
@@ -164,7 +164,7 @@ def test_moments_of_the_softplus_agree_with_the_exact_sums(everywhere):
     m, var = everywhere
     kept = (var > 1e-3) & (shrinkage(var) * m < 23)
     m, var = m[kept], var[kept]
-    probability, mean, variance = soften(-m, var)
+    probability, mean, variance = softplus_moments(-m, var)
     exact = log_averages(m, np.sqrt(var))
     assert_allclose(probability, np.exp(exact.log_probability), atol=1e-10)
     assert_allclose(mean, np.exp(exact.log_softplus), rtol=1e-8, atol=1e-10)

@@ -100,7 +100,7 @@ def expectation_propagation(
     sites = objective.source.reduce(partial(laplace_sites, mean=start.mean[0], objective=objective)).sites
     q = posterior_of(sites, objective)
     if q is None:  # without log-concavity the start may not be a mode: use the prior
-        sites = mixed([sites], np.zeros(1))
+        sites = combine_sites([sites], np.zeros(1))
         q = posterior_of(sites, objective)
     if q is None:
         raise ValueError("expectation_propagation: there is no proper Gaussian to start from; fit the mode first.")
@@ -108,7 +108,7 @@ def expectation_propagation(
     past, fraction, sweeps = [here], FIRST_STEP, 1
     while here.distance > (0.0 if here.result.skipped else tol) and sweeps < max_sweeps:
         near = here.distance < NEAR_IN_STD
-        sites = _combined(past) if near and len(past) > 1 else here.damped(fraction)
+        sites = _anderson_step(past) if near and len(past) > 1 else here.damped(fraction)
         q = posterior_of(sites, objective)
         while q is None and fraction * STEP_SHRINK >= MIN_STEP:
             fraction *= STEP_SHRINK
@@ -151,7 +151,7 @@ class Iterate:
     @classmethod
     def of(cls, objective: Posterior, sites: Sites, q: Normal) -> Iterate:
         """Update every site in one pass, each with the other sites fixed."""
-        result = objective.source.reduce(partial(swept_sites, sites=sites, q=q, objective=objective))
+        result = objective.source.reduce(partial(update_sites, sites=sites, q=q, objective=objective))
         update, root = result.sites, q.factor.root
         change = update.precision - sites.precision
         pull = update.shift - sites.shift - change @ q.mean
@@ -160,10 +160,10 @@ class Iterate:
 
     def damped(self, fraction: float) -> Sites:
         """Sites a fraction of the way to their update."""
-        return mixed([self.sites, self.update], np.array([1 - fraction, fraction]))
+        return combine_sites([self.sites, self.update], np.array([1 - fraction, fraction]))
 
 
-def _combined(past: Sequence[Iterate]) -> Sites:
+def _anderson_step(past: Sequence[Iterate]) -> Sites:
     """Return a damped step from the combination of iterates, Σ_i c_i = 1, with the smallest linearised residual."""
     residuals = np.stack([np.concatenate([p.update.tau - p.sites.tau, p.update.nu - p.sites.nu]) for p in past], axis=1)
     # Residuals are divided by the size of their site plus that of a typical site; a row of weight k counts as k rows.
@@ -178,7 +178,7 @@ def _combined(past: Sequence[Iterate]) -> Sites:
     c[1:] -= change
     c[:-1] += change
     points = [p.sites for p in past] + [p.update for p in past]
-    return mixed(points, np.concatenate([(1 - FIRST_STEP) * c, FIRST_STEP * c]))
+    return combine_sites(points, np.concatenate([(1 - FIRST_STEP) * c, FIRST_STEP * c]))
 
 
 # -- sites and sweeps --------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class Sites:
     weight: Float
 
 
-def mixed(points: Sequence[Sites], coefficients: Float) -> Sites:
+def combine_sites(points: Sequence[Sites], coefficients: Float) -> Sites:
     """Return Σ_i c_i point_i, for the sites and for their sums, which are linear in the sites."""
     tau, nu, precision, shift = (
         np.asarray(sum(c * getattr(point, part) for c, point in zip(coefficients, points, strict=True)))
@@ -289,7 +289,7 @@ def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cav
     return Cavities(tau, nu, mu, var, mu_out, var / left, left, power, is_density)
 
 
-def swept_sites(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep:
+def update_sites(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep:
     """Return new sites of the rows of a block, and the terms of these rows in ln p(D | mean) and ln p(D)."""
     out = cavities(block, sites, q, objective)
     found = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power)
@@ -482,7 +482,7 @@ def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> Flo
             T[i:, i, i:] = T[i:, i:, i] = T[i, i:, i:]
         flat = T.reshape(len(T), -1)
         return np.asarray(flat @ flat.T - found.hess)
-    gathered = objective.source.reduce(partial(gathered_rows, sites=sites, q=q, objective=objective))
+    gathered = objective.source.reduce(partial(skewed_rows, sites=sites, q=q, objective=objective))
     psi, weight, total = gathered.psi, gathered.weight, -gathered.own
     step = max(1, int(MAX_CUMULANT_FLOATS / 4) // len(psi))
     for start in range(0, len(psi), step):
@@ -505,7 +505,7 @@ class SkewedRows:
         return SkewedRows(psi, weight, self.own + other.own)
 
 
-def gathered_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -> SkewedRows:
+def skewed_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -> SkewedRows:
     """Return ψ, u and the terms with n = m of the rows of a block."""
     out = cavities(block, sites, q, objective)
     third = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power).skew
@@ -518,7 +518,7 @@ def gathered_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -
 
 def cumulant_tensor(block: Block, sites: Sites, q: Normal, objective: Posterior) -> ValueGradHess:
     """Return T_ijk of the rows of a block for j, k ≥ i, with zeros elsewhere, and the terms with n = m."""
-    rows = gathered_rows(block, sites, q, objective)
+    rows = skewed_rows(block, sites, q, objective)
     P = rows.psi.shape[1]
     T = np.zeros((P, P, P))
     for i in range(P):

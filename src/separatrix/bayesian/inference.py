@@ -228,8 +228,8 @@ def infer(objective: Posterior, options: Options) -> Inference:
     solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
     found = Inference(objective, laplace(objective, solution.value, steps=solution.steps), solution, factors)
     if options.tune:
-        found = _tuned(found, options, FitLaplace(options.tol))
-    found = _automatic(found, options) if options.method == "auto" else _by_method(found, options.method, options)
+        found = _tune(found, options, FitLaplace(options.tol))
+    found = _improve_auto(found, options) if options.method == "auto" else _improve_by(found, options.method, options)
     objective, name = found.objective, found.approximation.name
     if np.isnan(found.pareto_k) and evaluations(objective, PARETO_DRAWS) <= MAX_PARETO_EVALUATIONS:
         found = replace(found, pareto_k=pareto_k(objective, found.full, n=PARETO_DRAWS, rng=options.rng))
@@ -239,13 +239,13 @@ def infer(objective: Posterior, options: Options) -> Inference:
     remedy = "" if name == "importance" else f"approximation={others}, "
     warning = (
         f"The posterior is far from its Gaussian approximation (Pareto k = {found.pareto_k:.2f}; above 0.7 is poor): "
-        f"probabilities and evidence of the {name!r} approximation may be off. Use {remedy}a narrower prior, or drop "
+        f"probabilities and evidence of the {name!r} approximation may be wrong. Use {remedy}a narrower prior, or drop "
         "columns that are almost always zero."
     )
     return replace(found, warnings=(*found.warnings, warning))
 
 
-def _tuned(found: Inference, options: Options, fitter: Fitter) -> Inference:
+def _tune(found: Inference, options: Options, fitter: Fitter) -> Inference:
     """Tune the scales of the prior by the evidence of ``fitter``."""
     objective, approximation, report = tune_scales(found.objective, options.groups, fitter=fitter, start=found.full)
     # No warning if only some groups are switched off, which is the purpose of groups.
@@ -264,16 +264,16 @@ def _tuned(found: Inference, options: Options, fitter: Fitter) -> Inference:
     )
 
 
-def _automatic(found: Inference, options: Options) -> Inference:
+def _improve_auto(found: Inference, options: Options) -> Inference:
     """Improve the approximation with the method that `choose` selects."""
     objective, first = found.objective, found.full
     shift = skewness(objective, first)
     method = choose(objective, shift)
-    better = _by_method(found, method, options)
+    better = _improve_by(found, method, options)
     if method == "importance" and better.pareto_k < USABLE_K:
         return replace(better, draws=None)  # the Gaussian of their moments predicts as well, and 300 times faster
     if method == "importance" and shift.largest > MODERATE_SHIFT and is_variational_cheap(objective):
-        method, better = "variational", _by_method(found, "variational", options)
+        method, better = "variational", _improve_by(found, "variational", options)
     if method in ("ep", "variational") and better.approximation.name == method:
         return better
     found = replace(found, warnings=better.warnings if method == "ep" else found.warnings)
@@ -281,7 +281,7 @@ def _automatic(found: Inference, options: Options) -> Inference:
         warning = (
             f"The posterior is skewed: its mean is about {shift.largest:.1f} standard deviations from its mode along "
             f"{shift.column!r}, and no better approximation was affordable. Probabilities are those at the mode; "
-            "evidence and intervals may be off. Use a narrower prior, fewer columns, or drop columns that are almost "
+            "evidence and intervals may be wrong. Use a narrower prior, fewer columns, or drop columns that are almost "
             "always zero."
         )
         return replace(found, rule="map", warnings=(*found.warnings, warning))
@@ -290,7 +290,7 @@ def _automatic(found: Inference, options: Options) -> Inference:
     return found
 
 
-def _by_method(found: Inference, method: str, options: Options) -> Inference:
+def _improve_by(found: Inference, method: str, options: Options) -> Inference:
     """Improve the approximation with a given method, or add a warning if that does not converge."""
     objective, first = found.objective, found.full
     if method == "laplace":
@@ -303,6 +303,6 @@ def _by_method(found: Inference, method: str, options: Options) -> Inference:
         return found.accept((variational_softmax if is_softmax else variational)(objective, first))
     better = found.accept(expectation_propagation(objective, first))
     if options.tune and better.approximation is not first:
-        tuned = _tuned(better, options, FitEP(options.tol))
+        tuned = _tune(better, options, FitEP(options.tol))
         return tuned.accept(expectation_propagation(tuned.objective, tuned.full))
     return better

@@ -88,13 +88,13 @@ class LaplaceApproximation:
     @property
     def precision(self) -> Any:
         """Precision of the Gaussian, A = -∇∇ f(x*)."""
-        return self._as_given(self.factor @ self.factor.T)
+        return self._scalar_or_matrix(self.factor @ self.factor.T)
 
     @property
     def covariance(self) -> Any:
         """Covariance of the Gaussian, A⁻¹; a variance if x is a scalar."""
         root = self._root
-        return self._as_given(root @ root.T)
+        return self._scalar_or_matrix(root @ root.T)
 
     @property
     def std(self) -> Any:
@@ -127,7 +127,7 @@ class LaplaceApproximation:
     def _is_number(self) -> bool:
         return isinstance(self.mode, float)
 
-    def _as_given(self, matrix: Float) -> Any:
+    def _scalar_or_matrix(self, matrix: Float) -> Any:
         return float(matrix[0, 0]) if self._is_number else matrix
 
 
@@ -176,7 +176,7 @@ def laplace_approximation(
     if start.ndim > 1 or start.size == 0 or not np.isfinite(start).all():
         raise LaplaceError(f"laplace_approximation(x0={x0!r}): x0 must be a finite number or a vector of them.")
     surface = Surface(log_density, is_number=start.ndim == 0, gradient=gradient, hessian=hessian)
-    found = climb(surface, np.atleast_1d(start))
+    found = find_mode(surface, np.atleast_1d(start))
     require_a_peak(surface, found)
     log_z = found.value + len(found.x) * LOG_SQRT_2PI - float(np.log(np.diag(found.factor)).sum())  # (4.135)
     mode = float(found.x[0]) if start.ndim == 0 else found.x
@@ -217,17 +217,17 @@ class Position:
         return np.asarray((R * np.sign(np.diag(R))[:, None]).T)
 
 
-def climb(surface: Surface, x: Float) -> Position:
+def find_mode(surface: Surface, x: Float) -> Position:
     """Climb from x to a stationary point, and return it in coordinates in which the curvature is one."""
     if surface.value(x) == -np.inf:
         raise LaplaceError(f"The log density is not finite at x0 = {_show(x)}. Start inside the support.")
     units = surface.units(x)
     if np.isinf(units).any():
-        raise _flat(x, np.eye(len(x))[int(np.isinf(units).argmax())])
+        raise _flat_error(x, np.eye(len(x))[int(np.isinf(units).argmax())])
     start, reach = x, MAX_DISTANCE * np.maximum(units, np.maximum(np.abs(x), 1.0))
     T, radius, polish, failures = np.diag(units), 1.0, False, 0
     for _ in range(MAX_NEWTON_STEPS):
-        here = _straighten(surface, x, T, polish=polish, stretch=1.0 if failures else MAX_STRETCH)
+        here = _diagonalise(surface, x, T, polish=polish, stretch=1.0 if failures else MAX_STRETCH)
         if polish and here.is_stationary:
             if here.is_round:
                 return here
@@ -254,7 +254,7 @@ def climb(surface: Surface, x: Float) -> Position:
     raise _no_maximum_error(here, start, f"after {MAX_NEWTON_STEPS} steps")
 
 
-def _straighten(surface: Surface, x: Float, T: Float, *, polish: bool, stretch: float) -> Position:
+def _diagonalise(surface: Surface, x: Float, T: Float, *, polish: bool, stretch: float) -> Position:
     """Evaluate f and its derivatives at x, and rotate and stretch T until -∇∇f is diagonal with entries ±1.
 
     No axis becomes more than ``stretch`` times longer at once, so a curvature near zero is still below one afterwards.
@@ -299,7 +299,7 @@ def _require_no_saddle(surface: Surface, here: Position) -> None:
             f"along {_direction(axis)}. Start at another x0, away from this point in that direction."
         )
     if here.curvature[lowest] < FLAT_CURVATURE and _drops(surface, here, axis).min() > MIN_DROP:
-        raise _flat(here.x, axis)
+        raise _flat_error(here.x, axis)
 
 
 def require_a_peak(surface: Surface, here: Position) -> None:
@@ -307,13 +307,13 @@ def require_a_peak(surface: Surface, here: Position) -> None:
     for axis in here.T.T:
         drops = _drops(surface, here, axis)
         if drops.max() < MIN_DROP or drops.min() > MAX_DROP:
-            raise _flat(here.x, axis)
+            raise _flat_error(here.x, axis)
         if drops.min() < MIN_DROP:
             raise LaplaceError(
                 f"At x = {_show(here.x)} the gradient vanishes, but the log density does not fall along "
                 f"{_direction(axis if drops[0] < drops[1] else -axis)} as its curvature predicts (by "
-                f"{drops.min():.2g}, not by 0.125): the mode lies at infinity in that direction, or this is a ripple "
-                "on a higher slope. Add a prior, or start at another x0."
+                f"{drops.min():.2g}, not by 0.125): the mode lies at infinity in that direction, or x is a small bump "
+                "on a rising slope. Add a prior, or start at another x0."
             )
 
 
@@ -322,7 +322,7 @@ def _drops(surface: Surface, here: Position, axis: Float) -> Float:
     return np.array([here.value - surface.value(here.x + side * axis) for side in (0.5, -0.5)])
 
 
-def _flat(x: Float, axis: Float) -> LaplaceError:
+def _flat_error(x: Float, axis: Float) -> LaplaceError:
     return LaplaceError(
         f"The log density is flat at x = {_show(x)} along {_direction(axis)}: its curvature there is zero, and the "
         "Gaussian would be infinitely wide. Remove that direction, or add a prior on it."

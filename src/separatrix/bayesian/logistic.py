@@ -225,7 +225,7 @@ class BayesianLogisticRegression(LinearClassifier):
         if not found.solution.is_converged:
             warn(
                 f"{type(self).__name__}: the search for the mode {found.solution.status.value} ({self.n_steps_}). "
-                f"Raise tol, which is {self.tol:.1e}.",
+                f"Increase tol, which is {self.tol:.1e}.",
                 ConvergenceWarning,
             )
 

@@ -197,7 +197,7 @@ def fast_log_averages(m: Float, var: Float) -> Averages:
     return found
 
 
-def soften(mu: Float, var: Float) -> tuple[Float, Float, Float]:
+def softplus_moments(mu: Float, var: Float) -> tuple[Float, Float, Float]:
     """Return E[σ(d)], E[ln(1 + e^d)] and V[ln(1 + e^d)] for d ~ N(mu, var), mu ≤ 0, to about 1e-9."""
     log_q, log_f, _ = fast_log_averages(-mu, var)
     kappa = shrinkage(var)

@@ -32,7 +32,7 @@ from separatrix.bayesian.logistic_normal import (
     log_odds_size,
     row_blocks,
     shrinkage,
-    soften,
+    softplus_moments,
 )
 from separatrix.bayesian.posterior import Activations
 from separatrix.likelihoods import ClassLikelihood, Derivatives, Probit
@@ -233,7 +233,7 @@ class SoftMaximum:
         swap = b.mean > a.mean
         high, low = np.where(swap, b.mean, a.mean), np.where(swap, a.mean, b.mean)
         high_var, shared = np.where(swap, b.var, a.var), a.covariance(b)
-        rho, rise, spread = soften(low - high, np.maximum(a.var + b.var - 2 * shared, 0.0))
+        rho, rise, spread = softplus_moments(low - high, np.maximum(a.var + b.var - 2 * shared, 0.0))
         var = np.maximum(high_var + 2 * rho * (shared - high_var) + spread, 0.0)
         of_b = np.where(swap, 1.0 - rho, rho)[:, None]
         weight, cov = (1 - of_b) * a.weight + of_b * b.weight, (1 - of_b) * a.cov + of_b * b.cov

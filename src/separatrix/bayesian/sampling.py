@@ -43,7 +43,7 @@ MAX_DRAW_ACTIVATIONS = 2**18  # activations in memory at once
 # Pareto smoothing
 MIN_TAIL = 5  # smallest number of weights to which a Pareto distribution is fitted
 MIN_DRAWS_FOR_LARGEST = 100  # smallest number of draws for which the largest weight bounds k
-SHOWN_K = 0.7  # k for which the largest of S weights is about √S / 3 times the median
+TYPICAL_TAIL_K = 0.7  # k for which the largest of S weights is about √S / 3 times the median
 EQUAL_LOG_WEIGHTS = 1e-10  # differences of log weights below this are rounding errors
 MIN_LOG_THRESHOLD = -600.0  # lower limit of ln(u / largest weight), so that u and 1/u neither underflow nor overflow
 PRIOR_EXCESSES, PRIOR_SHAPE = 10, 0.5  # weak prior of k, equivalent to ten excesses with shape 0.5
@@ -331,7 +331,7 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     smooth[tail] = np.minimum(np.log(np.exp(cut) + scale * quantiles), 0.0)
     # The bound on k is infinite if the largest weight is far above the median.
     reach, height = log(sqrt(size) / 3), -float(np.partition(relative, size // 2)[size // 2])
-    bound = SHOWN_K * height / reach if size >= MIN_DRAWS_FOR_LARGEST and height < reach else inf
+    bound = TYPICAL_TAIL_K * height / reach if size >= MIN_DRAWS_FOR_LARGEST and height < reach else inf
     return _normalised(smooth if k <= bound else relative, k=min(k, bound), top=top)
 
 

@@ -190,9 +190,9 @@ def _next_point(known: dict[float, float], ends: tuple[float, float], tol: float
     closed = CLOSED_BRACKET * (ends[1] - ends[0])
     if 0 < i < len(order) - 1:
         beyond = [order[j] for j in (i - 2, i + 2) if 0 <= j < len(order)]
-        witness = min(beyond, key=lambda u: abs(u - order[i]), default=None)
+        fourth = min(beyond, key=lambda u: abs(u - order[i]), default=None)
         a, b, c = ((u, known[u]) for u in order[i - 1 : i + 2])
-        return _refine(a, b, c, None if witness is None else (witness, known[witness]), tol=tol, closed=closed)
+        return _refine(a, b, c, None if fourth is None else (fourth, known[fourth]), tol=tol, closed=closed)
     end, neighbour = (ends[0], order[1]) if i == 0 else (ends[1], order[-2])
     if order[i] != end:
         return end
@@ -202,11 +202,11 @@ def _next_point(known: dict[float, float], ends: tuple[float, float], tol: float
 Point = tuple[float, float]  # u and the log evidence there
 
 
-def _refine(a: Point, b: Point, c: Point, witness: Point | None, *, tol: float, closed: float) -> float | None:
+def _refine(a: Point, b: Point, c: Point, fourth: Point | None, *, tol: float, closed: float) -> float | None:
     """Return the top of the parabola through three points, of which b is the highest, or None to end the search.
 
     If one side is much longer, a point in that side is returned instead. If only one side is steep, the top may be at b
-    by chance. So before the search ends, the cubic through a fourth point, ``witness``, must not predict a gain either.
+    by chance. So before the search ends, the cubic through a ``fourth`` point must not predict a gain either.
     """
     left, right = b[0] - a[0], c[0] - b[0]
     if left + right < 2 * closed:
@@ -222,9 +222,9 @@ def _refine(a: Point, b: Point, c: Point, witness: Point | None, *, tol: float, 
     top = float(np.clip(0.5 * slope / bend, low, high))
     if slope * slope >= 4 * bend * tol and abs(top) >= closed:  # otherwise the top is b, which is known
         return b[0] + top
-    if witness is None:
+    if fourth is None:
         return None
-    s, w = np.linspace(low, high, N_CUBIC_POINTS), witness[0] - b[0]
-    third = (witness[1] - b[1] - slope * w + bend * w * w) / ((w + left) * w * (w - right))
+    s, w = np.linspace(low, high, N_CUBIC_POINTS), fourth[0] - b[0]
+    third = (fourth[1] - b[1] - slope * w + bend * w * w) / ((w + left) * w * (w - right))
     rise = slope * s - bend * s * s + third * (s + left) * s * (s - right)
     return float(b[0] + s[rise.argmax()]) if rise.max() > tol else None

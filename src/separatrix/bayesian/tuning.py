@@ -214,7 +214,7 @@ def tune_scales(
 
 def profile_scale(
     objective: Posterior, *, fitter: Fitter | None = None, tol: float = 1e-3, max_steps: int = 50
-) -> Found:
+) -> SearchResult:
     """Tune one factor for all scales, to compare bases and likelihoods. The posterior may be in rotated coordinates."""
     with single_thread_blas():
         scales = prior_scales(objective)
@@ -223,7 +223,7 @@ def profile_scale(
 
 def _maximise(
     objective: Posterior, scales: PriorScales, fitter: Fitter, start: Approximation | None, tol: float, max_steps: int
-) -> tuple[Found, Callable[[Float], Float] | None]:
+) -> tuple[SearchResult, Callable[[Float], Float] | None]:
     """Return the best scales, and the map back to θ if the search used rotated coordinates."""
     bounds = scales.bounds(objective)
     if is_rotatable(objective, scales):
@@ -249,7 +249,7 @@ def largest_loss(block: Block, theta: Float, likelihood: Likelihood, design: Des
 # -- the trust region --------------------------------------------------------------------------------------------
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Result of a search: best η and its fit, the reason to stop, the accepted steps and the number of fits."""
 
     eta: Float
@@ -279,7 +279,7 @@ class Search:
         self.trace: list[TuningStep] = []
         self.fits = 0
 
-    def run(self, start: Approximation | None, max_steps: int) -> Found:
+    def run(self, start: Approximation | None, max_steps: int) -> SearchResult:
         """Run the search; ``start`` is the fit at η = 0, if known."""
         eta = np.clip(np.zeros(len(self.scales.labels)), self.low, self.high)
         if start is None or eta.any():
@@ -309,14 +309,14 @@ class Search:
             if radius < MIN_RADIUS:
                 break
         else:
-            return Found(*here, TuningStatus.MAX_STEPS, tuple(self.trace), self.fits)
+            return SearchResult(*here, TuningStatus.MAX_STEPS, tuple(self.trace), self.fits)
         outwards = ((here.eta <= self.low) & (here.gradient < 0)) | ((here.eta >= self.high) & (here.gradient > 0))
         flat = np.abs(np.where(outwards, 0.0, here.gradient)).max() < FLAT_GRADIENT
         converged = flat or radius >= MAX_RADIUS or self._predict(here, MAX_RADIUS).gain < self.tol
         status = TuningStatus.CONVERGED if converged else TuningStatus.STALLED  # a gain is predicted
-        return Found(*here, status, tuple(self.trace), self.fits)
+        return SearchResult(*here, status, tuple(self.trace), self.fits)
 
-    def _predict(self, here: FitAt, radius: float) -> Best:
+    def _predict(self, here: FitAt, radius: float) -> SurrogateMaximum:
         """Return the maximum of the surrogate within ``radius``."""
         earlier = [(step.eta, step.gradient) for step in self.trace[-1 - N_EARLIER_GRADIENTS : -1]]
         surrogate = Surrogate(self.scales, *here, earlier)
@@ -381,7 +381,7 @@ class Parabola:
         return Approximation(self.mean + delta, factor, log_likelihood, log_evidence, "parabola")
 
 
-class Best(NamedTuple):
+class SurrogateMaximum(NamedTuple):
     """Maximum of a surrogate, predicted gain over the current fit, and predicted posterior at the maximum."""
 
     eta: Float
@@ -430,7 +430,7 @@ class Surrogate:
             if abs(along) > MIN_COSINE * np.linalg.norm(r) * np.linalg.norm(s):
                 self.bend += np.outer(r, r) / along  # now the gradient at that point is reproduced
 
-    def maximise(self, low: Float, high: Float, floor: Float, slack: float) -> Best:
+    def maximise(self, low: Float, high: Float, floor: Float, slack: float) -> SurrogateMaximum:
         """Maximise q in a box. Faded groups are moved to the ``floor`` if that loses less than ``slack`` nats.
 
         A group is faded if the data hardly determine its weights, at ``eta`` and at the maximum: columns may fade
@@ -442,7 +442,7 @@ class Surrogate:
             value, gradient = self.value_gradient(eta)
             return self.level - value, -gradient
 
-        eta = self._along_a_line(low, high, slack) if len(self.eta) == 1 else None
+        eta = self._maximise_one_variable(low, high, slack) if len(self.eta) == 1 else None
         if eta is None:
             box = list(zip(low, high, strict=True))
             limits = {"maxfun": MAX_SURROGATE_EVALUATIONS, "ftol": 0.0, "gtol": 0.05 * np.sqrt(slack)}
@@ -454,7 +454,7 @@ class Surrogate:
         lower = np.where(faded, floor, eta)
         if (lower < eta).any() and self._at(lower).value >= self._at(eta).value - slack:
             eta, value = lower, max(value, self._at(lower).value)
-        return Best(eta, value - self.level, self._at(eta).posterior)
+        return SurrogateMaximum(eta, value - self.level, self._at(eta).posterior)
 
     def value_gradient(self, eta: Float) -> tuple[float, Float]:
         """Return q and its gradient; q is large and negative if the parabola has no posterior."""
@@ -465,7 +465,7 @@ class Surrogate:
         extra = self.bend @ step
         return here.value + float(self.line @ step) + 0.5 * float(step @ extra), here.gradient + self.line + extra
 
-    def _along_a_line(self, low: Float, high: Float, slack: float) -> Float | None:
+    def _maximise_one_variable(self, low: Float, high: Float, slack: float) -> Float | None:
         """Maximise q over one variable: at a bound or where the slope changes sign. Return None if q does not rise.
 
         It takes a third as many evaluations as L-BFGS-B.
