@@ -63,7 +63,8 @@ def explain(
     level: Level = 0.95,
     positive: Positive = None,
     everything: Annotated[
-        bool, typer.Option("--all", help=f"List all weights, also those of curves, not only {N_LISTED_WEIGHTS}.")
+        bool,
+        typer.Option("--all", help=f"List all weights, with those of curves, not only the {N_LISTED_WEIGHTS} largest."),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -229,8 +230,9 @@ def plot(
 ) -> None:
     """Draw one picture of a saved model.
 
-    Some kinds need a certain model. boundary, probability, uncertainty: two columns; density: one column; projection: a
-    linear model; likelihood: a logistic model of two columns and two classes; evidence: radial basis functions.
+    Some kinds need a certain model: two columns for boundary, probability and uncertainty; one column for density; a
+    linear model for projection; a logistic model of two columns and two classes for likelihood; radial basis functions
+    for evidence.
     """
     from separatrix.study import captured
 
