@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""p(x | C_k): exponential families, listed in `FAMILIES`, in one file each (beta is in `dirichlet`).
+"""Exponential families for p(x | C_k), listed in `FAMILIES`. Each family has its own file; beta is in `dirichlet`.
 
-Each family file holds a distribution with parameters for K classes and D columns at once, its maximum-likelihood
-estimate from sufficient statistics (*facts*: sums over rows), and its conjugate prior with posterior, predictive and
-marginal likelihood. The shared parts: `family` (the interface), `sufficient_statistics`, and `pseudo_observations`
-(the conjugate priors of gamma, beta and Dirichlet).
+Each file contains a distribution with parameters for K classes and D columns, its maximum-likelihood estimate from
+sufficient statistics (called *facts*, sums over rows), and its conjugate prior with posterior, predictive and marginal
+likelihood. The families share `family` (the interface), `sufficient_statistics`, and `pseudo_observations` (the
+conjugate priors of gamma, beta and Dirichlet).
 
 >>> import numpy as np
 >>> from separatrix import families

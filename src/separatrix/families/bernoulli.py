@@ -29,7 +29,7 @@ from separatrix.families.sufficient_statistics import Sums
 
 @dataclass(frozen=True)
 class Bernoulli(Family[Sums]):
-    """p(x) = μ^x (1 - μ)^(1-x): ``log_odds`` η = ln μ/(1-μ); -inf and inf are μ = 0 and μ = 1. See `of_probability`.
+    """p(x) = μ^x (1 - μ)^(1-x), stored as ``log_odds`` η = ln μ/(1-μ); μ = 0 is -inf, μ = 1 is inf.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Bernoulli(Family[Sums]):
 
     @property
     def probability(self) -> Float:
-        """μ."""
+        """Probability μ that x = 1."""
         return np.asarray(special.expit(self.log_odds))
 
     @property
@@ -72,17 +72,17 @@ class Bernoulli(Family[Sums]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """μ = mean of x."""
+        """The distribution whose μ is the mean of x."""
         return cls.of_probability(np.asarray(mean_u)[..., 0])
 
     def log_density(self, x: Any) -> Float:
-        """ln σ(η) at one, ln σ(-η) at zero."""
+        """ln σ(η) at x = 1, ln σ(-η) at x = 0."""
         x = np.asarray(x, dtype=np.float64)
         heads, tails = special.log_expit(self.log_odds), special.log_expit(-self.log_odds)
         return np.where(x == 1, heads, np.where(x == 0, tails, -np.inf))
 
     def log_density_sum(self, x: Array) -> Float:
-        """x ln μ + (1 - x) ln(1 - μ), two products."""
+        """Σ_d x ln μ + (1 - x) ln(1 - μ) as two matrix products."""
         x = np.asarray(x, dtype=np.float64)
         missing = np.isnan(x)
         ones, zeros = (np.where(missing, 0.0, x), np.where(missing, 0.0, 1.0 - x)) if missing.any() else (x, 1.0 - x)
@@ -100,7 +100,7 @@ class Bernoulli(Family[Sums]):
 
     @classmethod
     def ml(cls, facts: Sums) -> Self:
-        """η = ln(ones / zeros)."""
+        """Maximum likelihood: η = ln(number of ones / number of zeros)."""
         facts.require_some()
         with np.errstate(divide="ignore"):  # -inf or inf if all values are equal
             return cls(np.log(facts.total_u[..., 0]) - np.log(facts.count - facts.total_u[..., 0]))
@@ -108,11 +108,11 @@ class Bernoulli(Family[Sums]):
 
 @dataclass(frozen=True)
 class BetaBernoulli(Prior[Bernoulli, Sums], of=Bernoulli):
-    """μ ~ Beta(a, b): a earlier ones and b earlier zeros, both > 0.
+    """Prior μ ~ Beta(a, b), equivalent to a earlier ones and b earlier zeros, both > 0.
 
     Examples
     --------
-    Laplace's rule of succession, after 3 ones in 10:
+    Laplace's rule of succession after 3 ones in 10 trials:
 
     >>> facts = Bernoulli.facts([[1.0]] * 3 + [[0.0]] * 7, [[1.0]] * 10)
     >>> BetaBernoulli(1.0, 1.0).updated(facts).mode.probability
@@ -125,7 +125,7 @@ class BetaBernoulli(Prior[Bernoulli, Sums], of=Bernoulli):
 
     @classmethod
     def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
-        """Beta(worth, worth): ``worth`` observations of each outcome."""
+        """Beta(worth, worth), equivalent to ``worth`` observations of each outcome."""
         each = np.full_like(facts.overall().count, worth)
         return cls(each, each)
 
@@ -143,7 +143,7 @@ class BetaBernoulli(Prior[Bernoulli, Sums], of=Bernoulli):
         return self.mode
 
     def log_marginal(self, facts: Sums) -> Float:
-        """ln B(a + ones, b + zeros) - ln B(a, b), as rising factorials."""
+        """ln B(a + ones, b + zeros) - ln B(a, b), computed from rising factorials."""
         ones = facts.total_u[..., 0]
         zeros = facts.count - ones
         return log_rising(self.a, ones) + log_rising(self.b, zeros) - log_rising(self.a + self.b, ones + zeros)

@@ -4,18 +4,18 @@
     p(x | μ) = μ_x,   Σ_l μ_l = 1
     u(x) = one-hot of x,   h(x) = 1,   η_l = ln μ_l,   A = ln Σ_l e^η_l,   E[u] = μ = softmax(η)
 
-η is over-complete: adding a constant to it changes nothing.
+η is over-complete: adding a constant to all η_l does not change the distribution.
 
 Conjugate prior    μ ~ Dirichlet(α):  ν = Σα,  χ = α/Σα                                    (2.38)
 Posterior          Dirichlet(α + counts)                                                   (2.41)
 Predictive         categorical with μ = α/Σα
 Marginal           Π_l Γ(α_l + n_l)/Γ(α_l) · Γ(Σα)/Γ(Σα + n)
 
-Columns may differ in their number of levels: arrays are padded to the largest number. A code beyond the levels of its
-column did not occur in the training rows. Maximum likelihood gives it probability zero; a prior gives it the
-probability of a level with count zero, (pseudo-count)/Σα, in addition to probabilities that already sum to one.
+Columns may have different numbers of levels; arrays are padded to the largest number. A code beyond the levels of its
+column did not occur in the training rows. Maximum likelihood gives such a code probability zero. A prior gives it the
+probability of a level with count zero, (pseudo-count)/Σα, although the other probabilities already sum to one.
 
-`ValueCounts` and `ValuedCategorical` do the same for columns that hold any values instead of codes.
+`ValueCounts` and `ValuedCategorical` do the same for columns that contain any values instead of codes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from separatrix.families.sufficient_statistics import FactsError, LevelCounts, o
 
 @dataclass(frozen=True)
 class Categorical(Family[LevelCounts]):
-    """p(x) = μ_x: ``log_probability`` ln μ (..., L), -inf for impossible levels and for padding, and ``log_unseen``,
+    """p(x) = μ_x. ``log_probability`` ln μ (..., L) is -inf for impossible levels and for padding. ``log_unseen`` is
     ln p of a code that is not a level of its column.
 
     Examples
@@ -52,7 +52,7 @@ class Categorical(Family[LevelCounts]):
 
     @property
     def probability(self) -> Float:
-        """μ (..., L)."""
+        """Probabilities μ, (..., L)."""
         return np.exp(self.log_probability)
 
     @staticmethod
@@ -74,7 +74,7 @@ class Categorical(Family[LevelCounts]):
 
     @property
     def mean(self) -> Float:
-        """The mean of the code; meaningful for ordered levels only."""
+        """Mean of the code, which is meaningful only for ordered levels."""
         return np.asarray(self.probability @ np.arange(self.probability.shape[-1]))
 
     @property
@@ -88,13 +88,13 @@ class Categorical(Family[LevelCounts]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """μ = the fraction of each level."""
+        """The distribution in which μ_l is the fraction of level l."""
         with np.errstate(divide="ignore"):
             return cls(np.log(np.asarray(mean_u, dtype=np.float64)))
 
     @property
     def _table(self) -> Float:
-        """ln p of the codes 0 .. L; the last entry applies to all codes from L on."""
+        """ln p of the codes 0 .. L; the last entry applies to all codes >= L."""
         unseen = self.log_unseen[..., None]
         padded = np.where(np.isneginf(self.log_probability), unseen, self.log_probability)
         return np.concatenate([padded, unseen], axis=-1)
@@ -109,15 +109,15 @@ class Categorical(Family[LevelCounts]):
         return np.where((x >= 0) & (x == np.floor(x)), found, -np.inf)
 
     def log_density_sum(self, x: Array) -> Float:
-        """One product of sparse indicators with the table of log probabilities."""
+        """Product of sparse indicators (n, D L) with the table of log probabilities."""
         x, table = np.asarray(x, dtype=np.float64), self._table
         return np.asarray(one_hot(x, table.shape[-1]) @ table.reshape(len(table), -1).T)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Codes, by inverting the distribution function."""
-        ladder = np.cumsum(self.probability, axis=-1)
-        level = rng.random(shape_of(size, self.batch)) * ladder[..., -1]
-        return np.asarray((level[..., None] >= ladder).sum(axis=-1).astype(np.float64))
+        """Draw codes by inverting the distribution function."""
+        cumulative = np.cumsum(self.probability, axis=-1)
+        level = rng.random(shape_of(size, self.batch)) * cumulative[..., -1]
+        return np.asarray((level[..., None] >= cumulative).sum(axis=-1).astype(np.float64))
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
@@ -127,15 +127,15 @@ class Categorical(Family[LevelCounts]):
 
     @classmethod
     def ml(cls, facts: LevelCounts) -> Self:
-        """Relative frequencies."""
+        """Maximum likelihood: the relative frequencies."""
         facts.require_some()
         return cls.of_mean_u(facts.counts / facts.total[..., None])
 
 
 @dataclass(frozen=True)
 class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
-    """μ ~ Dirichlet(α): ``alpha`` (..., L) counts earlier observations of each level, zero if a column has no such
-    level, and ``unseen`` is the pseudo-count of a level that did not occur.
+    """Prior μ ~ Dirichlet(α). ``alpha`` (..., L) is the number of earlier observations of each level, zero if a column
+    does not have this level. ``unseen`` is the pseudo-count of a level that did not occur.
     """
 
     alpha: Float
@@ -146,12 +146,12 @@ class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
 
     @classmethod
     def weak(cls, facts: LevelCounts, worth: float = 1.0) -> Self:
-        """``worth`` observations of each level that occurs in any class."""
+        """Prior with ``worth`` pseudo-observations of each level that occurs in any class."""
         return cls.symmetric(worth, facts.levels)
 
     @classmethod
     def symmetric(cls, alpha: float, levels: Any) -> Self:
-        """The same pseudo-count for each of ``levels`` (D,) levels; for one class, (1, D, L)."""
+        """Prior of one class, (1, D, L), with equal pseudo-counts; ``levels`` (D,) is the number of levels."""
         levels = np.asarray(levels)
         FactsError.unless(levels[None] > 0, "no values at all", "drop the column", overall=True)
         real = np.arange(max(1, levels.max(initial=1))) < levels[..., None]
@@ -161,7 +161,7 @@ class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
         return type(self)(self.alpha + self._counts(facts), self.unseen)
 
     def _counts(self, facts: LevelCounts) -> Float:
-        """The counts of the levels of this prior; raises if other levels occur."""
+        """Counts of the levels of this prior; raises if other levels occur."""
         L = self.alpha.shape[-1]
         counts = facts.padded(max(L, facts.counts.shape[-1]))
         extra = (counts[..., L:] > 0).any(axis=-1) | ((counts[..., :L] > 0) & (self.alpha == 0)).any(axis=-1)
@@ -180,7 +180,7 @@ class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
         return self.mode
 
     def log_marginal(self, facts: LevelCounts) -> Float:
-        """Rising factorials, level by level."""
+        """The marginal likelihood above, computed from rising factorials of each level."""
         counts, real = self._counts(facts), self.alpha > 0
         levels = np.where(real, log_rising(np.where(real, self.alpha, 1.0), counts), 0.0)
         return np.asarray(levels.sum(axis=-1) - log_rising(self.alpha.sum(axis=-1), counts.sum(axis=-1)))
@@ -191,10 +191,10 @@ class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """Weighted counts (K, D, L) of the values of each column: ``counts[k, d, l]`` belongs to ``values[d][l]``.
+    """Weighted counts (K, D, L) of the values of each column; ``counts[k, d, l]`` is the count of ``values[d][l]``.
 
-    A categorical column may hold any numbers or text, and the set of values may grow: adding counts takes the union of
-    the values. Values are sorted and distinct; columns with fewer values than L are padded with zeros.
+    A categorical column may contain any numbers or text. Adding two `ValueCounts` takes the union of their values.
+    Values are sorted and distinct. The counts of columns with fewer than L values are padded with zeros.
     """
 
     values: tuple[Array, ...]
@@ -204,23 +204,23 @@ class ValueCounts:
     def of(cls, x: Array, R: Array) -> ValueCounts:
         """Count the values of rows x (n, D) with responsibilities R (n, K)."""
         counted = R.any(axis=1)
-        if not counted.all():  # the values of rows of weight zero are not categories
+        if not counted.all():  # values that occur only in rows of weight zero are not categories
             x, R = x[counted], R[counted]
-        distinct = [np.unique(column) for column in x.T]  # NaN is last, and occurs once
+        distinct = [np.unique(column) for column in x.T]  # np.unique sorts NaN last and lists it once
         values = tuple(v[:-1] if len(v) and np.isnan(v[-1]) else v for v in distinct)
         L = max(1, *(len(v) for v in values))
         counts = (one_hot(_codes_of(x, values), L).T @ R).T
         return cls(values, counts.reshape(R.shape[1], x.shape[1], L))
 
     def __add__(self, other: ValueCounts) -> ValueCounts:
-        """Values that occur on one side only have count zero on the other."""
+        """Add the counts; a value that occurs in only one of them has count zero in the other."""
         if all(map(np.array_equal, self.values, other.values)):
             return ValueCounts(self.values, self.counts + other.counts)
         values = tuple(_united(a, b) for a, b in zip(self.values, other.values, strict=True))
         return ValueCounts(values, self._over(values) + other._over(values))
 
     def _over(self, values: tuple[Array, ...]) -> Float:
-        """The counts in the order of ``values``, a superset of these values."""
+        """Counts in the order of ``values``, which must include all values of this object."""
         K, D, _ = self.counts.shape
         wide = np.zeros((K, D, max(1, *(len(v) for v in values))))
         for d, (few, many) in enumerate(zip(self.values, values, strict=True)):
@@ -228,14 +228,14 @@ class ValueCounts:
         return wide
 
     def __getitem__(self, index: Any) -> ValueCounts:
-        """Some classes; or ``[:, columns]``, some columns."""
+        """Select classes, or columns with ``[:, columns]``."""
         if isinstance(index, tuple):
             _, columns = index
             return ValueCounts(tuple(self.values[d] for d in columns), self.counts[:, columns])
         return ValueCounts(self.values, self.counts[index])
 
     def renamed(self, column: int, values: Array) -> ValueCounts:
-        """Replace the codes of a column by the values they stand for, in the order of the codes."""
+        """Replace the codes of a column by values; code i becomes ``values[i]``."""
         named = values[self.values[column].astype(np.intp)]
         return ValueCounts((*self.values[:column], named, *self.values[column + 1 :]), self.counts)
 
@@ -246,18 +246,18 @@ class ValueCounts:
 
     @property
     def total(self) -> Float:
-        """Observations per class and column."""
+        """Weighted number of observations per class and column."""
         return self.by_code.total
 
     @property
     def by_code(self) -> LevelCounts:
-        """The counts without their values."""
+        """Counts by code, without the values."""
         return LevelCounts(self.counts)
 
 
 @dataclass(frozen=True)
 class ValuedCategorical:
-    """A categorical distribution over the given values of each column; values that are text are replaced by codes."""
+    """A categorical distribution over the given values of each column; text values are replaced by codes."""
 
     values: tuple[Array, ...]
     by_code: Categorical
@@ -267,21 +267,21 @@ class ValuedCategorical:
         object.__setattr__(self, "values", codes)
 
     def log_density_sum(self, x: Array) -> Float:
-        """Σ_d ln p(x_nd | class k), (n, K); an unknown value gets the mass of the pseudo-count, NaN is left out."""
+        """Σ_d ln p(x_nd | class k), (n, K); unknown values count as a level with count zero, NaN is skipped."""
         return self.by_code.log_density_sum(_codes_of(x, self.values))
 
     def __getitem__(self, index: Any) -> ValuedCategorical:
-        """Some classes."""
+        """Select classes."""
         return ValuedCategorical(self.values, self.by_code[index])
 
     def sample(self, rng: np.random.Generator, size: int) -> Float:
-        """Values of one class, (size, D)."""
+        """Draw values of one class, (size, D)."""
         codes = self.by_code.sample(rng, size).astype(np.intp)
         return np.stack([v[c] for v, c in zip(self.values, codes.T, strict=True)], axis=1).astype(np.float64)
 
 
 def _codes_of(x: Array, values: Sequence[Array]) -> Float:
-    """Positions of x (n, D) in the sorted values of each column; unknown values get the largest number of values."""
+    """Index of each entry of x (n, D) in the sorted values of its column; unknown values get the index max_d L_d."""
     unseen = max((len(v) for v in values), default=0)
     codes = np.full(x.shape, float(unseen))
     for d, known in enumerate(values):

@@ -6,23 +6,23 @@
 
 A proportion x has the beta distribution x^(a-1) (1-x)^(b-1) / B(a, b) if (x, 1-x) is Dirichlet with α = (a, b).
 
-Conjugate prior    exp(ν Σ α_d χ_d - ν A(α)): ν observations with mean logs χ
-Posterior          the same with the observations added
-Predictive, marginal: ratios of the normaliser, an integral over α. With two components it is computed by quadrature
-                   to 1e-8, in about a millisecond for each value of the predictive; with more by Laplace's method
-                   in ln α, relative error O(1/ν), of which the ratio keeps O(1/ν²)
+Conjugate prior    exp(ν Σ α_d χ_d - ν A(α)): ν pseudo-observations with mean logs χ
+Posterior          the same form with the observations added
+Predictive, marginal: ratios of the normaliser, an integral over α. With two components, quadrature computes it to
+                   1e-8, in about a millisecond for each value of the predictive. With more components, Laplace's
+                   method in ln α has a relative error of O(1/ν), and the error of the ratio is O(1/ν²).
 
-Everything is computed from the log likelihood of one observation with mean logs χ,
+All quantities are computed from the log likelihood of one observation with mean logs χ,
 
     k(α) = Σ_j α_j χ_j - Σ_j lnΓ(α_j) + lnΓ(s),        χ_j = ln m_j - g_j.
 
-χ is stored as m (positive, sums to one) and the gaps g, because with p = α/s the large terms then cancel on paper:
+χ is stored as the mean m (positive, sums to one) and the gap g = ln m - χ. With p = α/s, the large terms then cancel
+algebraically:
 
     k(α) = -s KL(p ‖ m) - Σ_j α_j g_j + ½ Σ_j ln α_j - ½ ln s - ½(C-1) ln 2π - Σ_j δ(α_j) + δ(s)
 
-The normaliser of the conjugate prior exp(ν k(α)) has no closed form. In the coordinates θ = ln α it is one smooth
-peak with tails e^{(ν+1)θ}: two components are integrated by the trapezoidal rule on a sinh-spaced grid (error below
-1e-8), more by Laplace's approximation.
+The normaliser of the conjugate prior exp(ν k(α)) has no closed form. As a function of θ = ln α, the integrand has one
+smooth peak with tails e^{(ν+1)θ}, so the quadrature is the trapezoidal rule on a sinh-spaced grid.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from separatrix.families.pseudo_observations import PositiveFamily, PseudoObserv
 from separatrix.families.sufficient_statistics import LogMoments
 
 MAX_SUM_ERROR = 1e-8  # largest |Σ_d x_d - 1| of a valid row
-NORMALISERS_PER_BATCH = 128  # integrated together, in some tens of MB of grid
+NORMALISERS_PER_BATCH = 128  # normalisers integrated together; their grids take some tens of MB
 
 
 def log_kernel(alpha: Float, m: Float, g: Float) -> Float:
-    """k(α), summed over the last axis."""
+    """Log likelihood k(α) of one observation; the components are on the last axis."""
     s = alpha.sum(axis=-1)
     fit = s * divergence(alpha / s[..., None], m).sum(axis=-1) + (alpha * g).sum(axis=-1)
     spread = 0.5 * (np.log(alpha).sum(axis=-1) - np.log(s)) - (alpha.shape[-1] - 1) * LOG_SQRT_2PI
@@ -62,23 +62,24 @@ def log_kernel(alpha: Float, m: Float, g: Float) -> Float:
 
 
 def centre(chi: Float) -> tuple[Float, Float]:
-    """m and g with ln m - g = χ, and Σ m = 1."""
+    """Split χ into m and g such that χ = ln m - g and Σ m = 1."""
     m = special.softmax(np.maximum(chi, chi.max(axis=-1, keepdims=True) - 600), axis=-1)
     return m, np.log(m) - chi
 
 
 def slack(m: Float, g: Float) -> Float:
-    """-ln Σ_j e^χ_j: positive if χ can be the mean of logs of a vector that varies."""
+    """-ln Σ_j e^χ_j, which is positive if χ can be the mean logarithm of vectors that are not all equal."""
     missing = np.minimum(-(m * np.expm1(-g)).sum(axis=-1), 0.5)  # 1 - Σ e^χ if that is small
     far = -special.logsumexp(np.log(m) - g, axis=-1)
     return np.asarray(np.where(missing < 0.5, -np.log1p(-missing), far))
 
 
 def maximum(m: Float, g: Float) -> Float:
-    """The α with ψ(α_j) - ψ(s) = χ_j for all j; `slack` must be positive.
+    """Maximise k: solve ψ(α_j) - ψ(s) = χ_j for all j. `slack` must be positive.
 
-    With α_j = s m_j e^ρ_j the equations are ρ_j = F(α_j) - F(s) - g_j and Σ m_j (e^ρ_j - 1) = 0, both free of
-    cancellation. For given s each ρ_j is one root; the sum then decreases in s and has one root itself.
+    With α_j = s m_j e^ρ_j and F(α) = ln α - ψ(α), the equations are ρ_j = F(α_j) - F(s) - g_j and
+    Σ m_j (e^ρ_j - 1) = 0, both without cancellation. For given s, each ρ_j is the root of one equation. The sum then
+    decreases in s and has one root.
     """
 
     def excess(t: Float) -> tuple[Float, Float]:
@@ -94,9 +95,9 @@ def maximum(m: Float, g: Float) -> Float:
 
 
 def _log_ratios(s: Float, m: Float, g: Float) -> Float:
-    """ρ_j = ln(α_j / s m_j) for given s."""
+    """Solve for ρ_j = ln(α_j / s m_j) at given s."""
     s = s[..., None]
-    y = np.log(s * m) - log_minus_digamma(s) - g  # = ψ(α_j); start as Minka (2000) inverts ψ
+    y = np.log(s * m) - log_minus_digamma(s) - g  # y = ψ(α_j); the start inverts ψ as in Minka (2000)
     log_alpha = np.where(y > -2.22, np.logaddexp(y, -np.log(2)), -np.log(np.maximum(-y - np.euler_gamma, 1e-2)))
 
     def excess(rho: Float) -> tuple[Float, Float]:
@@ -108,7 +109,7 @@ def _log_ratios(s: Float, m: Float, g: Float) -> Float:
 
 
 def mode_of_log(nu: Float, m: Float, g: Float) -> tuple[Float, Float]:
-    """The mode over θ = ln α of ν k(α) + Σθ, and minus the Hessian there. Newton's method from `maximum`."""
+    """Mode over θ = ln α of ν k(α) + Σθ, and minus the Hessian at the mode, by Newton's method from `maximum`."""
     theta = np.log(maximum(m, g))
     n = nu[..., None]
     for _ in range(50):
@@ -123,7 +124,7 @@ def mode_of_log(nu: Float, m: Float, g: Float) -> tuple[Float, Float]:
         step = np.linalg.solve(precision, gradient[..., None])[..., 0]
         step *= np.minimum(1.0, 2.0 / np.maximum(np.abs(step).max(axis=-1, keepdims=True), 2.0))
         theta = theta + step
-        if np.all(np.abs(step) < 1e-7):  # only the position of the grid depends on it
+        if np.all(np.abs(step) < 1e-7):  # the mode only positions the grid, so a rough tolerance is enough
             break
     return theta, precision
 
@@ -140,14 +141,14 @@ def log_partition(nu: Float, m: Float, g: Float) -> Float:
 
 
 def by_laplace(nu: Float, m: Float, g: Float) -> Float:
-    """`log_partition` of a batch (B,), (B, C), (B, C), with a normal approximation of the integrand in ln α."""
+    """`log_partition` of a batch (B,), (B, C), (B, C), by a normal approximation of the integrand in ln α."""
     theta, precision = mode_of_log(nu, m, g)
     peak = nu * log_kernel(np.exp(theta), m, g) + theta.sum(axis=-1)
     return np.asarray(peak + theta.shape[-1] * LOG_SQRT_2PI - 0.5 * np.asarray(np.linalg.slogdet(precision)[1]))
 
 
 def by_quadrature(nu: Float, m: Float, g: Float) -> Float:
-    """`log_partition` of a batch (B,), (B, 2), (B, 2) on a grid scaled by the covariance at the mode."""
+    """`log_partition` of a batch (B,), (B, 2), (B, 2), on a grid that is scaled by the covariance at the mode."""
     theta, precision = mode_of_log(nu, m, g)
     L = np.linalg.cholesky(np.linalg.inv(precision))
     z, log_weight = sinh_grid(nu)
@@ -160,7 +161,7 @@ def by_quadrature(nu: Float, m: Float, g: Float) -> Float:
 
 
 class FractionsFamily(PositiveFamily):
-    """Base class of beta and Dirichlet, with `natural` parameters α."""
+    """Base class of beta and Dirichlet, whose natural parameters are α."""
 
     def log_h(self, x: Any) -> Float:
         return -np.asarray(self.u(x).sum(axis=-1))
@@ -173,12 +174,12 @@ class FractionsFamily(PositiveFamily):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """From the mean logs; `ml` is more accurate if x hardly varies."""
+        """Estimate from the mean logs; `ml` is more accurate if x hardly varies."""
         return cls.of_natural(maximum(*centre(np.asarray(mean_u, dtype=np.float64))))
 
     @classmethod
     def ml(cls, facts: LogMoments) -> Self:
-        """ψ(α_d) - ψ(s) = mean ln x_d."""
+        """Maximum likelihood: solve ψ(α_d) - ψ(s) = mean of ln x_d."""
         facts.require_some(varying=True)
         return cls.of_natural(maximum(facts.mean, facts.mean_gap))
 
@@ -227,14 +228,14 @@ class Dirichlet(FractionsFamily):
         return cls(eta)
 
     def log_density(self, x: Any) -> Float:
-        """The kernel at x plus ln h."""
+        """k(α) with m = x and g = 0, plus ln h(x)."""
         x = np.asarray(x, dtype=np.float64)
         ok = (x > 0).all(axis=-1) & (np.abs(x.sum(axis=-1) - 1) <= MAX_SUM_ERROR)
         x = np.where(ok[..., None], x, 1.0 / x.shape[-1])
         return np.where(ok, log_kernel(self.alpha, x, np.zeros_like(x)) - np.log(x).sum(axis=-1), -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Normalised gamma draws, computed from their logarithms because small α make them underflow."""
+        """Normalise gamma draws, using their logarithms because the draws underflow if α is small."""
         draws = log_gamma_draws(rng, self.alpha, shape_of(size, self.alpha.shape))
         return np.asarray(np.maximum(special.softmax(draws, axis=-1), np.finfo(np.float64).tiny))
 
@@ -244,8 +245,8 @@ class Dirichlet(FractionsFamily):
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Positive, and each row sums to one."""
-        reject_missing(x, columns, remedy="The columns are parts of a whole: drop those rows, or use another family.")
+        """Raise DataError unless all values are positive and each row sums to one."""
+        reject_missing(x, columns, remedy="The columns are parts of a whole. Drop those rows, or use another family.")
         remedy = "Replace zeros by a small fraction, or use another family."
         reject(~((x > 0) & (x < 1)), x, columns, want="fractions must lie strictly between 0 and 1", remedy=remedy)
         off = np.flatnonzero(np.abs(x.sum(axis=1) - 1) > MAX_SUM_ERROR)
@@ -303,7 +304,7 @@ class Beta(FractionsFamily):
         return cls(eta[..., 0], eta[..., 1])
 
     def log_density(self, x: Any) -> Float:
-        """The kernel at (x, 1-x), and ln h."""
+        """k(α) with m = (x, 1-x) and g = 0, plus ln h(x)."""
         x = np.asarray(x, dtype=np.float64)
         ok = (x > 0) & (x < 1)
         parts = self.parts(np.where(ok, x, 0.5))
@@ -311,7 +312,7 @@ class Beta(FractionsFamily):
         return np.where(ok, inside, -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Proportions; draws that round to 0 or 1 are replaced by the nearest float inside (0, 1)."""
+        """Draw proportions; a draw that rounds to 0 or 1 is replaced by the nearest float inside (0, 1)."""
         draws = log_gamma_draws(rng, self.natural, shape_of(size, (*self.batch, 2)))
         x = 1.0 / (1.0 + np.exp(np.minimum(draws[..., 1] - draws[..., 0], 700.0)))
         return np.clip(x, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
@@ -335,11 +336,11 @@ class ConjugateSimplex(PseudoObservations[D]):
 
     @property
     def log_partition(self) -> Float:
-        """ln Z by quadrature (two components) or Laplace's method."""
+        """ln Z, by quadrature for two components and by Laplace's method for more."""
         return log_partition(self.count, self.mean, self.facts.mean_gap)
 
     def draw(self, rng: np.random.Generator, size: Size = ()) -> D:
-        """α by Metropolis steps in ln α."""
+        """Draw α by Metropolis steps in ln α."""
         m, g = self.mean, self.facts.mean_gap
         mode, precision = mode_of_log(self.count, m, g)
         theta = metropolis(
@@ -355,16 +356,18 @@ class ConjugateSimplex(PseudoObservations[D]):
 
 @dataclass(frozen=True)
 class ConjugateDirichlet(ConjugateSimplex[Dirichlet], of=Dirichlet):
-    """p(α) ∝ exp(ν Σ α_d χ_d - ν A(α)): ``count`` ν observations, their ``mean`` and ``gap`` ν (ln mean - χ)."""
+    """Prior p(α) ∝ exp(ν Σ α_d χ_d - ν A(α)) with ``count`` ν pseudo-observations, their ``mean``, and ``gap``
+    ν (ln mean - χ).
+    """
 
 
 @dataclass(frozen=True)
 class ConjugateBeta(ConjugateSimplex[Beta], of=Beta):
-    """p(a, b) ∝ exp(ν a χ_1 + ν b χ_2) / B(a, b)^ν: ``count`` ν observations, the ``mean`` of (x, 1-x) and their
-    ``gap``, ν (ln mean - χ), both (..., 2).
+    """Prior p(a, b) ∝ exp(ν a χ_1 + ν b χ_2) / B(a, b)^ν with ``count`` ν pseudo-observations, the ``mean`` of
+    (x, 1-x), and ``gap`` ν (ln mean - χ), both (..., 2).
     """
 
 
 def log_gamma_draws(rng: np.random.Generator, shape: Float, size: tuple[int, ...]) -> Float:
-    """ln of gamma draws, accurate even if the draw underflows: G(a) = G(a+1) U^(1/a)."""
+    """Logarithms of gamma draws, which are accurate even if a draw underflows: G(a) = G(a+1) U^(1/a)."""
     return np.log(rng.standard_gamma(shape + 1, size)) - rng.standard_exponential(size) / shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exponential: x >= 0 is a waiting time without memory.
+"""Exponential: x >= 0 is a memoryless waiting time.
 
     p(x | b) = b e^(-b x)
     u(x) = x,   h(x) = 1,   η = -b,   A = -ln b,   E[u] = 1/b
@@ -28,7 +28,7 @@ REMEDY_FOR_ZEROS = "drop the column, or use another family"
 
 @dataclass(frozen=True)
 class Exponential(Family[Sums]):
-    """p(x) = b e^(-b x) for x >= 0: ``rate`` b > 0, one over the mean.
+    """p(x) = b e^(-b x) for x >= 0; ``rate`` b > 0 is one over the mean.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Exponential(Family[Sums]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """b = 1/mean."""
+        """The distribution with b = 1/mean."""
         return cls(1.0 / np.asarray(mean_u)[..., 0])
 
     def log_density(self, x: Any) -> Float:
@@ -81,7 +81,7 @@ class Exponential(Family[Sums]):
 
     @classmethod
     def ml(cls, facts: Sums) -> Self:
-        """One over the mean."""
+        """Maximum likelihood: b is one over the mean."""
         facts.require_some()
         FactsError.unless(facts.total_u[..., 0] > 0, "only zeros", REMEDY_FOR_ZEROS)
         return cls.of_mean_u(facts.mean_u)
@@ -89,7 +89,7 @@ class Exponential(Family[Sums]):
 
 @dataclass(frozen=True)
 class GammaExponential(Prior[Exponential, Sums], of=Exponential):
-    """b ~ Gamma(a0, b0): ``shape`` a0 = 1 + the number of earlier observations, ``rate`` b0 = their sum."""
+    """Prior b ~ Gamma(a0, b0); ``shape`` a0 is 1 + the number of earlier observations, ``rate`` b0 is their sum."""
 
     shape: Float
     rate: Float
@@ -97,7 +97,7 @@ class GammaExponential(Prior[Exponential, Sums], of=Exponential):
 
     @classmethod
     def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
-        """``worth`` observations at the mean of all classes: Gamma(1 + worth, worth mean). Independent of units."""
+        """Gamma(1 + worth, worth · mean): ``worth`` pseudo-observations at the mean of all classes."""
         pooled = facts.overall()
         FactsError.unless(pooled.total_u[..., 0] > 0, "only zeros", REMEDY_FOR_ZEROS, overall=True)
         return cls(np.asarray(1.0 + worth), worth * pooled.mean_u[..., 0])
@@ -107,7 +107,7 @@ class GammaExponential(Prior[Exponential, Sums], of=Exponential):
 
     @property
     def mode(self) -> Exponential:
-        """b = (a0 - 1)/b0, the inverse of the posterior mean of 1/b; needs a0 > 1."""
+        """b = (a0 - 1)/b0, which is one over the posterior mean of 1/b; requires a0 > 1."""
         require(self, "shape", self.shape > 1, "above 1 for a mode")
         return Exponential((self.shape - 1) / self.rate)
 
@@ -122,7 +122,7 @@ class GammaExponential(Prior[Exponential, Sums], of=Exponential):
 
 @dataclass(frozen=True)
 class Lomax(Density):
-    """p(x) = a b^a / (b + x)^(a + 1) for x >= 0: an exponential whose rate is Gamma(a, b)."""
+    """p(x) = a b^a / (b + x)^(a + 1) for x >= 0, an exponential distribution whose rate is Gamma(a, b)."""
 
     shape: Float
     rate: Float
@@ -135,5 +135,5 @@ class Lomax(Density):
         return np.where(x >= 0, inside, -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """By inverting the distribution function: b (U^(-1/a) - 1)."""
+        """Draw x = b (U^(-1/a) - 1) by inverting the distribution function."""
         return self.rate * np.expm1(rng.exponential(size=shape_of(size, self.batch)) / self.shape)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The interface of every family: p(x | η) = h(x) exp(η'u(x) - A(η)), with A = -ln g.          PRML (2.194)
 
-Three kinds of object. A *distribution* (`Family`) holds parameters for K classes and D columns. A *prior*
-(`Prior`) is conjugate, p(η | χ, ν) ∝ exp(ν η'χ - ν A(η)) (2.229): ν earlier observations whose u had mean χ; the
-docstring of each prior relates its usual parameters to ν and χ. A *predictive* (`Density`) is the distribution of x
-with the parameters integrated out. Methods are documented here, and in a family only if it adds something; the formulas
-of u, h, η, A and E[u] stand at the top of its file.
+There are three kinds of objects. A *distribution* (`Family`) has parameters for K classes and D columns. A *prior*
+(`Prior`) is conjugate, p(η | χ, ν) ∝ exp(ν η'χ - ν A(η)) (2.229), and equivalent to ν earlier observations whose u had
+mean χ. A *predictive* (`Density`) is the distribution of x with the parameters integrated out. The top of each family
+file gives the formulas of u, h, η, A and E[u], and relates the usual parameters of the prior to ν and χ. Methods are
+documented here; a family documents a method only if it differs.
 
 Two theorems about conjugate priors are used throughout (Diaconis & Ylvisaker 1979). The mode of p(η | χ, ν) solves
-E[u | η] = χ: maximum likelihood with the earlier observations added. The posterior mean of E[u | η] is χ too. So there
-is one point estimate, `Prior.mode`, and for Bernoulli it is Laplace's correction.
+E[u | η] = χ, which is maximum likelihood with the earlier observations added. The posterior mean of E[u | η] is also χ.
+So both give the same point estimate, `Prior.mode`. For Bernoulli it is Laplace's correction.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from separatrix.exceptions import DataError
 from separatrix.families.sufficient_statistics import Facts, Record
 
 Size = int | tuple[int, ...]
-#: If a term of a log density is larger than this, its rounding error exceeds 1e-11 nats and terms must not cancel.
+#: Terms of a log density above this limit have rounding errors above 1e-11 nats, so they must not cancel.
 MAX_CANCELLING_NATS = 1e5
 F = TypeVar("F", bound=Facts)
 
@@ -38,14 +38,14 @@ class Density(Record, ABC):
 
     @abstractmethod
     def log_density(self, x: Any) -> Float:
-        """ln p(x), elementwise; x broadcasts against the parameters. -inf outside the support."""
+        """ln p(x) for each element; x is broadcast against the parameters. It is -inf outside the support."""
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Independent draws, of shape ``size`` followed by the shape of the parameters."""
+        """Independent draws; their shape is ``size`` followed by the shape of the parameters."""
 
     def log_density_sum(self, x: Array) -> Float:
-        """Σ_d ln p(x_nd | class k), (n, K), for rows x (n, D) in the support; NaN is marginalised."""
+        """Σ_d ln p(x_nd | class k), (n, K), for rows x (n, D) in the support; missing values (NaN) are skipped."""
         x = np.asarray(x, dtype=np.float64)
         seen = ~np.isnan(x)
         filled = np.where(seen, x, 0.5)  # 0.5 lies in every support
@@ -59,9 +59,9 @@ class Density(Record, ABC):
 class Family(Density, Generic[F]):
     """A distribution of an exponential family: its parameters, densities, moments and estimates."""
 
-    #: The type of the sufficient statistics, if `facts` is not overridden.
+    #: Type of the sufficient statistics, unless the family overrides `facts`.
     statistics: ClassVar[Any]
-    #: The conjugate prior, set when its class is defined.
+    #: Class of the conjugate prior, which sets this attribute when it is defined.
     conjugate: ClassVar[type[Prior[Any, Any]]]
 
     @staticmethod
@@ -70,34 +70,34 @@ class Family(Density, Generic[F]):
         return np.asarray(x, dtype=np.float64)[..., None]
 
     def log_h(self, x: Any) -> Float:
-        """ln h(x), the part of the density without parameters; 0 unless a family overrides it."""
+        """ln h(x), the factor of the density without parameters; 0 unless a family overrides it."""
         return np.zeros(np.shape(x))
 
     @property
     @abstractmethod
     def natural(self) -> Float:
-        """η, with the U components last."""
+        """Natural parameters η, with the U components on the last axis."""
 
     @property
     @abstractmethod
     def log_normaliser(self) -> Float:
-        """A(η) = -ln g(η)."""
+        """Log normaliser A(η) = -ln g(η)."""
 
     @property
     def mean_u(self) -> Float:
-        """E[u(x)] = ∇A(η), the mean map (2.226); E[x] unless a family overrides it."""
+        """Mean E[u(x)] = ∇A(η) (2.226); equal to E[x] unless a family overrides it."""
         return self.mean[..., None]
 
-    if TYPE_CHECKING:  # a parameter may have this name, and a dataclass would take a property for its default
+    if TYPE_CHECKING:  # some families have a field `mean`, for which a property would become the default value
 
         @property
         def mean(self) -> Float:
-            """E[x]."""
+            """Mean E[x]."""
 
     @property
     @abstractmethod
     def variance(self) -> Float:
-        """var[x]; the covariance matrix if x is a vector."""
+        """Variance of x; the covariance matrix if x is a vector."""
 
     @classmethod
     @abstractmethod
@@ -107,34 +107,35 @@ class Family(Density, Generic[F]):
     @classmethod
     @abstractmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """The inverse of the mean map: maximum likelihood from the mean of u (2.228)."""
+        """The distribution with E[u] = ``mean_u``, which is the maximum-likelihood estimate (2.228)."""
 
     @staticmethod
     @abstractmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Raise DataError naming a column of x (n, D), a value outside the support, and the remedy."""
+        """Raise DataError if x (n, D) has a value outside the support, with the column, the value and a remedy."""
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> F:
-        """Sufficient statistics of rows x (n, D), for classes with responsibilities R (n, K)."""
+        """Sufficient statistics of rows x (n, D) for each class, with responsibilities R (n, K)."""
         facts: F = cls.statistics.of(x, R)
         return facts
 
     @classmethod
     def ml(cls, facts: F) -> Self:
-        """Maximum likelihood; raises `FactsError` if the estimate of a class and column does not exist."""
+        """Maximum-likelihood estimate; raises `FactsError` if it does not exist for some class and column."""
         facts.require_some()
         return cls.of_mean_u(facts.mean_u)
 
     @classmethod
     def weak_prior(cls, facts: F, worth: float = 1.0) -> Any:
-        """The conjugate prior worth ``worth`` observations, in the units of the data; see `Prior.weak`."""
+        """Conjugate prior equivalent to ``worth`` observations; see `Prior.weak`."""
         return cls.conjugate.weak(facts, worth)
 
     def log_density_sum(self, x: Array) -> Float:
         """Σ_d ln p(x_nd | class k) as matrix products: Σ_d η_kd'u(x_nd) - A_kd + ln h(x_nd).
 
-        Each term is as large as A, and so is its rounding error: if A is large, densities are computed one by one.
+        The rounding error is proportional to the size of the terms, which is that of A. If A is large, densities are
+        therefore computed one by one.
         """
         x, A = np.asarray(x, dtype=np.float64), self.log_normaliser
         if self.vector or np.abs(A).max(initial=0.0) > MAX_CANCELLING_NATS:
@@ -154,7 +155,7 @@ Dist = TypeVar("Dist", bound=Density)
 
 
 class Prior(Record, ABC, Generic[Dist, F]):
-    """A conjugate prior, or the posterior that it becomes. ``of`` is the family it belongs to."""
+    """A conjugate prior, or a posterior of the same form. The class argument ``of`` is the family."""
 
     family: ClassVar[Any]
 
@@ -165,32 +166,32 @@ class Prior(Record, ABC, Generic[Dist, F]):
 
     @abstractmethod
     def updated(self, facts: F) -> Self:
-        """The posterior: ν + n observations, χ moved towards the mean of u."""
+        """The posterior, in which n observations are added to ν, and χ moves towards the mean of u."""
 
     @abstractmethod
     def predictive(self) -> Density:
-        """p(x) with the parameters integrated out."""
+        """Distribution p(x) of the next observation, with the parameters integrated out."""
 
     @abstractmethod
     def log_marginal(self, facts: F) -> Float:
-        """ln p(x_1 .. x_n), the parameters integrated out; weights are powers of single densities."""
+        """ln p(x_1 .. x_n) with the parameters integrated out; weights are exponents of the densities of single rows."""
 
     @property
     @abstractmethod
     def mode(self) -> Dist:
-        """The distribution at the mode over η, the solution of E[u] = χ."""
+        """The distribution at the mode of η, which solves E[u] = χ."""
 
     @classmethod
     @abstractmethod
     def weak(cls, facts: F, worth: float = 1.0) -> Self:
-        """A prior worth ``worth`` observations, distributed as the rows of all classes together.
+        """Prior equivalent to ``worth`` pseudo-observations with the distribution of all classes together.
 
-        For Bernoulli, categorical and multinomial it is worth ``worth`` observations of each outcome.
+        For Bernoulli, categorical and multinomial, there are ``worth`` pseudo-observations of each outcome.
         """
 
 
 def weigh(U: Array, c: Float) -> Float:
-    """Σ_j U_nj c_kj with 0 · (-inf) = 0; requires U >= 0 if c is -inf."""
+    """Compute Σ_j U_nj c_kj with 0 · (-inf) = 0; requires U >= 0 if c is -inf."""
     forbidden = np.isneginf(c)
     if not forbidden.any():
         return np.asarray(U @ c.T)
@@ -199,13 +200,13 @@ def weigh(U: Array, c: Float) -> Float:
 
 
 def is_count(x: Array) -> Array:
-    """Whether each value is a finite whole number from 0; False for NaN."""
+    """Whether each value is a finite integer >= 0; False for NaN."""
     with np.errstate(invalid="ignore"):
         return np.asarray((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
 
 
 def reject(bad: Array, x: Array, columns: Sequence[str], *, want: str, remedy: str) -> None:
-    """Raise DataError for the first column with a bad value, naming the value."""
+    """Raise DataError with the name of the first column with a bad value, and the value."""
     count = bad.sum(axis=0)
     if not count.any():
         return

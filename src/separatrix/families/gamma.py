@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gamma: x > 0, an amount whose spread grows with its size.                          PRML (2.146)
+"""Gamma: x > 0, an amount whose standard deviation is proportional to its mean.      PRML (2.146)
 
     p(x | a, b) = b^a x^(a-1) e^(-b x) / Γ(a)
     u(x) = (ln x, x),   h(x) = 1/x,   η = (a, -b),   A = lnΓ(a) - a ln b,   E[u] = (ψ(a) - ln b, a/b)
 
-Maximum likelihood: ln a - ψ(a) = ln(mean) - mean(ln x), the gap of `LogMoments`; b = a/mean.
+The maximum-likelihood estimate solves ln a - ψ(a) = ln(mean) - mean(ln x), and b = a/mean. The right-hand side is
+called the gap (`LogMoments`).
 
-Conjugate prior    exp(ν a χ_1 - ν b χ_2) (b^a/Γ(a))^ν: ν observations with mean χ_2 and mean log χ_1
-Posterior          the same with the observations added
-Predictive, marginal: ratios of the normaliser Z(ν, χ). b integrates in closed form, a by quadrature:
+Conjugate prior    exp(ν a χ_1 - ν b χ_2) (b^a/Γ(a))^ν: ν pseudo-observations with mean χ_2 and mean log χ_1
+Posterior          the same form with the observations added
+Predictive, marginal: ratios of the normaliser Z(ν, χ). The integral over b has a closed form; a needs quadrature:
 
     Z = ∫ exp(ν a χ_1 - ν lnΓ(a)) Γ(νa + 1)/(ν χ_2)^(νa+1) da
       = 1/χ_2 (2π)^((1-ν)/2) ν^-½ ∫ exp(-ν a gap - ν δ(a) + δ(νa)) a^((ν+1)/2) da
 
-to 1e-10 by the trapezoidal rule in ln a on a sinh-spaced grid.
+The trapezoidal rule in ln a on a sinh-spaced grid computes it to 1e-10.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ GRIDS_PER_BATCH = 4096  # normalisers integrated together
 
 @dataclass(frozen=True)
 class Gamma(PositiveFamily):
-    """p(x) = b^a x^(a-1) e^(-b x) / Γ(a): ``shape`` a > 0 and ``rate`` b > 0.
+    """p(x) = b^a x^(a-1) e^(-b x) / Γ(a) with ``shape`` a > 0 and ``rate`` b > 0.
 
     The mean is a/b, and the standard deviation is 1/√a times the mean.
 
@@ -94,27 +95,27 @@ class Gamma(PositiveFamily):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """From the mean log and the mean; `ml` is more accurate if x hardly varies."""
+        """Estimate from the mean log and the mean; `ml` is more accurate if x hardly varies."""
         mean_u = np.asarray(mean_u, dtype=np.float64)
         shape = inverse_log_minus_digamma(np.log(mean_u[..., 1]) - mean_u[..., 0])
         return cls(shape, shape / mean_u[..., 1])
 
     def log_density(self, x: Any) -> Float:
-        """-ln x - D(a, bx) + ½ ln a - ½ ln 2π - δ(a), D the divergence."""
+        """-ln x - D(a, bx) + ½ ln a - ½ ln 2π - δ(a) with the divergence D and the error δ of Stirling's formula."""
         x = np.asarray(x, dtype=np.float64)
         some, a = np.where(x > 0, x, 1.0), self.shape
         inside = 0.5 * np.log(a) - LOG_SQRT_2PI - stirling_error(a)
         return np.where(x > 0, inside - divergence(a, self.rate * some) - np.log(some), -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Gamma draws; underflow is replaced by the smallest positive float."""
+        """Draw x; a draw that underflows is replaced by the smallest positive float."""
         draw = rng.standard_gamma(self.shape, shape_of(size, self.batch)) / self.rate
         return np.maximum(draw, np.finfo(np.float64).tiny)
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
         bad = ~(np.isnan(x) | ((x > 0) & np.isfinite(x)))
-        remedy = "Use another family for it (normal; exponential if zeros are real), or mark the value missing."
+        remedy = "Use another family for it (normal, or exponential if zeros are possible), or mark the value missing."
         reject(bad, x, columns, want="a gamma column must contain finite values above 0", remedy=remedy)
 
     @staticmethod
@@ -123,7 +124,7 @@ class Gamma(PositiveFamily):
 
     @classmethod
     def ml(cls, facts: LogMoments) -> Self:
-        """ln a - ψ(a) = gap."""
+        """Maximum likelihood: solve ln a - ψ(a) = gap."""
         facts.require_some(varying=True)
         shape = inverse_log_minus_digamma(facts.mean_gap[..., 0])
         return cls(shape, shape / facts.mean[..., 0])
@@ -131,8 +132,8 @@ class Gamma(PositiveFamily):
 
 @dataclass(frozen=True)
 class ConjugateGamma(PseudoObservations[Gamma], of=Gamma):
-    """p(a, b) ∝ (b^a/Γ(a))^ν exp(ν a χ_1 - ν b χ_2): ``count`` ν observations, ``mean`` χ_2 (..., 1), ``gap``
-    ν (ln χ_2 - χ_1) (..., 1).
+    """Prior p(a, b) ∝ (b^a/Γ(a))^ν exp(ν a χ_1 - ν b χ_2) with ``count`` ν pseudo-observations, ``mean`` χ_2 and
+    ``gap`` ν (ln χ_2 - χ_1), both (..., 1).
     """
 
     @property
@@ -151,7 +152,7 @@ class ConjugateGamma(PseudoObservations[Gamma], of=Gamma):
         return (integral - constant).reshape(self.batch) - np.log(self.mean[..., 0])
 
     def draw(self, rng: np.random.Generator, size: Size = ()) -> Gamma:
-        """a by Metropolis steps, then b ~ Gamma(νa + 1, ν χ_2)."""
+        """Draw a by Metropolis steps, then b ~ Gamma(νa + 1, ν χ_2)."""
         shape = shape_of(size, self.batch)
         gap = self.gap[..., 0]
         mode, precision = _mode_of_log(self.count.ravel(), gap.ravel())
@@ -167,13 +168,13 @@ class ConjugateGamma(PseudoObservations[Gamma], of=Gamma):
 
 
 def _log_integrand(t: Float, nu: Float, gap: Float) -> Float:
-    """The log integrand over t = ln a; ``gap`` is ν times the mean gap."""
+    """Log integrand over t = ln a; ``gap`` is ν times the mean gap."""
     a = np.exp(t)
     return 0.5 * (nu + 3) * t - a * gap - nu * stirling_error(a) + stirling_error(nu * a)
 
 
 def _mode_of_log(nu: Float, gap: Float) -> tuple[Float, Float]:
-    """The mode over t = ln a, and minus the second derivative there."""
+    """Mode of the integrand over t = ln a, and minus its second derivative at the mode."""
 
     def slope(t: Float) -> tuple[Float, Float]:
         a = np.exp(t)

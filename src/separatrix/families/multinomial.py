@@ -4,13 +4,13 @@
     p(x | μ) = T!/Π_d x_d! · Π_d μ_d^x_d,   T = Σ_d x_d,   Σ_d μ_d = 1
     u(x) = x,   h(x) = T!/Π x_d!,   η = ln μ,   A = T ln Σ_d e^η_d,   E[u] = T μ
 
-The density is conditional on the total T of the row, which differs from row to row. μ is estimated from the mean of u
-as a fraction: totals cancel.
+The density is conditional on the total T of the row, which differs from row to row. μ is estimated as the fraction of
+each column in Σ_n x_n.
 
-Conjugate prior    μ ~ Dirichlet(α), Σα trials seen before:  χ = α/Σα                      (2.38)
+Conjugate prior    μ ~ Dirichlet(α), equivalent to Σα earlier trials:  χ = α/Σα            (2.38)
 Posterior          Dirichlet(α + Σ_n x_n)                                                  (2.41)
 Predictive         Dirichlet-multinomial, Γ(Σα)/Γ(Σα + T) Π_d Γ(α_d + x_d)/Γ(α_d) · h(x)
-Marginal           the same with Σ_n x_n for x, times Π_n h(x_n)
+Marginal           the same ratio of gamma functions with x = Σ_n x_n, times Π_n h(x_n)
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from separatrix.families.dirichlet import Dirichlet
 from separatrix.families.family import Density, Family, Prior, Size, is_count, reject, reject_missing, shape_of, weigh
 from separatrix.families.sufficient_statistics import FactsError, Sums
 
-PARTS_OF_A_ROW = "The columns are parts of one count: drop those rows, or give each column its own family."
+PARTS_OF_A_ROW = "The columns are parts of one total. Drop those rows, or give each column its own family."
 
 
 @dataclass(frozen=True)
 class Multinomial(Family[Sums]):
     """p(x | T) = T!/Π x_d! Π μ_d^x_d for a row x of D counts, with ``log_probability`` ln μ (..., D).
 
-    ``trials`` is T of the rows that `sample` draws; the density takes T from x.
+    ``trials`` is the total T of the rows that `sample` draws. The density uses the total of x.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Multinomial(Family[Sums]):
 
     @property
     def probability(self) -> Float:
-        """μ (..., D)."""
+        """Probabilities μ, (..., D)."""
         return np.exp(self.log_probability)
 
     @staticmethod
@@ -90,14 +90,14 @@ class Multinomial(Family[Sums]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """μ is the fraction of each count, T their sum."""
+        """The distribution in which μ_d is the fraction of column d in the mean counts, and T is their sum."""
         mean_u = np.asarray(mean_u, dtype=np.float64)
         total = mean_u.sum(axis=-1)
         with np.errstate(divide="ignore"):
             return cls(np.log(mean_u / total[..., None]), total)
 
     def log_density(self, x: Any) -> Float:
-        """Σ x ln μ + ln h."""
+        """Σ_d x_d ln μ_d + ln h(x)."""
         x = np.asarray(x, dtype=np.float64)
         ok = np.asarray(is_count(x).all(axis=-1))
         x = np.where(ok[..., None], x, 0.0)
@@ -109,7 +109,7 @@ class Multinomial(Family[Sums]):
         return weigh(x, self.log_probability) + self.log_h(x)[:, None]
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Rows with ``trials`` trials (rounded) each."""
+        """Draw rows with the total ``trials``, rounded to an integer."""
         trials = np.rint(self.trials).astype(np.int64)
         mu = self.probability / self.probability.sum(axis=-1, keepdims=True)
         return rng.multinomial(trials, mu, size=shape_of(size, self.batch)).astype(np.float64)
@@ -128,7 +128,7 @@ class Multinomial(Family[Sums]):
 
     @classmethod
     def ml(cls, facts: Sums) -> Self:
-        """Fractions of the total; ``trials`` becomes the mean total."""
+        """Maximum likelihood: μ_d is the fraction of column d in the total; ``trials`` is the mean total."""
         facts.require_some()
         remedy = "drop the class, or use a prior"
         FactsError.unless(facts.total_u.sum(axis=-1) > 0, "no counts above zero", remedy)
@@ -137,8 +137,8 @@ class Multinomial(Family[Sums]):
 
 @dataclass(frozen=True)
 class DirichletMultinomial(Prior[Multinomial, Sums], of=Multinomial):
-    """μ ~ Dirichlet(α): ``alpha`` α_d > 0 earlier counts in column d. ``trials``, the mean T of ``rows`` earlier rows,
-    is used by `sample` only.
+    """Prior μ ~ Dirichlet(α), equivalent to ``alpha`` α_d > 0 earlier trials in column d. ``trials`` is the mean total
+    of ``rows`` earlier rows; only `sample` uses it.
     """
 
     alpha: Float
@@ -149,7 +149,7 @@ class DirichletMultinomial(Prior[Multinomial, Sums], of=Multinomial):
 
     @classmethod
     def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
-        """A count of ``worth`` in each column: with 1, the multinomial form of Laplace's correction."""
+        """Prior with a pseudo-count of ``worth`` in each column; a pseudo-count of 1 is Laplace's correction."""
         pooled = facts.overall()
         return cls(np.full_like(pooled.total_u, worth), pooled.mean_u.sum(axis=-1))
 
@@ -164,11 +164,11 @@ class DirichletMultinomial(Prior[Multinomial, Sums], of=Multinomial):
         return Multinomial(Multinomial.of_mean_u(self.alpha).log_probability, self.trials)
 
     def predictive(self) -> DirichletMultinomialPredictive:
-        """The Dirichlet-multinomial, overdispersed relative to a multinomial."""
+        """The Dirichlet-multinomial, which is overdispersed relative to a multinomial."""
         return DirichletMultinomialPredictive(self.alpha, self.trials)
 
     def log_marginal(self, facts: Sums) -> Float:
-        """Rising factorials, column by column."""
+        """The marginal likelihood above, computed from rising factorials of each column."""
         return _log_polya(self.alpha, facts.total_u) + facts.log_h
 
 
@@ -182,14 +182,14 @@ class DirichletMultinomialPredictive(Density):
     vector = True
 
     def log_density(self, x: Any) -> Float:
-        """Rising factorials and ln h."""
+        """The predictive above, computed from rising factorials and ln h(x)."""
         x = np.asarray(x, dtype=np.float64)
         ok = np.asarray(is_count(x).all(axis=-1))
         x = np.where(ok[..., None], x, 0.0)
         return np.where(ok, _log_polya(self.alpha, x) + Multinomial.log_h(x), -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """μ from the Dirichlet, then counts."""
+        """Draw μ from the Dirichlet, then the counts given μ."""
         mu = Dirichlet(self.alpha).sample(rng, size)
         return Multinomial(np.log(mu), self.trials).sample(rng)
 

@@ -5,7 +5,7 @@
     u(x) = (x, xx'),   h(x) = (2π)^(-D/2),   η = (Σ^-1 μ, -½ Σ^-1),   A = ½ μ'Σ^-1 μ + ½ ln|Σ|,
     E[u] = (μ, Σ + μμ')
 
-The statistics are centred, and densities use the Cholesky factor of the correlations: no result depends on units.
+The statistics are centred, and densities use the Cholesky factor of the correlations, so no result depends on units.
 
 Conjugate prior    Λ = Σ^-1 ~ Wishart(Ψ^-1, dof),  μ | Λ ~ N(m, (βΛ)^-1)                  (2.157)
                    ν = β = dof - D - 2,  Ψ = ν (covariance of the pseudo-observations)
@@ -34,7 +34,7 @@ from separatrix.families.sufficient_statistics import FactsError, VectorMoments,
 
 
 class SingularFactsError(FactsError):
-    """The covariance of a class is singular; `describe` names the columns that depend on others."""
+    """Error for a singular covariance of a class; `describe` names the columns that depend on others."""
 
     def __init__(self, k: int, singular: SingularError, n_columns: int) -> None:
         self.singular = singular
@@ -42,15 +42,15 @@ class SingularFactsError(FactsError):
         super().__init__([(k,)], "the covariance is singular", "drop those columns, or use a prior")
 
     def describe(self, classes: Sequence[Any] | None = None, columns: Sequence[str] | None = None) -> str:
-        """The columns that depend on others, by name if names are given."""
+        """Describe the columns that depend on others, by name if names are given."""
         names = tuple(str(d) for d in range(self.n_columns)) if columns is None else tuple(columns)
         k = self.where[0][0]
-        place = f"class {k if classes is None or k is None else repr(classes[k])}"
-        return f"{self.what} in {place}: {self.singular.describe(names)}; {self.remedy}."
+        label = k if classes is None or k is None else repr(classes[k])
+        return f"{self.what} in class {label}: {self.singular.describe(names)}; {self.remedy}."
 
 
 def whitener(covariance: Float) -> tuple[Float, Float]:
-    """W with W Σ W' = I (lower triangular) and ½ ln|Σ| for each Σ, from the Cholesky factor of the correlations."""
+    """Lower triangular W with W Σ W' = I, and ½ ln|Σ|, from the Cholesky factor of the correlations."""
     scale = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
     L = np.linalg.cholesky(covariance / (scale[..., :, None] * scale[..., None, :]))
     half_log_det = np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=-1) + np.log(scale).sum(axis=-1)
@@ -58,13 +58,13 @@ def whitener(covariance: Float) -> tuple[Float, Float]:
 
 
 def whitened(W: Float, x: Float) -> Float:
-    """W x, row by row."""
+    """Compute W x for each row x."""
     return np.asarray(x @ W.T if W.ndim == 2 else np.einsum("...ij,...j->...i", W, x))
 
 
 @dataclass(frozen=True)
 class MultivariateNormal(Family[VectorMoments]):
-    """N(x | μ, Σ): ``mean`` μ (..., D), and ``covariance`` Σ (..., D, D), positive definite.
+    """N(x | μ, Σ) with ``mean`` μ (..., D) and positive definite ``covariance`` Σ (..., D, D).
 
     Examples
     --------
@@ -117,7 +117,7 @@ class MultivariateNormal(Family[VectorMoments]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """From the means of x and xx'; `ml` avoids the cancellation of large products."""
+        """Estimate from the means of x and xx'; `ml` avoids the cancellation of large products."""
         mean, second = _unflat(np.asarray(mean_u, dtype=np.float64))
         return cls(mean, second - mean[..., :, None] * mean[..., None, :])
 
@@ -129,7 +129,7 @@ class MultivariateNormal(Family[VectorMoments]):
         return np.asarray(-0.5 * np.einsum("...d,...d->...", z, z) - constant)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """μ + W^-1 z."""
+        """Draw μ + W^-1 z with standard normal z."""
         z = rng.standard_normal(shape_of(size, self.mean.shape))
         return self.mean + np.linalg.solve(self._whitener[0], z[..., None])[..., 0]
 
@@ -141,7 +141,7 @@ class MultivariateNormal(Family[VectorMoments]):
 
     @classmethod
     def ml(cls, facts: VectorMoments) -> Self:
-        """The mean, and scatter over count."""
+        """Maximum likelihood: the mean, and the scatter matrix divided by the count."""
         facts.require_some()
         covariance = facts.scatter / facts.count[..., None, None]
         rounding = (0.5 * np.finfo(np.float64).eps * facts.mean) ** 2
@@ -156,8 +156,8 @@ class MultivariateNormal(Family[VectorMoments]):
 
 @dataclass(frozen=True)
 class NormalWishart(Prior[MultivariateNormal, VectorMoments], of=MultivariateNormal):
-    """Λ ~ Wishart(Ψ^-1, dof), μ | Λ ~ N(m, (βΛ)^-1): ``mean`` m (..., D), ``count`` β > 0, the number of observations
-    the prior is worth, ``dof`` > D - 1, and ``scatter`` Ψ (..., D, D), positive definite, in the units of x².
+    """Prior Λ ~ Wishart(Ψ^-1, dof), μ | Λ ~ N(m, (βΛ)^-1) with ``mean`` m (..., D), ``count`` β > 0, the number of
+    pseudo-observations, ``dof`` > D - 1, and positive definite ``scatter`` Ψ (..., D, D), in the units of x².
     """
 
     mean: Float
@@ -173,7 +173,7 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments], of=MultivariateNor
 
     @classmethod
     def weak(cls, facts: VectorMoments, worth: float = 1.0) -> Self:
-        """``worth`` observations with the means and variances over all classes, and no correlation."""
+        """Prior with ``worth`` pseudo-observations that have the means and variances of all classes, uncorrelated."""
         overall = facts.overall()
         variance = np.diagonal(overall.scatter, axis1=-2, axis2=-1) / overall.count[..., None]
         constant = variance <= (0.5 * np.finfo(np.float64).eps * overall.mean) ** 2
@@ -183,15 +183,15 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments], of=MultivariateNor
 
     def updated(self, facts: VectorMoments) -> Self:
         count = self.count + facts.count
-        share = (facts.count / count)[..., None]
+        fraction = (facts.count / count)[..., None]
         delta = facts.mean - self.mean
-        outer = delta[..., :, None] * delta[..., None, :] * (self.count[..., None] * share)[..., None]
-        mean = self.mean + share * delta
+        outer = delta[..., :, None] * delta[..., None, :] * (self.count[..., None] * fraction)[..., None]
+        mean = self.mean + fraction * delta
         return type(self)(mean, count, self.dof + facts.count, self.scatter + facts.scatter + outer)
 
     @property
     def mode(self) -> MultivariateNormal:
-        """N(m, Ψ/(dof - D - 2)), the mode over η; needs dof > D + 2."""
+        """N(m, Ψ/(dof - D - 2)), the mode of η; requires dof > D + 2."""
         free = self.dof - self.mean.shape[-1] - 2
         require(self, "dof", free > 0, "above D + 2 for a mode")
         return MultivariateNormal(self.mean, self.scatter / free[..., None, None])
@@ -201,7 +201,7 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments], of=MultivariateNor
         return MultivariateT(dof, self.mean, self.scatter * ((1 + 1 / self.count) / dof)[..., None, None])
 
     def log_marginal(self, facts: VectorMoments) -> Float:
-        """The closed form above; Γ_D is a product of D gamma functions, whose factors π cancel."""
+        """The marginal likelihood above. Γ_D is a product of D gamma functions and powers of π, which cancel."""
         D, n = self.mean.shape[-1], facts.count
         half = 0.5 * self.dof[..., None] - 0.5 * np.arange(D)
         gammas = log_rising(half, 0.5 * n[..., None]).sum(axis=-1)
@@ -212,7 +212,7 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments], of=MultivariateNor
 
 @dataclass(frozen=True)
 class MultivariateT(Density):
-    """Student's t in D dimensions: ``dof`` degrees of freedom, ``location`` (..., D), ``scale`` matrix."""
+    """Student's t in D dimensions, with ``dof`` degrees of freedom, ``location`` (..., D) and a ``scale`` matrix."""
 
     dof: Float
     location: Float
@@ -234,7 +234,7 @@ class MultivariateT(Density):
         return np.asarray(constant - half_log_det - 0.5 * (self.dof + D) * log1p_square(length))
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """A normal draw over the root of an independent χ²/ν."""
+        """Draw a normal vector, and divide it by the square root of an independent χ²/ν."""
         z = MultivariateNormal(np.zeros_like(self.location), self.scale).sample(rng, size)
         chi2 = rng.chisquare(self.dof, z.shape[:-1])
         return self.location + z * np.sqrt(self.dof / chi2)[..., None]
@@ -245,6 +245,6 @@ def _flat(first: Float, second: Float) -> Float:
 
 
 def _unflat(both: Float) -> tuple[Float, Float]:
-    """The inverse of `_flat`: D + D² numbers to a vector and a matrix."""
+    """Invert `_flat`: split D + D² entries into a vector and a matrix."""
     D = round((np.sqrt(1 + 4 * both.shape[-1]) - 1) / 2)
     return both[..., :D], both[..., D:].reshape(*both.shape[:-1], D, D)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Normal: x on the line, with both parameters unknown or with known variance.        PRML §2.3, §2.3.6, (2.42)
+"""Normal: x is a real number; the variance is unknown or known.                      PRML §2.3, §2.3.6, (2.42)
 
     p(x | μ, σ²) = (2πσ²)^-½ exp(-(x - μ)²/2σ²)
 
@@ -7,20 +7,21 @@ Mean and variance unknown (`Normal`):
 
     u(x) = (x, x²),   h(x) = (2π)^-½,   η = (μ/σ², -1/2σ²),   A = μ²/2σ² + ln σ,   E[u] = (μ, μ² + σ²)
 
-Sums of x² lose all precision if |μ| exceeds 1e8 σ, so the statistics are centred: count, mean, scatter.
+Sums of x² lose all precision if |μ| exceeds 1e8 σ, so the statistics are centred: count, mean, and scatter
+S = Σ (x - x̄)².
 
 Conjugate prior    λ = 1/σ² ~ Gamma(a, b),  μ | λ ~ N(m, 1/(βλ))                          (2.154)
-                   ν = β = 2a - 3,  χ = (m, m² + 2b/ν); other a and β are conjugate too
+                   ν = β = 2a - 3,  χ = (m, m² + 2b/ν); priors with other a and β are also conjugate
 Posterior          β + n,  m + (x̄ - m) n/(β + n),  a + n/2,  b + ½ S + ½ (x̄ - m)² βn/(β + n)
 Predictive         Student-t, 2a degrees of freedom, centre m, scale² = b (β + 1)/(aβ)
 Marginal           Γ(a_n)/Γ(a) · b^a/b_n^a_n · (β/β_n)^½ (2π)^(-n/2)
 
-σ known, only the mean unknown (`NormalKnownVariance`):
+Variance known, mean unknown (`NormalKnownVariance`):
 
     u(x) = x,   h(x) = N(x | 0, σ²),   η = μ/σ²,   A = μ²/2σ²,   E[u] = μ
 
-With one σ for all classes u(x) = x makes the classifier a linear separator (PRML §4.2.4). If σ is not given, it is
-estimated as the pooled standard deviation within classes, and treated as known from then on.
+If all classes have the same σ, the log-odds are linear in x, because u(x) = x (PRML §4.2.4). If σ is not given, it is
+estimated as the pooled standard deviation within classes, and then treated as known.
 
 Conjugate prior    μ ~ N(m, s²):  ν = σ²/s²,  χ = m                                        (2.138)
 Posterior          precision 1/s² + n/σ², mean weighted by precision                       (2.141, 2.142)
@@ -44,7 +45,7 @@ from separatrix.families.sufficient_statistics import FactsError, Moments, requi
 
 @dataclass(frozen=True)
 class _NormalFamily(Family[Moments]):
-    """Base class of the two families: density, support and statistics."""
+    """Base class of the two normal families, with their density, support and statistics."""
 
     mean: Float
     sd: Float
@@ -60,10 +61,11 @@ class _NormalFamily(Family[Moments]):
         return np.asarray(-0.5 * z**2 - np.log(self.sd) - LOG_SQRT_2PI)
 
     def log_density_sum(self, x: Array) -> Float:
-        """Three matrix products, missing values left out.
+        """Σ_d ln N(x_nd | μ_kd, σ_kd²) as matrix products; missing values are skipped.
 
-        With z = (x - m0)/s0 and m0 the mean of the class means, ((x - μ)/σ)² = (c z - b)² is expanded. The expansion
-        multiplies rounding errors by b², so it is not used if b is large.
+        Let z = (x - m0)/s0, with m0 the mean of the class means and s0 the geometric mean of σ over the classes. The
+        square ((x - μ)/σ)² = (c z - b)² is expanded. This multiplies rounding errors by b², so it is not used if b is
+        large.
         """
         middle, unit = self.mean.mean(axis=0), np.exp(np.log(self.sd).mean(axis=0))
         c, b = unit / self.sd, (self.mean - middle) / self.sd
@@ -89,7 +91,7 @@ class _NormalFamily(Family[Moments]):
 
 @dataclass(frozen=True)
 class Normal(_NormalFamily):
-    """N(x | μ, σ²): ``mean`` μ and standard deviation ``sd`` σ > 0.
+    """N(x | μ, σ²) with ``mean`` μ and standard deviation ``sd`` σ > 0.
 
     Examples
     --------
@@ -125,21 +127,21 @@ class Normal(_NormalFamily):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """From the means of x and x²; `ml` avoids the cancellation of large squares."""
+        """Estimate from the means of x and x²; `ml` avoids the cancellation of large squares."""
         mean_u = np.asarray(mean_u, dtype=np.float64)
         return cls(mean_u[..., 0], np.sqrt(mean_u[..., 1] - mean_u[..., 0] ** 2))
 
     @classmethod
     def ml(cls, facts: Moments) -> Self:
-        """The mean, and the root of scatter over count."""
+        """Maximum likelihood: the mean, and the square root of scatter divided by count."""
         facts.require_some(varying=True)
         return cls(facts.mean, np.sqrt(facts.variance))
 
 
 @dataclass(frozen=True)
 class NormalGamma(Prior[Normal, Moments], of=Normal):
-    """λ ~ Gamma(a, b), μ | λ ~ N(m, 1/(βλ)): ``mean`` m, ``count`` β > 0, the number of observations the prior is
-    worth, ``shape`` a > 0 and ``rate`` b > 0.
+    """Prior λ ~ Gamma(a, b), μ | λ ~ N(m, 1/(βλ)) with ``mean`` m, ``count`` β > 0, the number of pseudo-observations,
+    ``shape`` a > 0 and ``rate`` b > 0.
     """
 
     mean: Float
@@ -150,25 +152,25 @@ class NormalGamma(Prior[Normal, Moments], of=Normal):
 
     @classmethod
     def weak(cls, facts: Moments, worth: float = 1.0) -> Self:
-        """``worth`` observations with the mean and standard deviation over all classes."""
+        """Prior with ``worth`` pseudo-observations that have the mean and standard deviation of all classes."""
         overall = facts.overall()
         FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
         nu = np.asarray(worth)
         return cls(overall.mean, nu, 0.5 * (nu + 3), 0.5 * nu * np.square(np.sqrt(overall.variance)))
 
     def updated(self, facts: Moments) -> Self:
-        count = self.count + facts.count  # (2.141) - (2.150), for both parameters together
+        count = self.count + facts.count  # combines (2.141) - (2.150) for both parameters
         mean = self.mean + (facts.mean - self.mean) * (facts.count / count)
-        return type(self)(mean, count, self.shape + 0.5 * facts.count, self.rate + self._rise(facts))
+        return type(self)(mean, count, self.shape + 0.5 * facts.count, self.rate + self._rate_increase(facts))
 
-    def _rise(self, facts: Moments) -> Float:
-        """b_n - b."""
+    def _rate_increase(self, facts: Moments) -> Float:
+        """Difference b_n - b of the rates of posterior and prior."""
         shrunk = self.count * facts.count / (self.count + facts.count)
         return 0.5 * (facts.scatter + shrunk * (facts.mean - self.mean) ** 2)
 
     @property
     def mode(self) -> Normal:
-        """N(m, b/(a - 3/2)), the mode over η; needs a > 3/2."""
+        """N(m, b/(a - 3/2)), the mode of η; requires a > 3/2."""
         require(self, "shape", self.shape > 1.5, "above 3/2 for a mode")
         return Normal(self.mean, np.sqrt(self.rate / (self.shape - 1.5)))
 
@@ -177,16 +179,16 @@ class NormalGamma(Prior[Normal, Moments], of=Normal):
         return StudentT(2 * self.shape, self.mean, scale)
 
     def log_marginal(self, facts: Moments) -> Float:
-        n, rise = facts.count, self._rise(facts)
-        gammas = log_rising(self.shape, 0.5 * n) - self.shape * log1p_ratio(rise, self.rate)
-        scale = -0.5 * n * np.log(self.rate + rise) - 0.5 * log1p_ratio(n, self.count)
+        n, increase = facts.count, self._rate_increase(facts)
+        gammas = log_rising(self.shape, 0.5 * n) - self.shape * log1p_ratio(increase, self.rate)
+        scale = -0.5 * n * np.log(self.rate + increase) - 0.5 * log1p_ratio(n, self.count)
         return gammas + scale - n * LOG_SQRT_2PI
 
 
 @dataclass(frozen=True)
 class StudentT(Density):
-    """Student's t with ``dof`` ν degrees of freedom about ``location`` m with ``scale`` s: a normal whose
-    precision is Gamma(ν/2, ν s²/2).
+    """Student's t with ``dof`` ν degrees of freedom, ``location`` m and ``scale`` s, which is a normal distribution
+    whose precision is Gamma(ν/2, ν s²/2).
     """
 
     dof: Float
@@ -210,7 +212,7 @@ def log1p_square(z: Float) -> Float:
 
 @dataclass(frozen=True)
 class NormalKnownVariance(_NormalFamily):
-    """N(x | μ, σ²) with ``mean`` μ and ``sd`` σ > 0, which is known.
+    """N(x | μ, σ²) with ``mean`` μ and known standard deviation ``sd`` σ > 0.
 
     Examples
     --------
@@ -236,19 +238,19 @@ class NormalKnownVariance(_NormalFamily):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float, sd: Any = 1.0) -> Self:
-        """μ = mean of x."""
+        """The distribution whose μ is the mean of x."""
         return cls(np.asarray(mean_u)[..., 0], sd)
 
     @classmethod
     def ml(cls, facts: Moments, sd: Any = None) -> Self:
-        """The mean of each class; σ pooled within classes unless given."""
+        """Maximum likelihood: the mean of each class. If ``sd`` is None, σ is pooled within classes."""
         facts.require_some()
         return cls(facts.mean, within_sd(facts) if sd is None else sd)
 
 
 @dataclass(frozen=True)
 class NormalNormal(Prior[NormalKnownVariance, Moments], of=NormalKnownVariance):
-    """μ ~ N(m, s²) for x ~ N(μ, σ²): ``mean`` m, ``spread`` s > 0, and ``sd`` σ > 0, known."""
+    """Prior μ ~ N(m, s²) for x ~ N(μ, σ²) with ``mean`` m, ``spread`` s > 0 and known ``sd`` σ > 0."""
 
     mean: Float
     spread: Float
@@ -257,22 +259,25 @@ class NormalNormal(Prior[NormalKnownVariance, Moments], of=NormalKnownVariance):
 
     @classmethod
     def weak(cls, facts: Moments, worth: float = 1.0, sd: Any = None) -> Self:
-        """``worth`` observations (s = σ/√worth) at the mean of all classes; σ pooled within classes unless given."""
+        """Prior with ``worth`` pseudo-observations (s = σ/√worth) at the mean of all classes.
+
+        If ``sd`` is None, σ is pooled within classes.
+        """
         sd = within_sd(facts) if sd is None else sd
         return cls(facts.overall().mean, sd / np.sqrt(worth), sd)
 
-    def _worth(self, facts: Moments) -> Float:
-        """n s²/σ²: the weight of the data relative to the prior."""
+    def _precision_ratio(self, facts: Moments) -> Float:
+        """Ratio n s²/σ² of the precision of the data to the precision of the prior."""
         return facts.count * np.square(self.spread / self.sd)
 
     def updated(self, facts: Moments) -> Self:
-        q = self._worth(facts)
+        q = self._precision_ratio(facts)
         mean = self.mean + (facts.mean - self.mean) * (q / (1 + q))  # (2.141, 2.142)
         return type(self)(mean, self.spread / np.sqrt(1 + q), self.sd)
 
     @property
     def mode(self) -> NormalKnownVariance:
-        """N(m, σ²); m is the mean of μ too."""
+        """N(m, σ²), where m is both the mode and the mean of μ."""
         return NormalKnownVariance(self.mean, self.sd)
 
     def predictive(self) -> NormalKnownVariance:
@@ -280,13 +285,13 @@ class NormalNormal(Prior[NormalKnownVariance, Moments], of=NormalKnownVariance):
         return NormalKnownVariance(self.mean, np.hypot(self.spread, self.sd))
 
     def log_marginal(self, facts: Moments) -> Float:
-        n, q = facts.count, self._worth(facts)
+        n, q = facts.count, self._precision_ratio(facts)
         fit = facts.scatter / self.sd**2 + n * ((facts.mean - self.mean) / self.sd) ** 2 / (1 + q)
         return -0.5 * (fit + np.log1p(q)) - n * (np.log(self.sd) + LOG_SQRT_2PI)
 
 
 def within_sd(facts: Moments) -> Float:
-    """The standard deviation within classes, pooled, (1, D)."""
+    """Pooled standard deviation within classes, (1, D)."""
     count = facts.overall().count
     variance = facts.scatter.sum(axis=0, keepdims=True) / count
     pooled = Moments(count, np.abs(facts.mean).max(axis=0, keepdims=True), variance * count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Poisson: x counts events that come at a steady rate.
+"""Poisson: x is the number of events that occur at a constant rate.
 
     p(x | λ) = λ^x e^-λ / x!
     u(x) = x,   h(x) = 1/x!,   η = ln λ,   A = e^η,   E[u] = λ
@@ -30,7 +30,7 @@ from separatrix.families.sufficient_statistics import Sums
 
 @dataclass(frozen=True)
 class Poisson(Family[Sums]):
-    """p(x) = λ^x e^-λ / x!: ``rate`` λ >= 0, the mean count.
+    """p(x) = λ^x e^-λ / x!; ``rate`` λ >= 0 is the mean count.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Poisson(Family[Sums]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """λ = mean count."""
+        """The distribution whose λ is the mean count."""
         return cls(np.asarray(mean_u)[..., 0])
 
     def log_density(self, x: Any) -> Float:
@@ -95,7 +95,7 @@ class Poisson(Family[Sums]):
 
 @dataclass(frozen=True)
 class GammaPoisson(Prior[Poisson, Sums], of=Poisson):
-    """λ ~ Gamma(a, b): ``shape`` a earlier events in ``rate`` b earlier observations, both > 0."""
+    """Prior λ ~ Gamma(a, b), equivalent to ``shape`` a earlier events in ``rate`` b earlier observations, both > 0."""
 
     shape: Float
     rate: Float
@@ -103,7 +103,10 @@ class GammaPoisson(Prior[Poisson, Sums], of=Poisson):
 
     @classmethod
     def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
-        """``worth`` observations at the mean of all classes (with one event added, so that it is never zero)."""
+        """Prior with ``worth`` pseudo-observations at the mean of all classes.
+
+        One observation with one event is added to the mean, so that it is never zero.
+        """
         pooled = facts.overall()
         return cls(worth * ((pooled.total_u[..., 0] + 1) / (pooled.count + 1)), np.asarray(worth))
 
@@ -116,7 +119,7 @@ class GammaPoisson(Prior[Poisson, Sums], of=Poisson):
         return Poisson(self.shape / self.rate)
 
     def predictive(self) -> NegativeBinomial:
-        """The negative binomial, overdispersed relative to a Poisson."""
+        """The negative binomial, which is overdispersed relative to a Poisson."""
         return NegativeBinomial(self.shape, self.rate)
 
     def log_marginal(self, facts: Sums) -> Float:
@@ -126,13 +129,13 @@ class GammaPoisson(Prior[Poisson, Sums], of=Poisson):
 
 @dataclass(frozen=True)
 class NegativeBinomial(Density):
-    """p(x) = Γ(a + x)/(Γ(a) x!) q^a (1 - q)^x with q = b/(b + 1): a Poisson whose rate is Gamma(a, b)."""
+    """p(x) = Γ(a + x)/(Γ(a) x!) q^a (1 - q)^x with q = b/(b + 1), a Poisson distribution whose rate is Gamma(a, b)."""
 
     shape: Float
     rate: Float
 
     def log_density(self, x: Any) -> Float:
-        """a/(a + x) times the binomial of a successes in a + x trials, in Loader's form."""
+        """The density is a/(a + x) times the binomial of a successes in a + x trials, computed as in Loader (2000)."""
         x = np.asarray(x, dtype=np.float64)
         ok = is_count(x)
         x = np.where(ok, x, 0.0)
@@ -144,6 +147,6 @@ class NegativeBinomial(Density):
         return np.where(ok, np.where(x > 0, inside, -a * log1p_ratio(1.0, b)), -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """λ from the gamma, then a count."""
+        """Draw λ from the gamma distribution, then a count given λ."""
         rate = rng.gamma(self.shape, 1.0 / self.rate, shape_of(size, self.batch))
         return rng.poisson(rate).astype(np.float64)

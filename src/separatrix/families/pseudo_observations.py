@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Conjugate priors without a standard name: gamma, beta and Dirichlet.
 
-p(η | χ, ν) = exp(ν η'χ - ν A(η)) / Z(ν, χ) is determined by ν pseudo-observations with mean statistics χ, and is stored
-in that form: as `LogMoments`, to which the statistics of the data are added. Z is an integral over the parameters (one
-for gamma, two for beta, D for Dirichlet); each family computes its own. Then
+p(η | χ, ν) = exp(ν η'χ - ν A(η)) / Z(ν, χ) is determined by ν pseudo-observations with mean statistics χ. It is stored
+as the `LogMoments` of these pseudo-observations, to which the statistics of the data are added. Z is an integral that
+each family computes, over one dimension for gamma, two for beta, and D for Dirichlet. Then
 
-    ln p(x_1 .. x_n) = ln Z(posterior) - ln Z(prior) + Σ ln h(x_n),
+    ln p(x_1 .. x_n) = ln Z(posterior) - ln Z(prior) + Σ ln h(x_n).
 
-and the predictive density is the same with n = 1.
+The predictive density is this marginal likelihood with n = 1.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from separatrix.families.sufficient_statistics import FactsError, LogMoments, re
 
 
 class PositiveFamily(Family[LogMoments]):
-    """Base class of gamma, beta and Dirichlet, whose statistics are the `LogMoments` of positive parts of x."""
+    """Base class of gamma, beta and Dirichlet, whose statistics are the `LogMoments` of positive components of x."""
 
     @staticmethod
     @abstractmethod
     def parts(x: Any) -> Float:
-        """The positive components of x, on the last axis."""
+        """Positive components of x, on the last axis."""
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LogMoments:
@@ -42,9 +42,9 @@ D = TypeVar("D", bound=PositiveFamily)
 
 @dataclass(frozen=True)
 class PseudoObservations(Prior[D, LogMoments]):
-    """A conjugate prior stored as `LogMoments`: ν = count, χ = ln(mean) - gap/count.
+    """A conjugate prior, stored as `LogMoments` with ν = count and χ = ln(mean) - gap/count.
 
-    ``mean`` and ``gap`` have one entry for each of the `parts` of x, on their last axis.
+    The last axis of ``mean`` and ``gap`` has one entry per component of x (see `PositiveFamily.parts`).
     """
 
     count: Float
@@ -56,25 +56,25 @@ class PseudoObservations(Prior[D, LogMoments]):
     def __post_init__(self) -> None:
         super().__post_init__()
         some = np.broadcast_to((self.gap > 0).any(axis=-1, keepdims=True), self.gap.shape)
-        require(self, "gap", some & (self.gap >= 0), "positive: equal observations determine no spread")
+        require(self, "gap", some & (self.gap >= 0), "positive (equal observations do not determine a variance)")
 
     @property
     def facts(self) -> LogMoments:
-        """The statistics of the pseudo-observations."""
+        """Statistics of the pseudo-observations."""
         return LogMoments(self.count, self.mean, self.gap)
 
     @property
     @abstractmethod
     def log_partition(self) -> Float:
-        """ln Z(ν, χ)."""
+        """Log normaliser ln Z(ν, χ)."""
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, size: Size = ()) -> D:
-        """Distributions drawn from p(η | χ, ν)."""
+        """Draw distributions from p(η | χ, ν)."""
 
     @classmethod
     def weak(cls, facts: LogMoments, worth: float = 1.0) -> Self:
-        """``worth`` observations with the mean and gaps of all classes together. Independent of units."""
+        """Prior with ``worth`` pseudo-observations that have the mean and gap of all classes together."""
         overall = facts.overall()
         FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
         return cls(np.full(overall.batch, worth), overall.mean, worth * overall.mean_gap)
@@ -84,27 +84,27 @@ class PseudoObservations(Prior[D, LogMoments]):
 
     @property
     def mode(self) -> D:
-        """Maximum likelihood of the (pseudo-)observations."""
+        """Maximum-likelihood estimate from the pseudo-observations."""
         mode: D = self.family.ml(self.facts)
         return mode
 
     def log_marginal(self, facts: LogMoments) -> Float:
-        """ln Z(posterior) - ln Z(prior) + Σ ln h, h = 1/Π x."""
+        """ln Z(posterior) - ln Z(prior) + Σ ln h(x), with h(x) = 1/Π x."""
         return np.asarray(self.updated(facts).log_partition - self.log_partition - facts.total_log.sum(axis=-1))
 
     def predictive(self) -> PseudoPredictive:
-        """The predictive density; each value takes one integral."""
+        """The predictive density; each value requires one integral."""
         return PseudoPredictive(self)
 
 
 @dataclass(frozen=True)
 class PseudoPredictive(Density):
-    """p(x) = Z(ν + 1, χ')/Z(ν, χ) h(x), with one integral for each x: accurate in the tails too."""
+    """p(x) = h(x) Z(ν + 1, χ')/Z(ν, χ). Each x requires one integral; the result is accurate in the tails too."""
 
     prior: PseudoObservations[Any]
 
     def __post_init__(self) -> None:
-        """Take ``vector`` from the family; the prior is a record already."""
+        """Set ``vector`` as in the family. The arrays of the prior are already checked."""
         object.__setattr__(self, "vector", self.prior.family.vector)
 
     @property
@@ -119,7 +119,7 @@ class PseudoPredictive(Density):
         return type(self)(self.prior[index])
 
     def log_density(self, x: Any) -> Float:
-        """The marginal likelihood of a single observation."""
+        """Log marginal likelihood of a single observation."""
         parts = self.prior.family.parts(np.asarray(x, dtype=np.float64))
         ok = np.asarray((parts > 0).all(axis=-1))
         x = np.where(ok[..., None], parts, self.prior.mean)
@@ -127,7 +127,7 @@ class PseudoPredictive(Density):
         return np.where(ok, self.prior.log_marginal(one), -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """A distribution from the posterior, then x from it."""
+        """Draw a distribution from the posterior, then x from this distribution."""
         return np.asarray(self.prior.draw(rng, size).sample(rng))
 
 
@@ -140,11 +140,11 @@ def metropolis(
     *,
     steps: int = 40,
 ) -> Float:
-    """Independent draws from a unimodal density, (*shape, P): the last state of each of many chains.
+    """Draw independently from a unimodal density, (*shape, P). Each draw is the last state of its own chain.
 
-    Proposals are Student-t (5 degrees of freedom) about the mode, with covariance factor factor' of the density at its
-    mode. They do not depend on the state, and more than half are accepted, so the dependence on the first state decays
-    like a power of the rejection rate: it is negligible after 40 steps.
+    Proposals have a Student-t distribution with 5 degrees of freedom, centred at the mode, with the scale matrix
+    ``factor`` ``factor``'. They do not depend on the state, and more than half are accepted. The dependence on the
+    first state therefore decays like a power of the rejection rate, and is negligible after 40 steps.
     """
     P, dof = mode.shape[-1], 5.0
 
@@ -165,7 +165,7 @@ def metropolis(
 def sinh_grid(nu: Float) -> tuple[Float, Float]:
     """Nodes sinh v and log weights of the trapezoidal rule for a unimodal function with exponential tails.
 
-    With 20 observations or more the function is nearly normal, and a smaller grid is enough.
+    If ν >= 20, the function is nearly normal, and a smaller grid is enough.
     """
     reach, steps = (5.5, 40) if nu.min(initial=np.inf) < 20 else (4.25, 25)
     v = np.linspace(-reach, reach, 2 * steps + 1)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sufficient statistics: the sums over rows that determine a fit, for K classes at once.
 
-The statistics of some rows are called their *facts*: `Family.facts(x, R)` computes them, and they add over rows, so
-blocks, batches and models can be combined in any order. R (n, K) >= 0 is the weight of row n in class k: the row's
-weight times its one-hot label, or the responsibilities of EM. A missing value (NaN) is left out.
+The sufficient statistics of a set of rows are called *facts* in this package; `Family.facts(x, R)` computes them. Facts
+of disjoint sets of rows can be added, so blocks, batches and models can be combined in any order. R (n, K) >= 0 is the
+weight of row n in class k: the row's weight times its one-hot label, or a responsibility of EM. A missing value (NaN)
+does not contribute.
 
 =================== ================================== ============================================
 `Sums`              Σ R, Σ R u(x), Σ R ln h(x)         Bernoulli, Poisson, exponential, multinomial
@@ -13,14 +14,14 @@ weight times its one-hot label, or the responsibilities of EM. A missing value (
 `LevelCounts`       Σ R [x = l]                        categorical
 =================== ================================== ============================================
 
-The statistics are *centred* if raw sums would cancel. For a convex f with Bregman divergence d, the information
-I = Σ R d(x, mean) merges by
+The statistics are *centred* if raw sums would cancel. Let f be convex with Bregman divergence d. For two sets of rows
+a and b, the sums I = Σ R d(x, mean) are merged by
 
     I(a and b) = I(a) + I(b) + n_a d(m_a, m) + n_b d(m_b, m),
 
-a sum of terms that are never negative. f(x) = x² gives the rule of Chan, Golub & LeVeque (1979) for variances;
-f(x) = -ln x gives the same rule for ln(mean) - mean(ln x), which together with the mean determines a gamma,
-beta or Dirichlet distribution.
+in which no term is negative. f(x) = x² gives the rule of Chan, Golub & LeVeque (1979) for variances. f(x) = -ln x gives
+the rule for the *gap* ln(mean) - mean(ln x), which together with the mean determines a gamma, beta or Dirichlet
+distribution.
 
 Statistics, parameters and priors are all records (`Record`): arrays that share their leading axes.
 """
@@ -40,12 +41,12 @@ from separatrix.exceptions import DataError
 
 
 class Record:
-    """Arrays of float64 broadcast to one batch shape. Subclasses are frozen dataclasses.
+    """Arrays of float64 that are broadcast to one batch shape. Subclasses are frozen dataclasses.
 
-    The leading ("batch") axes are usually (K, D): K classes, D columns of one family. A field may have further
-    ("event") axes: the U sufficient statistics, the L levels of a category, a covariance. ``event`` is the number of
-    event axes of each field, in order; empty means none. Fields named in ``positive`` must be positive, and fields
-    named in ``not_negative`` must be zero or positive.
+    The leading ("batch") axes are usually (K, D), for K classes and D columns of one family. A field may have further
+    ("event") axes, for U sufficient statistics, L levels of a category, or a covariance matrix. ``event`` contains the
+    number of event axes of each field; if empty, no field has any. Fields named in ``positive`` must be positive, and
+    fields named in ``not_negative`` must be zero or positive.
     """
 
     event: ClassVar[tuple[int, ...]] = ()
@@ -67,36 +68,36 @@ class Record:
 
     @property
     def arrays(self) -> list[Float]:
-        """The fields, in order."""
+        """List of the fields."""
         return [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """The shape that all fields share."""
+        """Shape of the leading axes, which all fields share."""
         first = self.arrays[0]
         return first.shape[: first.ndim - (self.event or (0,))[0]]
 
     def __getitem__(self, index: Any) -> Self:
-        """Some classes (or rows of parameters: ``distribution[y]``), as the same record."""
+        """Select classes; with an array of codes, as in ``distribution[y]``, one entry per row."""
         return type(self)(*(array[index] for array in self.arrays))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """The classes of all parts, in order."""
+        """Concatenate the classes of all parts."""
         return cls(*(np.concatenate(same, axis=0) for same in zip(*(p.arrays for p in parts), strict=True)))
 
 
 def require(record: Record, name: str, ok: Array, meaning: str) -> None:
-    """Raise ValueError naming the first value of a field that is not ``ok``."""
+    """Raise ValueError with the first value of a field that is not ``ok``."""
     if not np.all(ok):
         worst = np.broadcast_to(getattr(record, name), np.shape(ok))[~ok].flat[0]
         raise ValueError(f"{type(record).__name__}: {name} must be {meaning}, got {worst!r}.")
 
 
 class FactsError(DataError):
-    """The estimate does not exist for some positions (class, column), or (class,) if a row is one vector.
+    """Error for an estimate that does not exist at some positions (class, column); (class,) if a row is one vector.
 
-    The class is None if the estimate does not exist for all classes together.
+    The class is None if the estimate of all classes together does not exist.
 
     >>> error = FactsError([(1, 0)], "all values are equal", "drop the column")
     >>> error.describe(("no", "yes"), ("age", "income"))
@@ -110,7 +111,7 @@ class FactsError(DataError):
         super().__init__(self.describe())
 
     def describe(self, classes: Sequence[Any] | None = None, columns: Sequence[str] | None = None) -> str:
-        """The problem, the classes and columns (by name if names are given), and the remedy."""
+        """Describe the problem, the classes and columns (by name if names are given), and the remedy."""
         places = []
         for position in self.where[:5]:
             kinds = zip(position, ("class", "column"), (classes, columns), strict=False)
@@ -121,17 +122,17 @@ class FactsError(DataError):
 
     @classmethod
     def unless(cls, ok: Array, what: str, remedy: str, *, overall: bool = False) -> None:
-        """Raise with every position that is not ok; set ``overall`` if the first axis does not stand for classes."""
+        """Raise an error with every position that is not ok; ``overall`` means that the first axis is not the class."""
         if not np.all(ok):
             where = [tuple(int(i) for i in position) for position in np.argwhere(~np.asarray(ok))]
             raise cls([(None, *rest) for _, *rest in where] if overall else where, what, remedy)
 
 
 class Facts(Record):
-    """Sufficient statistics of some rows: a count for each class and column, and ``+``."""
+    """Base class of sufficient statistics, with one entry per class and column. Statistics can be added."""
 
-    mean_u: Any  # the mean of u(x), if the statistics are sums of u
-    is_constant: Any  # whether the values of an entry are equal up to rounding; only for statistics with a spread
+    mean_u: Any  # mean of u(x); only statistics that are sums of u have it
+    is_constant: Any  # whether all values are equal up to rounding; only statistics with a variance or a gap have it
 
     @property
     def total(self) -> Float:
@@ -139,11 +140,11 @@ class Facts(Record):
         return self.arrays[0]
 
     def __add__(self, other: Self) -> Self:
-        """The statistics of both sets of rows."""
+        """Statistics of both sets of rows."""
         return type(self)(*(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
 
     def overall(self) -> Self:
-        """The statistics of all classes together, as one class: the leading axis has length 1.
+        """Statistics of all classes together, as one class; the leading axis has length 1.
 
         Raises `FactsError` if a column has no value in any class.
         """
@@ -162,7 +163,7 @@ class Facts(Record):
 
 @dataclass(frozen=True)
 class Sums(Facts):
-    """Weighted counts, Σ R u(x) with the U statistics last, and Σ R ln h(x)."""
+    """Weighted counts Σ R, sums Σ R u(x) with the U statistics on the last axis, and sums Σ R ln h(x)."""
 
     count: Float
     total_u: Float
@@ -171,12 +172,12 @@ class Sums(Facts):
 
     @property
     def mean_u(self) -> Float:
-        """The mean of u(x); zero without observations."""
+        """Mean of u(x); zero if there are no observations."""
         return self.total_u / np.where(self.count > 0, self.count, 1.0)[..., None]
 
     @classmethod
     def of(cls, x: Array, R: Array, log_h: Callable[[Array], Float] | None = None) -> Self:
-        """Sums of columns with u(x) = x, one matrix product each. ``log_h`` None means h = 1."""
+        """Compute the sums for u(x) = x as matrix products. If ``log_h`` is None, h = 1."""
         x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
         with np.errstate(invalid="ignore"):
             total = R.T @ x
@@ -188,12 +189,12 @@ class Sums(Facts):
             count, total = R.T @ seen.astype(np.float64), R.T @ x
         if log_h is None:
             return cls(count, total[..., None], np.zeros_like(count))
-        return cls(count, total[..., None], R.T @ log_h(x))  # h(0) = 1
+        return cls(count, total[..., None], R.T @ log_h(x))  # missing values are 0 here, and ln h(0) = 0
 
 
 @dataclass(frozen=True)
 class Moments(Facts):
-    """Weighted count, mean and scatter Σ R (x - mean)², one of each for every class and column."""
+    """Weighted count, mean and scatter Σ R (x - mean)² of every class and column."""
 
     count: Float
     mean: Float
@@ -201,7 +202,7 @@ class Moments(Facts):
 
     @classmethod
     def of(cls, x: Array, R: Array) -> Self:
-        """Centred class by class; the mean of the centred values, ``rest``, corrects the rounding of the first mean."""
+        """Centre the rows of each class; the mean of the centred values corrects the rounding error of the mean."""
         x = np.asarray(x, dtype=np.float64)
         count, mean, scatter = np.zeros((3, np.shape(R)[1], x.shape[1]))
         for k, z, r, holes, n in _by_class(x, R):
@@ -212,14 +213,14 @@ class Moments(Facts):
         return cls(count, mean, scatter)
 
     def __add__(self, other: Self) -> Self:
-        """Chan's rule."""
-        count, mean, share = _merged(self, other)
+        """Merge two sets of rows with the rule of Chan, Golub & LeVeque."""
+        count, mean, fraction = _merged(self, other)
         delta = other.mean - self.mean
-        return type(self)(count, mean, self.scatter + other.scatter + self.count * share * delta**2)
+        return type(self)(count, mean, self.scatter + other.scatter + self.count * fraction * delta**2)
 
     @property
     def variance(self) -> Float:
-        """The scatter over the count: maximum likelihood, no N - 1."""
+        """Maximum-likelihood variance: the scatter divided by N, not by N - 1."""
         return self.scatter / np.where(self.count > 0, self.count, 1.0)
 
     @property
@@ -239,7 +240,7 @@ class VectorMoments(Facts):
 
     @classmethod
     def of(cls, x: Array, R: Array) -> Self:
-        """One product z'z of centred rows for each class."""
+        """Compute the scatter of each class as a product z'z of centred rows."""
         x = np.asarray(x, dtype=np.float64)
         K, D = np.shape(R)[1], x.shape[1]
         count, mean, scatter = np.zeros(K), np.zeros((K, D)), np.zeros((K, D, D))
@@ -252,16 +253,16 @@ class VectorMoments(Facts):
         return cls(count, mean, scatter)
 
     def __add__(self, other: Self) -> Self:
-        """Chan's rule."""
-        count, mean, share = _merged(self, other)
-        shift = np.sqrt(self.count * share)[..., None] * (other.mean - self.mean)
+        """Merge two sets of rows with the rule of Chan, Golub & LeVeque."""
+        count, mean, fraction = _merged(self, other)
+        shift = np.sqrt(self.count * fraction)[..., None] * (other.mean - self.mean)
         outer = shift[..., :, None] * shift[..., None, :]
         return type(self)(count, mean, self.scatter + other.scatter + outer)
 
 
 @dataclass(frozen=True)
 class LogMoments(Facts):
-    """Weighted count, mean and gap = Σ R ln(mean / x) >= 0 of positive numbers, C components of each."""
+    """Weighted count, and for each of C positive components the mean and gap = Σ R ln(mean / x) >= 0."""
 
     count: Float
     mean: Float
@@ -270,9 +271,9 @@ class LogMoments(Facts):
 
     @classmethod
     def of(cls, x: Array, R: Array) -> Self:
-        """x (n, D, C): D columns of C components that are missing together.
+        """Compute the statistics of x (n, D, C): D columns, each with C components that are missing together.
 
-        ln(mean / x) is summed as x/mean - 1 - ln(x/mean): the added part sums to zero, and each term is >= 0.
+        ln(mean / x) is summed as x/mean - 1 - ln(x/mean). The part x/mean - 1 sums to zero and makes each term >= 0.
         """
         x = np.asarray(x, dtype=np.float64)
         flat = x.reshape(len(x), int(np.prod(x.shape[1:])))
@@ -288,7 +289,7 @@ class LogMoments(Facts):
         return cls(count.reshape(shape)[..., 0], mean.reshape(shape), gap.reshape(shape))
 
     def __add__(self, other: Self) -> Self:
-        """The rule of Chan with the divergence of -ln."""
+        """Merge two sets of rows, with the Bregman divergence of -ln x."""
         count, mean, _ = _merged(self, other)
         gap, safe = self.gap + other.gap, np.where(mean > 0, mean, 1.0)
         for part in (self, other):  # n_a d(m_a, m) with d(x, m) = x/m - 1 - ln(x/m)
@@ -298,7 +299,7 @@ class LogMoments(Facts):
 
     @property
     def mean_gap(self) -> Float:
-        """ln(mean) - mean(ln x)."""
+        """Gap per observation, ln(mean) - mean(ln x)."""
         return self.gap / np.where(self.count > 0, self.count, 1.0)[..., None]
 
     @property
@@ -309,7 +310,7 @@ class LogMoments(Facts):
 
     @property
     def total_log(self) -> Float:
-        """Σ R ln x, (..., C)."""
+        """Sum Σ R ln x of each component, (..., C)."""
         return self.count[..., None] * np.log(np.where(self.mean > 0, self.mean, 1.0)) - self.gap
 
 
@@ -322,42 +323,42 @@ class LevelCounts(Facts):
 
     @classmethod
     def of(cls, x: Array, R: Array) -> Self:
-        """L is one more than the largest code in these rows."""
+        """Count the codes; L is one more than the largest code in these rows."""
         x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
         L = 1 + int(np.nanmax(x, initial=0.0, where=~np.isnan(x)))
         product = (one_hot(x, L).T @ R).T
         return cls(product.reshape(R.shape[1], x.shape[1], L))
 
     def __add__(self, other: Self) -> Self:
-        """Codes that occur on one side only have count zero on the other."""
+        """Add the counts; a code that occurs in only one of them has count zero in the other."""
         L = max(self.counts.shape[-1], other.counts.shape[-1])
         return type(self)(self.padded(L) + other.padded(L))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """The classes of all parts, padded to the same number of levels."""
+        """Concatenate the classes of all parts, padded to the same number of levels."""
         L = max(part.counts.shape[-1] for part in parts)
         return cls(np.concatenate([part.padded(L) for part in parts]))
 
     def padded(self, L: int) -> Float:
-        """The counts with zeros up to L levels."""
+        """Counts padded with zeros to L levels."""
         extra = L - self.counts.shape[-1]
         return np.pad(self.counts, [(0, 0)] * (self.counts.ndim - 1) + [(0, extra)])
 
     @property
     def total(self) -> Float:
-        """Observations per class and column."""
+        """Weighted number of observations per class and column."""
         return np.asarray(self.counts.sum(axis=-1))
 
     @property
     def levels(self) -> Array:
-        """One more than the largest code seen in any class, for each column."""
+        """Number of levels of each column: one more than the largest code in any class."""
         seen = self.counts.sum(axis=0) > 0
         return np.asarray(np.where(seen, np.arange(1, seen.shape[-1] + 1), 0).max(axis=-1))
 
 
 def one_hot(x: Array, L: int) -> sparse.csr_array:
-    """Codes (n, D) as n sparse rows of D·L indicators; codes above L-1 share the last, missing codes have none."""
+    """Sparse indicators (n, D·L) of codes (n, D); codes above L-1 use indicator L-1, missing codes have none."""
     n, D = x.shape
     seen = ~np.isnan(x)
     codes = np.minimum(np.where(seen, x, 0.0), L - 1).astype(np.intp) + L * np.arange(D)
@@ -367,8 +368,8 @@ def one_hot(x: Array, L: int) -> sparse.csr_array:
 
 
 def _by_class(x: Array, R: Array) -> Iterator[tuple[int, Array, Array, Array | None, Float]]:
-    """For each class: its number, a copy of its rows, their weights, the mask of missing values (None if there are
-    none), and the count of each column. With one label per row, x is read once.
+    """Yield for each class its index, a copy of its rows, their weights, the mask of missing values (None if no value
+    is missing), and the count of each column. If each row has one label, x is read once.
     """
     for k, r in enumerate(np.asarray(R, dtype=np.float64).T):
         rows = np.flatnonzero(r)
@@ -378,7 +379,7 @@ def _by_class(x: Array, R: Array) -> Iterator[tuple[int, Array, Array, Array | N
 
 
 def _centre(z: Array, r: Array, holes: Array | None, count: Float) -> Float:
-    """Subtract the mean from z in place, leave zeros in its holes, and return the mean."""
+    """Subtract the mean from z in place, set missing values to zero, and return the mean."""
     if holes is not None:
         z[holes] = 0.0
     mean = np.asarray((r @ z) / np.where(count > 0, count, 1.0))
@@ -391,6 +392,6 @@ def _centre(z: Array, r: Array, holes: Array | None, count: Float) -> Float:
 def _merged(a: Any, b: Any) -> tuple[Float, Float, Float]:
     """Count and mean of both sets of rows, and the fraction of the rows that are in b."""
     count = a.count + b.count
-    share = np.divide(b.count, count, out=np.zeros_like(count), where=count > 0)
-    n, s = (a.count[..., None], share[..., None]) if a.event else (a.count, share)
-    return count, np.where(n > 0, a.mean + s * (b.mean - a.mean), b.mean), share  # exactly b.mean if a is empty
+    fraction = np.divide(b.count, count, out=np.zeros_like(count), where=count > 0)
+    n, f = (a.count[..., None], fraction[..., None]) if a.event else (a.count, fraction)
+    return count, np.where(n > 0, a.mean + f * (b.mean - a.mean), b.mean), fraction  # exactly b.mean if a is empty

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generative models: p(x | C_k) p(C_k) (PRML §4.2).
+"""Generative models of p(x | C_k) p(C_k) (PRML §4.2).
 
-`classifier` is the base class of all models, `em` expectation maximisation.
+`classifier` has the base class of all models, and `em` has expectation maximisation.
 Normal classes: `lda`, `qda`, their base `gaussian` (estimates, shrinkage) and `covariance` (densities, missing values).
-Exponential families: `naive_bayes` (one family per column, chosen or given), `exponential_family` (one family for all),
-their base `family_classifier` (EM, text columns), `densities` (estimates, linear form) and `temper`.
+Exponential families: `naive_bayes` (one family per column), `exponential_family` (one family for all columns), their
+base `family_classifier` (EM, text columns), `densities` (estimates, linear form) and `temper`.
 """
 
 from separatrix.generative.classifier import GenerativeClassifier

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compiled loop over patterns of missing values. ``sweep_patterns.py_func`` is the same loop in plain Python.
 
-This module imports Numba, so import it inside the functions that use it.
+Importing Numba is slow; import this module only inside the functions that use it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from separatrix._array import Array, Codes, Float
 def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the compiler)
     C: Float, o: Codes, m: int, L: Float, P: Float
 ) -> float:
-    """Compute P = C_oo⁻¹ for the first m entries of o by Cholesky, and return ln |C_oo|. L is scratch."""
+    """Compute P = C_oo⁻¹ for the first m entries of o by Cholesky, and return ln |C_oo|. L is a work array."""
     log_det = 0.0
     for i in range(m):
         for j in range(i + 1):
@@ -34,7 +34,7 @@ def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the c
             s = 0.0
             for k in range(j, i):
                 s += L[i, k] * L[k, j]
-            P[0, j] = -s * d  # P[0] is scratch: L[i, :] is still being read
+            P[0, j] = -s * d  # store the row in P[0], because L[i, :] is still being read
         for j in range(i):
             L[i, j] = P[0, j]
         L[i, i] = d
@@ -53,9 +53,10 @@ def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the c
 def sweep_patterns(
     Z: Float, seen: Array, order: Codes, is_new: Array, weight: Float, C: Float
 ) -> tuple[Float, Float, Float, Float]:
-    """P z, z'Pz and ln |C_oo| of each row with observed columns o, and Σ_n weight_n P_n.
+    """Compute P z, z'Pz and ln |C_oo| of each row with observed columns o, where P = C_oo⁻¹, and Σ_n weight_n P_n.
 
-    ``order`` lists the rows pattern by pattern; ``is_new`` marks the first row of a pattern. Z is zero if missing.
+    ``order`` sorts the rows by their pattern of missing values; ``is_new`` marks the first row of each pattern. Missing
+    values are zero in Z.
     """
     N, M = Z.shape
     G, squared, log_det, precision = np.zeros((N, M)), np.zeros(N), np.zeros(N), np.zeros((M, M))

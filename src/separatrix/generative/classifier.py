@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base class of the generative classifiers: p(C_k | x) ∝ p(x | C_k) p(C_k).                    PRML §4.2
 
-A model stores the sufficient statistics of each class, sums over its rows (``facts_``). Parameters are computed from
-them, so `partial_fit`, `merge` and `add_class` only add statistics: batches, models of other rows and new classes are
-all the same sum. Statistics have ``count`` (N_k, the weight of each class), ``+``, and ``on_classes(position, K)``, the
-same statistics for K classes with class k at ``position[k]``. A subclass defines how statistics are collected
-(`_collect`), how parameters follow from them (`_estimate`), ln p(x | C_k) (`_log_likelihood`) and sampling (`_draw`).
+A model stores the sufficient statistics of each class, which are sums over its rows (``facts_``). Parameters are
+computed from them, so `partial_fit`, `merge` and `add_class` only add statistics. Statistics have ``count`` (the weight
+N_k of each class), ``+``, and ``on_classes(position, K)``, which returns the same statistics for K classes, with class
+k at ``position[k]``. A subclass defines how statistics are collected (`_collect`), how parameters are computed from
+them (`_estimate`), ln p(x | C_k) (`_log_likelihood`) and sampling (`_draw`).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from separatrix.solvers import Solution
 
 
 class GenerativeClassifier(Classifier):
-    """A classifier that models p(x | C_k): it can sample, compute densities and add classes one at a time."""
+    """A classifier that models p(x | C_k). It can sample rows, compute densities and add classes one at a time."""
 
     priors: Any = None
     unlabelled: Any = "error"
-    _not_yet: CollinearError | None = None  # why the statistics so far do not determine the parameters
+    _not_yet: CollinearError | None = None  # error that prediction raises if there are too few rows for an estimate
 
     def __sklearn_tags__(self) -> Any:
-        """Missing values (NaN) are allowed."""
+        """Tags that allow missing values (NaN)."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
@@ -45,11 +45,11 @@ class GenerativeClassifier(Classifier):
 
     @abstractmethod
     def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
-        """Collect the statistics of the rows in one pass, or by EM, which needs the ``whole`` of the rows."""
+        """Collect the statistics of the rows in one pass, or by EM if ``whole`` says that these are all rows."""
 
     @abstractmethod
     def _estimate(self, facts: Any) -> None:
-        """Set the parameters that follow from the statistics."""
+        """Compute the parameters from the statistics, and store them."""
 
     @abstractmethod
     def _log_likelihood(self, X: Rows) -> Float:
@@ -57,13 +57,13 @@ class GenerativeClassifier(Classifier):
 
     @abstractmethod
     def _draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
-        """``size`` rows from p(x | C_k)."""
+        """Draw ``size`` rows from p(x | C_k)."""
 
     def _check_arguments(self) -> None:
         """Raise if a constructor argument is invalid."""
 
     def _require_mergeable(self) -> None:
-        """Raise if the model needs more than statistics that add."""
+        """Raise if the model cannot be fitted by adding statistics."""
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
@@ -73,11 +73,11 @@ class GenerativeClassifier(Classifier):
         Parameters
         ----------
         X : table of shape (N, D)
-            Rows; NaN is a missing value.
+            Rows. NaN is a missing value.
         y : array-like of shape (N,)
             Labels. The argument ``unlabelled`` of the model defines how rows without a label are marked.
         sample_weight : array-like of shape (N,), optional
-            A weight of k counts as the row k times.
+            Weight of each row; a weight of 2 is equivalent to repeating the row.
 
         Returns
         -------
@@ -92,10 +92,10 @@ class GenerativeClassifier(Classifier):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to a fitted model: the result is the same as one fit of all rows, up to rounding.
+        """Add rows to a model. The result equals a single fit of all rows, up to rounding.
 
-        New labels become new classes. ``classes``, required by scikit-learn at the first call, may list classes that
-        have no rows yet; they have probability zero until they do.
+        New labels become new classes. ``classes`` is optional; it may contain classes that have no rows yet. These have
+        probability zero until rows are added.
         """
         self._check_arguments()
         self._require_mergeable()
@@ -106,7 +106,7 @@ class GenerativeClassifier(Classifier):
             source = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled, reset=fresh, least_classes=1)
             if source.n_unlabelled:
                 raise DataError(
-                    f"{source.n_unlabelled} rows have no label. EM needs all rows at once: leave these rows out, or "
+                    f"{source.n_unlabelled} rows have no label. EM needs all rows at once: omit these rows, or "
                     "pass all rows to fit."
                 )
             solution = self._collect(source, whole=False)
@@ -118,18 +118,18 @@ class GenerativeClassifier(Classifier):
             try:
                 self._learn(Solution(facts, solution.status, 1, 1), known, source.passes)
             except CollinearError as too_early:
-                self._not_yet = too_early  # more rows may make the covariance regular; until then, predicting raises
+                self._not_yet = too_early  # raised by predict until more rows make the covariance regular
         return self
 
     def add_class(self, X: Any, label: Any, sample_weight: Any = None) -> Self:
-        """Add a class from its rows alone; the parameters of the other classes do not change.
+        """Add a class, given only its rows. The parameters of the other classes do not change.
 
-        The class probabilities p(C_k) are recomputed from all rows, unless ``priors`` fixes them.
+        The class probabilities p(C_k) are recomputed from all rows, unless ``priors`` is given.
         """
         check_is_fitted(self)
         if label in self.classes_:
             raise DataError(f"{label!r} is already a class. To add rows to it, use partial_fit.")
-        shape = X.shape if "shape" in dir(X) else ()  # a table with text, which open_rows rejects, has a shape
+        shape = X.shape if "shape" in dir(X) else ()  # open_rows would reject a table with text
         n_rows = shape[0] if shape and isinstance(shape[0], int) else open_rows(X).n_rows
         with unchanged_on_error(self):
             self.partial_fit(X, np.full(n_rows, label), sample_weight=sample_weight)
@@ -138,12 +138,12 @@ class GenerativeClassifier(Classifier):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Return a new model fitted on the rows of both: the same as one fit on all of them, up to rounding."""
+        """Return a new model that equals a single fit on the rows of both models, up to rounding."""
         check_is_fitted(self)
         check_is_fitted(other)
         self._require_mergeable()
         if type(self) is not type(other):
-            raise TypeError(f"Cannot merge {type(self).__name__} with {type(other).__name__}: their statistics differ.")
+            raise TypeError(f"Cannot merge {type(self).__name__} with {type(other).__name__}, a different model.")
         if self.n_features_in_ != other.n_features_in_:
             raise DataError(f"Cannot merge models with {self.n_features_in_} and {other.n_features_in_} columns.")
         names = [list(vars(model).get("feature_names_in_", ())) for model in (self, other)]
@@ -172,12 +172,12 @@ class GenerativeClassifier(Classifier):
 
     def _require_parameters(self) -> None:
         check_is_fitted(self)
-        if self._not_yet is not None:  # arguments such as shrinkage may have changed since
+        if self._not_yet is not None:  # try again, because arguments such as shrinkage may have changed
             self._estimate(self.facts_)
             self._not_yet = None
 
     def _scores(self, X: Rows) -> Float:
-        """ln p(x, C_k), up to a term that is the same for all classes; (n, K)."""
+        """ln p(x, C_k) up to a term that is the same for all classes, (n, K)."""
         return self._log_joint(X)
 
     def _log_joint(self, X: Rows) -> Float:
@@ -185,7 +185,7 @@ class GenerativeClassifier(Classifier):
         return np.asarray(self._log_likelihood(X) + log_probability(self.priors_))  # (4.63)
 
     def predict_log_proba(self, X: Any) -> Float:
-        """ln p(C_k | x), (N, K): accurate even if probabilities round to 0 or 1."""
+        """ln p(C_k | x), (N, K), which is accurate even if probabilities round to 0 or 1."""
         self._require_parameters()
 
         def log_posterior(rows: Rows) -> Float:
@@ -194,7 +194,7 @@ class GenerativeClassifier(Classifier):
                 return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))  # (4.62)
 
         log_proba = self._map_rows(X, log_posterior, allow_nan=True)
-        # NaN: the row is impossible under every class, so its posterior is the prior.
+        # The result is NaN if p(x | C_k) = 0 for all classes. Then the prior is returned.
         return np.where(np.isnan(log_proba), log_probability(self.priors_), log_proba)
 
     def predict_proba(self, X: Any) -> Float:
@@ -207,7 +207,7 @@ class GenerativeClassifier(Classifier):
         return labels_of(self.classes_, log_proba.argmax(axis=1))
 
     def decision_function(self, X: Any) -> Float:
-        """The log-odds ln p(C_1 | x) / p(C_0 | x) for two classes, (N,); otherwise ln p(C_k | x), (N, K)."""
+        """Log-odds ln p(C_1 | x) / p(C_0 | x) for two classes, (N,); ln p(C_k | x) for K classes, (N, K)."""
         self._require_parameters()
         if len(self.classes_) != 2:
             return self.predict_log_proba(X)
@@ -219,7 +219,7 @@ class GenerativeClassifier(Classifier):
         return self._map_rows(X, log_odds, allow_nan=True)
 
     def log_density(self, X: Any) -> Float:
-        """ln p(x) = ln Σ_k p(x | C_k) p(C_k), (N,): low for rows unlike the training rows."""
+        """ln p(x) = ln Σ_k p(x | C_k) p(C_k), (N,), which is low for rows that differ from the training rows."""
         self._require_parameters()
         return self._map_rows(X, lambda rows: logsumexp(self._log_joint(rows), axis=1), allow_nan=True)
 
@@ -231,9 +231,9 @@ class GenerativeClassifier(Classifier):
         n : int
             Number of rows.
         y : label, optional
-            The class to draw from; by default classes are drawn from p(C_k).
+            Class to draw from. By default, classes are drawn from p(C_k).
         rng : None, int or numpy Generator
-            None is a fixed seed.
+            Random generator or seed. With None a fixed seed is used.
 
         Returns
         -------
@@ -263,7 +263,7 @@ def log_probability(probability: Float) -> Float:
 
 
 def class_priors(priors: Any, classes: Array, count: Float) -> Float:
-    """p(C_k): the class proportions, or ``priors`` as a mapping or a sequence in the order of ``classes``."""
+    """Class probabilities p(C_k): the proportions, or ``priors``, a mapping or a sequence ordered as ``classes``."""
     if priors is None:
         return np.asarray(count / count.sum())  # (4.73)
     if isinstance(priors, Mapping):
@@ -273,7 +273,7 @@ def class_priors(priors: Any, classes: Array, count: Float) -> Float:
         priors = [priors[label] for label in classes.tolist()]
     pi = np.asarray(priors, dtype=np.float64)
     if pi.shape != (len(classes),) or not (np.isfinite(pi).all() and (pi >= 0).all()):
-        raise DataError(f"priors={priors!r}: give one probability for each of the {len(classes)} classes.")
+        raise DataError(f"priors={priors!r}: pass one probability for each of the {len(classes)} classes.")
     if abs(pi.sum() - 1) > 1e-6:
         raise DataError(f"priors={priors!r} sum to {pi.sum():g}, not to 1.")
     return np.asarray(pi / pi.sum())
@@ -283,10 +283,10 @@ def class_priors(priors: Any, classes: Array, count: Float) -> Float:
 
 
 def _united(a: Any, a_classes: Array, b: Any, b_classes: Array) -> tuple[Any, Array]:
-    """The sum of two statistics over the classes of both; b None only adds its classes."""
+    """Sum of two statistics over the classes of both; if b is None, its classes are added without rows."""
     kinds = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers"}
     first, second = (kinds.get(labels.dtype.kind, "text") for labels in (a_classes, b_classes))
-    if first != second:  # np.unique would turn numbers into text, and no label would match any more
+    if first != second:  # np.unique would convert numbers to text, so that no label matches
         raise DataError(
             f"The existing classes are {first} ({a_classes[:3].tolist()}...), but the new classes are {second} "
             f"({b_classes[:3].tolist()}). Use labels of the same type."
@@ -298,6 +298,6 @@ def _united(a: Any, a_classes: Array, b: Any, b_classes: Array) -> tuple[Any, Ar
 
 
 def _require_exact(model: GenerativeClassifier) -> None:
-    """Raise if the statistics are expectations of EM, to which no rows can be added."""
+    """Raise if the statistics are expected values from EM, to which no rows can be added."""
     if model.n_steps_ > 1:
         raise DataError("A model fitted by EM cannot be merged or updated: refit it on all rows with fit.")

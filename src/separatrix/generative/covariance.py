@@ -2,17 +2,17 @@
 """Normal and Student t class densities, their covariance matrices, and missing values.
 
 `DenseCovariance`      Σ = D C D with the Cholesky factor of the correlation matrix C, so results do not depend on units
-`FactoredCovariance`   Σ = F'F + diag(ridge) with fewer rows than columns; M x M is never formed (Woodbury)
+`FactoredCovariance`   Σ = F'F + diag(ridge), where F has fewer rows than columns; Σ (M, M) is never formed (Woodbury)
 `NormalClasses`        p(x | C_k) for K classes
 
-Missing values are marginalised. Let o be the observed columns of a row. The marginal of N(μ, Σ) is N(μ_o, Σ_oo), and
-given x_o the whole row has
+Missing values are marginalised. Let o be the observed columns of a row. The marginal of N(μ, Σ) is N(μ_o, Σ_oo). Given
+x_o, the whole row has
 
     E[x] = μ + Σ_·o Σ_oo⁻¹ (x_o - μ_o),        cov[x] = Σ - Σ_·o Σ_oo⁻¹ Σ_o·                        PRML (2.81, 2.82)
 
-With P = Σ_oo⁻¹ padded by zeros to (M, M), and z = x - μ with zeros for missing values, these are μ + Σ P z and
-Σ - Σ P Σ, and the squared distance is z'Pz. Rows are grouped by their pattern of missing values, and each pattern is
-factorised once, in a compiled loop; everything else is a product over all rows.
+Let P be Σ_oo⁻¹ padded with zeros to (M, M), and z = x - μ with zeros for missing values. Then E[x] = μ + Σ P z,
+cov[x] = Σ - Σ P Σ, and the squared distance is z'Pz. Rows are grouped by their pattern of missing values. A compiled
+loop factorises each pattern once; all other steps are matrix products over all rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from separatrix.stats import has_missing
 
 @dataclass(frozen=True)
 class DenseCovariance:
-    """Σ (M, M); raises `SingularError` at first use if it is not positive definite."""
+    """Covariance matrix Σ (M, M); raises `SingularError` at its first use if Σ is not positive definite."""
 
     matrix: Float
 
@@ -42,19 +42,19 @@ class DenseCovariance:
 
     @property
     def is_well_conditioned(self) -> bool:
-        """Whether an explicit inverse is accurate: the other columns explain at most 1 - 1e-6 of any column."""
+        """Whether an explicit inverse is accurate: R² of each column given earlier columns is below 1 - 1e-6."""
         return bool(np.diag(self._factor[1]).min() ** 2 > 1e-6)
 
     @cached_property
     def whitener(self) -> Float:
-        """U (M, M) upper triangular with U U' = Σ⁻¹, so that (x - mean) U has the identity as covariance."""
+        """Upper triangular U (M, M) with U U' = Σ⁻¹, so that the covariance of (x - mean) U is the identity."""
         scale, L = self._factor
         inverse = linalg.solve_triangular(L, np.eye(len(L)), lower=True)
         return np.asarray((inverse / scale).T)
 
     @cached_property
     def log_det(self) -> float:
-        """ln |Σ| = 2 Σ ln d_m + 2 Σ ln L_mm."""
+        """Log determinant ln |Σ| = 2 Σ ln d_m + 2 Σ ln L_mm."""
         scale, L = self._factor
         return float(2 * np.log(scale).sum() + 2 * np.log(np.diag(L)).sum())
 
@@ -64,25 +64,25 @@ class DenseCovariance:
         return np.asarray(linalg.cho_solve((L, True), B / scale[:, None]) / scale[:, None])
 
     def squared_distance(self, X: Rows, mean: Float) -> Float:
-        """(x - mean)' Σ⁻¹ (x - mean) of each row, as |(x - mean) U|²: one product for all rows."""
+        """(x - mean)' Σ⁻¹ (x - mean) of each row, computed as |(x - mean) U|² with one product for all rows."""
         Z = (to_dense(X) - mean).astype(X.dtype, copy=False)  # centred in float64, multiplied in the precision of X
         Z = Z @ self.whitener.astype(X.dtype, copy=False)
         return np.asarray(np.einsum("nm,nm->n", Z, Z, dtype=np.float64))
 
     def marginal(self, X: Array, mean: Float) -> tuple[Float, Float, Float]:
-        """Squared distance, ln |Σ_oo| and number of the observed columns of each row, in one compiled loop."""
+        """Squared distance, ln |Σ_oo| and number of observed columns of each row, computed in a compiled loop."""
         part = condition(X, mean, self.matrix)
         return part.squared_distance, part.log_det, part.n_seen
 
     def draw(self, size: int, rng: np.random.Generator) -> Float:
-        """Rows from N(0, Σ): ε L' D."""
+        """Draw rows ε L' D from N(0, Σ), with standard normal ε."""
         scale, L = self._factor
         return np.asarray((rng.standard_normal((size, len(L))) @ L.T) * scale)
 
 
 @dataclass(frozen=True)
 class FactoredCovariance:
-    """Σ = F'F + diag(ridge), ridge > 0."""
+    """Covariance Σ = F'F + diag(ridge) with ridge > 0."""
 
     F: Float
     ridge: Float
@@ -95,30 +95,30 @@ class FactoredCovariance:
 
     @property
     def matrix(self) -> Float:
-        """Σ, formed on demand."""
+        """The matrix Σ (M, M), computed at each access."""
         return self.F.T @ self.F + np.diag(self.ridge)
 
     @cached_property
     def log_det(self) -> float:
-        """Σ ln ridge + Σ ln(1 + s²)."""
+        """Log determinant Σ ln ridge + Σ ln(1 + s²), with the singular values s of F ridge^-½."""
         _, s, _ = self._svd
         return float(np.log(self.ridge).sum() + np.log1p(s**2).sum())
 
     def solve(self, B: Float) -> Float:
-        """Woodbury's identity."""
+        """Σ⁻¹ B by Woodbury's identity."""
         q, s, Vt = self._svd
         b = B / q[:, None]
         return np.asarray((b - Vt.T @ ((s**2 / (1 + s**2))[:, None] * (Vt @ b))) / q[:, None])
 
     def squared_distance(self, X: Rows, mean: Float) -> Float:
-        """|z|² minus the part explained by the factor."""
+        """Squared distance of each row: |z|² with z = (x - mean) ridge^-½, minus a correction for F'F."""
         q, s, Vt = self._svd
         Z = (to_dense(X) - mean) / q
         along = Z @ Vt.T
         return np.asarray(np.einsum("nm,nm->n", Z, Z) - along**2 @ (s**2 / (1 + s**2)))
 
     def marginal(self, X: Array, mean: Float) -> tuple[Float, Float, Float]:
-        """Σ_oo = F_o'F_o + diag(ridge_o) has the same form: one small factorisation per pattern of missing values."""
+        """As in `DenseCovariance`. Σ_oo = F_o'F_o + diag(ridge_o) is factorised once per pattern of missing values."""
         seen = ~np.isnan(X)
         squared, log_det = np.zeros(len(X)), np.zeros(len(X))
         order, is_new = patterns(seen)
@@ -129,7 +129,7 @@ class FactoredCovariance:
         return squared, log_det, seen.sum(axis=1).astype(np.float64)
 
     def draw(self, size: int, rng: np.random.Generator) -> Float:
-        """ε √ridge + ε' F."""
+        """Draw rows from N(0, Σ) as the sum of independent noise and a combination of the rows of F."""
         r, M = self.F.shape
         wide: Array = rng.standard_normal((size, M)) * np.sqrt(self.ridge)
         return np.asarray(wide + rng.standard_normal((size, r)) @ self.F)
@@ -140,16 +140,16 @@ Covariance = DenseCovariance | FactoredCovariance
 
 @dataclass(frozen=True)
 class NormalClasses:
-    """p(x | C_k) for K classes: normal, or Student t if ``freedom`` is finite.
+    """Densities p(x | C_k) of K classes: normal, or Student t if ``freedom`` is finite.
 
-    ``covariance`` has one entry, shared, or K. For a Student t it is the scale matrix of class k divided by
-    ``widening[k]``.
+    ``covariance`` has K entries, or one entry that all classes share. The scale matrix of a Student t is
+    ``widening[k]`` times the covariance.
     """
 
     mean: Float
     covariance: tuple[Covariance, ...]
-    freedom: Float  # (K,); inf for normal
-    widening: Float  # (K,); 1 for normal
+    freedom: Float  # (K,) degrees of freedom; inf for a normal density
+    widening: Float  # (K,) factors of the scale matrices; 1 for a normal density
 
     def log_density(self, X: Rows) -> Float:
         """ln p(x | C_k), (n, K); missing values are marginalised."""
@@ -167,7 +167,7 @@ class NormalClasses:
         return answer
 
     def density_at(self, k: int, squared: Float, log_det: Any, M: Any) -> Float:
-        """Log density at a squared distance, for M columns; a marginal of a Student t has the same ``freedom``."""
+        """Log density of M columns at a squared distance; marginals of a Student t have the same ``freedom``."""
         nu, widening = self.freedom[k], self.widening[k]
         if np.isinf(nu):
             return np.asarray(-0.5 * (M * np.log(2 * np.pi) + log_det + squared))
@@ -176,22 +176,22 @@ class NormalClasses:
         return np.asarray(constant - 0.5 * (nu + M) * np.log1p(squared / (widening * nu)))
 
     def draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
-        """Rows of class k."""
+        """Draw rows of class k."""
         Z = self.of_class(k).draw(size, rng) * np.sqrt(self.widening[k])
         if np.isfinite(self.freedom[k]):
             Z /= np.sqrt(rng.chisquare(self.freedom[k], size) / self.freedom[k])[:, None]
         return np.asarray(self.mean[k] + Z)
 
     def of_class(self, k: int) -> Covariance:
-        """Σ_k."""
+        """Covariance Σ_k of class k."""
         return self.covariance[k if len(self.covariance) > 1 else 0]
 
 
 class Conditioned(NamedTuple):
     """The distribution of rows given their observed values.
 
-    ``squared_distance`` z'Pz, ``log_det`` ln |Σ_oo| and ``n_seen`` describe the marginal of the observed columns; ``X``
-    has missing values replaced by their expectation, and ``covariance`` is Σ_n weight_n cov[x_n].
+    ``squared_distance`` z'Pz, ``log_det`` ln |Σ_oo| and ``n_seen`` describe the marginal of the observed columns. In
+    ``X``, missing values are replaced by their expectation. ``covariance`` is Σ_n weight_n cov[x_n].
     """
 
     squared_distance: Float
@@ -202,7 +202,7 @@ class Conditioned(NamedTuple):
 
 
 def condition(X: Array, mean: Float, Sigma: Float, weight: Float | None = None) -> Conditioned:
-    """Condition rows X (n, M), NaN for missing values, on their observed values under N(mean, Sigma).
+    """Condition rows X (n, M) on their observed values under N(mean, Sigma); missing values are NaN.
 
     The computation is scaled to correlations, so the result does not depend on units.
     """
@@ -222,7 +222,7 @@ def condition(X: Array, mean: Float, Sigma: Float, weight: Float | None = None) 
 
 
 def patterns(seen: Array) -> tuple[Codes, Array]:
-    """Row numbers ordered by pattern of missing values, and where in that order a new pattern begins."""
+    """Indices of the rows sorted by pattern of missing values, and whether each begins a new pattern."""
     packed = np.packbits(seen, axis=1)
     key = np.ascontiguousarray(packed).view([("", packed.dtype)] * packed.shape[1]).ravel()
     order = np.argsort(key, kind="stable")

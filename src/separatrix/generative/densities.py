@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From sufficient statistics to densities: estimates and their linear form.
+"""Estimates of class densities from sufficient statistics, and the linear form of some densities.
 
-The conjugate prior of each family is worth ``pseudo_count`` observations. For Bernoulli, categorical and multinomial
-columns these are that many of *each* outcome, so a pseudo-count of 1 is Laplace's correction (n_kj + 1)/(n_k + 2); for
-the other families they are distributed as the rows of all classes together, so no result depends on units.
+The conjugate prior of each family is equivalent to ``pseudo_count`` observations. For Bernoulli, categorical and
+multinomial columns, it is equivalent to ``pseudo_count`` observations of *each* outcome, so a pseudo-count of 1 is
+Laplace's correction (n_kj + 1)/(n_k + 2). For the other families, the pseudo-observations have the distribution of all
+classes together, so no result depends on units. There are three estimates:
 
     "ml"           the parameters η that maximise the likelihood
-    "map"          the mode of p(η | x) ∝ exp((ν + n)(η'χ_n - A(η))): maximum likelihood with the prior's
-                   observations added to the data                                                 PRML (2.229, 2.230)
+    "map"          the mode of p(η | x) ∝ exp((ν + n)(η'χ_n - A(η))), which is maximum likelihood with the
+                   pseudo-observations added to the data                                          PRML (2.229, 2.230)
     "predictive"   η integrated out: Student t for normal, negative binomial for Poisson, Lomax for exponential, ...
 
-Some densities make the classifier a linear separator: ln p(x | C_k) = w_k'(x - m) + w_k0, up to terms that all classes
-share. With u(x) = x and a scale s shared by the classes, p(x | λ, s) = h(x/s)/s g(λ) exp(λ'x/s), and for two
-classes                                                                                                    PRML §4.2.4
+For some densities the classifier is linear: ln p(x | C_k) = w_k'(x - m) + w_k0, up to terms that all classes share. If
+u(x) = x and the classes share a scale s, p(x | λ, s) = h(x/s)/s g(λ) exp(λ'x/s), and for two classes     PRML §4.2.4
 
     a(x) = (λ_1 - λ_0)'x/s + ln g(λ_1) - ln g(λ_0) + ln π_1/π_0                                              (4.85)
 
 ======================== ============ ============= ==========
-family                   w            w0            needs
+family                   w            w0            shared
 ======================== ============ ============= ==========
 Bernoulli                ln μ/(1-μ)   ln(1-μ)
 Poisson                  ln λ         -λ
 exponential              -b           ln b
 multinomial              ln μ         0
-normal, about m          (μ-m)/σ²     -(μ-m)²/2σ²   one σ
-gamma                    -b           a ln b        one a
-multivariate normal      Σ⁻¹(μ-m)     -½(μ-m)'w     one Σ
+normal                   (μ-m)/σ²     -(μ-m)²/2σ²   σ
+gamma                    -b           a ln b        a
+multivariate normal      Σ⁻¹(μ-m)     -½(μ-m)'w     Σ
 ======================== ============ ============= ==========
 """
 
@@ -65,7 +65,7 @@ ESTIMATES = ("ml", "map", "predictive")
 
 @dataclass(frozen=True)
 class GroupedDensity:
-    """p(x | C_k) as a product over groups of columns; a missing value is left out of the product."""
+    """Density p(x | C_k) as a product over groups of columns; missing values are omitted from the product."""
 
     groups: tuple[Group, ...]
     densities: tuple[Any, ...]
@@ -76,7 +76,7 @@ class GroupedDensity:
         return np.asarray(sum(group.log_density(density, group.checked(X, names)) for group, density in pairs))
 
     def draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
-        """Rows of class k."""
+        """Draw rows of class k."""
         X = np.empty((size, sum(len(group.columns) for group in self.groups)))
         for group, density in zip(self.groups, self.densities, strict=True):
             X[:, list(group.columns)] = density[k].sample(rng, size)
@@ -87,12 +87,12 @@ class GroupedDensity:
 
 
 def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
-    """The conjugate prior worth ``worth`` observations, in the units of the data."""
+    """Conjugate prior equivalent to ``worth`` observations, in the units of the data."""
     if family == "categorical":
         return DirichletCategorical.symmetric(worth, facts.levels)
     if family == "normal_known_variance":
-        # σ² within classes, with ``worth`` observations of the overall variance added; treated as known from then on.
-        overall = NormalGamma.weak(facts)  # raises, naming the column, if all values are equal
+        # σ² is the variance within classes, after adding ``worth`` pseudo-observations with the overall variance.
+        overall = NormalGamma.weak(facts)  # raises an error with the column if all values are equal
         scatter = facts.scatter.sum(axis=0, keepdims=True) + 2 * worth * overall.rate
         sd = np.sqrt(scatter / (facts.count.sum(axis=0, keepdims=True) + worth))
         return NormalNormal(overall.mean, sd / np.sqrt(worth), sd)
@@ -100,7 +100,7 @@ def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
 
 
 def density_of(family: str, facts: Any, estimate: str, prior: Any = None) -> Any:
-    """p(x | C_k) for each class, from its statistics; ``prior`` is not used by "ml"."""
+    """Estimate p(x | C_k) of each class from its statistics; "ml" does not use ``prior``."""
     counts = facts.by_code if family == "categorical" else facts
     if estimate == "ml":
         density: Any = FAMILIES[family].ml(counts)
@@ -111,9 +111,9 @@ def density_of(family: str, facts: Any, estimate: str, prior: Any = None) -> Any
 
 
 def log_prior(prior: Any, density: Any) -> float:
-    """ν Σ_kd (η'χ - A(η)), the log of a conjugate prior at a distribution, up to a constant: PRML (2.229).
+    """Log of a conjugate prior at the parameters of ``density``, ν Σ_kd (η'χ - A(η)), up to a constant: PRML (2.229).
 
-    EM with a prior increases the sum of this and the log likelihood.
+    EM with a prior increases the sum of this log prior and the log likelihood.
     """
     match prior:
         case BetaBernoulli():
@@ -133,7 +133,7 @@ def log_prior(prior: Any, density: Any) -> float:
             scatter = prior.scatter + prior.count[..., None, None] * delta[..., :, None] * delta[..., None, :]
             distance = np.trace(np.linalg.solve(density.covariance, scatter), axis1=-2, axis2=-1)
             terms = -0.5 * distance - 0.5 * prior.count * np.linalg.slogdet(density.covariance)[1]
-        case _:  # gamma, beta, Dirichlet: χ is the mean logs, and for gamma also the mean
+        case _:  # gamma, beta, Dirichlet: χ contains the mean logs and, for gamma, the mean
             chi = np.log(prior.mean) - prior.gap / prior.count[..., None]
             if isinstance(prior, ConjugateGamma):
                 chi = np.concatenate([chi, prior.mean], axis=-1)
@@ -145,19 +145,19 @@ def log_prior(prior: Any, density: Any) -> float:
 
 
 class Affine(NamedTuple):
-    """w (K, D), w0 (K,) and the origin m (D,)."""
+    """Linear form of ln p(x | C_k): weights W (K, D), intercepts w0 (K,) and the origin m (D,)."""
 
     W: Float
     w0: Float
     origin: Float
 
     def scores(self, X: Rows) -> Float:
-        """w_k'(x - m) + w_k0, (n, K)."""
+        """Scores w_k'(x - m) + w_k0, (n, K)."""
         return linear_scores(X, self.W, self.w0 - self.W @ self.origin, np.zeros_like(self.origin))
 
 
 def affine_form(density: GroupedDensity) -> Affine | None:
-    """The linear form of all groups together; None if a group has no finite linear form."""
+    """Linear form of all groups together; None if a group has no finite linear form."""
     parts = [_affine(each) for each in density.densities]
     if any(part is None for part in parts):
         return None
@@ -171,7 +171,7 @@ def affine_form(density: GroupedDensity) -> Affine | None:
 
 
 def why_not_affine(density: GroupedDensity, names: Sequence[str]) -> str:
-    """The first reason why there is no linear form."""
+    """Explain why there is no linear form, for the first group without one."""
     for group, each in zip(density.groups, density.densities, strict=True):
         form = _affine(each)
         column = f"column {names[group.columns[0]]!r} ({group.family})"
@@ -184,7 +184,7 @@ def why_not_affine(density: GroupedDensity, names: Sequence[str]) -> str:
 
 
 def _affine(density: Any) -> tuple[Float, Float, Float] | None:
-    """w, w0 and m of one group, from the table above."""
+    """Linear form (w, w0, m) of one group, from the table in the docstring of this module."""
     match density:
         case Bernoulli() | Poisson() | Exponential():
             w = density.natural[..., 0]  # λ_k of (4.85); (4.82) for 0/1 columns

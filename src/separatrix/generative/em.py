@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Expectation maximisation with one pass per step, and its E step for normal classes.               PRML §9.3, §2.3.1
 
-E step: the *expected* sufficient statistics of the rows under the current parameters, which add over blocks.
-M step: parameters from these statistics, as if they had been observed. The likelihood of the observed values never
-decreases.
+The E step computes the expected sufficient statistics of the rows under the current parameters, as a sum over blocks.
+The M step computes parameters from these statistics, as if they had been observed. The likelihood of the observed
+values never decreases.
 
-For normal classes, complete and labelled rows are counted directly. A row with missing values contributes its
-expectation plus its conditional covariance; a row without a label contributes to every class with its responsibility.
+For normal classes, complete rows with a label contribute as usual. A row with missing values contributes its
+conditional mean and covariance. A row without a label contributes to every class, weighted by its responsibility.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def maximise_expectation(
     tol: float = 1e-8,
     max_steps: int = 500,
 ) -> Solution[F]:
-    """Iterate ``facts <- expect(block, parameters(facts))`` until the log likelihood rises by less than tol per row.
+    """Iterate ``facts <- expect(block, parameters(facts))`` until the log likelihood rises by at most tol per row.
 
-    ``solution.trace`` is the log likelihood before each step; it never decreases.
+    ``solution.trace`` contains the log likelihood before each step, which never decreases.
     """
     facts, trace = start, []
     status = Status.MAX_STEPS
@@ -94,7 +94,7 @@ def available_moments(block: Block, n_classes: int) -> Moments:
 
 
 def uncorrelated(start: Moments, scatter: type[Any]) -> ClassMoments[Any]:
-    """Initial statistics of EM: means and variances of the observed values, no correlation."""
+    """Initial statistics of EM: means and variances of the observed values, without correlations."""
     variance = start.scatter / start.count
     count = start.count.max(axis=1)
     diagonals = np.einsum("km,ml->kml", count[:, None] * variance, np.eye(variance.shape[1]))
@@ -103,7 +103,7 @@ def uncorrelated(start: Moments, scatter: type[Any]) -> ClassMoments[Any]:
 
 
 def expected_moments(block: Block, parameters: tuple[NormalClasses, Float], scatter: type[Any]) -> Expectation[Any]:
-    """The E step of one block: expected moments, and the log likelihood of the observed values."""
+    """E step of one block: the expected moments, and the log likelihood of the observed values."""
     classes, log_pi = parameters
     X = np.asarray(to_dense(block.X), dtype=np.float64)
     weight = np.ones(len(block)) if block.weight is None else block.weight
@@ -115,7 +115,7 @@ def expected_moments(block: Block, parameters: tuple[NormalClasses, Float], scat
         if own.any():
             added, log_density = _conditioned(X[own], weight[own], k, classes, scatter, counted=incomplete[own])
             facts = facts + added
-            # ln 0 of a class with rows adds a constant, not minus infinity.
+            # If a class with rows has prior zero, ln 0 is a constant of the objective and is omitted.
             total += float(weight[own] @ (log_density + (log_pi[k] if np.isfinite(log_pi[k]) else 0.0)))
     if labelled.all():
         return Expectation(facts, total, float(weight.sum()))
@@ -132,7 +132,7 @@ def expected_moments(block: Block, parameters: tuple[NormalClasses, Float], scat
 def _conditioned(
     X: Array, weight: Float, k: int, classes: NormalClasses, scatter: type[Any], *, counted: Array
 ) -> tuple[ClassMoments[Any], Float]:
-    """Expected moments that the ``counted`` rows add to class k, and ln p(observed values | C_k) of all rows."""
+    """Expected moments of the ``counted`` rows in class k, and ln p(observed values | C_k) of all rows."""
     counts = np.where(counted, weight, 0.0)
     part = condition(X, classes.mean[k], classes.of_class(k).matrix, counts)
     filled = Block(part.X[counted], np.full(int(counted.sum()), k), counts[counted], range(int(counted.sum())))

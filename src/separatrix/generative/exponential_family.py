@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes with densities of one exponential family.                                                      PRML §4.2.4
+"""Classifier whose class densities belong to one exponential family.                                     PRML §4.2.4
 
     p(x | C_k) = h(x) g(λ_k) exp(λ_k'u(x)),  p(C_k) = π_k
     a_k(x) = λ_k'u(x) + ln g(λ_k) + ln π_k
 
-linear in u(x), and in x itself if u(x) = x: Bernoulli, Poisson, exponential and multinomial, and normal, gamma and
-multivariate normal with a scale that the classes share (`densities`). One pass.
+The scores a_k are linear in u(x). They are linear in x for Bernoulli, Poisson, exponential and multinomial, and also
+for normal, gamma and multivariate normal if the classes share a scale (`densities`). The fit needs one pass.
 """
 
 from __future__ import annotations
@@ -20,43 +20,44 @@ from separatrix.generative.family_classifier import FamilyClassifier, Layout
 from separatrix.rows import Source
 from separatrix.stats import Group
 
-SHARED_SCALE = ("gamma", "multivariate_normal")  # and normal, which becomes normal_known_variance
+SHARED_SCALE = ("gamma", "multivariate_normal")  # a shared scale replaces normal by normal_known_variance
 
 
 class ExponentialFamilyClassifier(FamilyClassifier):
-    """Classes with densities of one exponential family, for each column or for the row as a whole.
+    """Classifier whose class densities belong to one exponential family, for each column or for the whole row.
 
-    p(x | C_k) = h(x) g(λ_k) exp(λ_k'u(x)); with u(x) = x and a shared scale s the log-odds of two classes are linear,
-    a(x) = (λ_1 - λ_0)'x/s + ln g(λ_1) - ln g(λ_0) + ln π_1/π_0 (PRML §4.2.4).
+    p(x | C_k) = h(x) g(λ_k) exp(λ_k'u(x)). If u(x) = x and the classes share a scale s, the log-odds of two classes
+    are linear, a(x) = (λ_1 - λ_0)'x/s + ln g(λ_1) - ln g(λ_0) + ln π_1/π_0 (PRML §4.2.4).
 
     Parameters
     ----------
     family : str, default "normal"
-        Columns independent given the class: "normal", "bernoulli", "categorical", "poisson", "exponential", "gamma",
-        "beta", "normal_known_variance". Rows as one vector: "multinomial" (counts that share trials, such as words),
-        "dirichlet" (fractions that sum to one), "multivariate_normal".
+        With "normal", "bernoulli", "categorical", "poisson", "exponential", "gamma", "beta" or "normal_known_variance",
+        columns are independent given the class. With "multinomial" (counts that share trials, such as words),
+        "dirichlet" (fractions that sum to one) or "multivariate_normal", each row is one vector.
     shared_scale : bool, default True
-        One variance (normal), shape (gamma) or covariance (multivariate normal) for all classes, which makes the
-        classifier a linear separator. Other families have no separate scale.
+        Whether all classes have the same variance (normal), shape (gamma) or covariance (multivariate normal), which
+        makes the classifier linear. Other families have no separate scale.
     priors : sequence or mapping, optional
-        p(C_k); by default the class proportions.
+        Class probabilities p(C_k); by default the class proportions.
     estimate : {"map", "ml", "predictive"}, default "map"
-        The mode under a conjugate prior, maximum likelihood, or parameters integrated out.
+        "map" is the mode under a conjugate prior, "ml" is maximum likelihood, "predictive" integrates the parameters
+        out.
     pseudo_count : float, default 1
-        Weight of the prior in observations; in observations of each outcome for Bernoulli, categorical and
-        multinomial, so that 1 is Laplace's correction.
+        Number of pseudo-observations in the prior. For Bernoulli, categorical and multinomial it is the number per
+        outcome, so that 1 is Laplace's correction.
     unlabelled : "error", "missing" or a label, default "error"
-        How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. Such rows are included
-        by EM. If the family is wrong, unlabelled rows can make the boundary worse.
+        How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. EM includes these rows in
+        the fit. If the family is wrong, unlabelled rows can make the boundary worse.
 
     Attributes
     ----------
     densities_ : dict
-        The family's name, and p(x | C_k) for all classes at once: a distribution of `separatrix.families`
-    coef_, intercept_ : the linear rule; one row for two classes, whose sigmoid is p(C_1 | x)
+        Maps the name of the family to p(x | C_k) of all classes, a distribution of `separatrix.families`
+    coef_, intercept_ : the linear form of the scores; for two classes one row, the log-odds of the second class
     priors_, class_count_ : p(C_k), and the weight of each class
     facts_ : the sufficient statistics of the training rows
-    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` holds the log posteriors of EM
+    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` contains the log posteriors of EM
 
     Examples
     --------
@@ -66,7 +67,7 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     >>> model = ExponentialFamilyClassifier("multinomial").fit(words, ["sport", "sport", "opera", "opera"])
     >>> model.predict([[1, 0, 0], [0, 1, 1]]).tolist()
     ['sport', 'opera']
-    >>> model.coef_.round(2)  # ln μ of "sport" less ln μ of "opera"
+    >>> model.coef_.round(2)  # ln μ of "sport" minus ln μ of "opera"
     array([[ 1.5 , -0.98, -0.51]])
     """
 
@@ -88,7 +89,7 @@ class ExponentialFamilyClassifier(FamilyClassifier):
         self.unlabelled = unlabelled
 
     def __sklearn_tags__(self) -> Any:
-        """Missing values are not allowed if the family describes a whole row."""
+        """Tags that allow missing values (NaN) unless the family describes a whole row."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.family not in FAMILIES or not FAMILIES[self.family].vector
         return tags
@@ -108,7 +109,7 @@ class ExponentialFamilyClassifier(FamilyClassifier):
         return Layout((Group(family, tuple(range(len(source.columns)))),))
 
     def _density(self, family: str, facts: Any, estimate: str, prior: Any) -> Any:
-        """p(x | C_k); a shared scale is estimated from all classes, including the observations of the prior."""
+        """p(x | C_k); a shared scale is estimated from all classes, including the pseudo-observations of the prior."""
         if not self.shared_scale or family not in SHARED_SCALE:
             return super()._density(family, facts, estimate, prior)
         if family == "gamma":  # ln a - ψ(a) = Σ_k n_k gap_k / Σ_k n_k, b_k = a/mean_k

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Base class of classifiers made of exponential families: columns in groups of one family each.
+"""Base class of classifiers built from exponential families. Columns form groups; each group has one family.
 
 A subclass defines the groups (`Layout`). Parameters, EM, the linear form and text columns are implemented here.
 Class probabilities are proportional to p(C_k) p(x | C_k)^τ, with τ = 1 unless the likelihood is tempered (`temper`).
-With a prior, EM never decreases the log posterior, which is recorded in its trace.
+With a prior, EM never decreases the log posterior, which is recorded in the trace of the solution.
 
-Text columns become codes before a table is opened: strings, categoricals and enums of any data frame, and strings in
-arrays of Python objects, become positions in a sorted list of categories, one float64 column each; the other columns
-of a frame are not copied. A missing text is NaN; a text that is not in the list gets the position after the last.
+Text columns are strings, categoricals and enums of a data frame, and strings in arrays of Python objects. Before a
+table is opened, each text is replaced by its index in a sorted list of categories, as float64. The other columns of a
+data frame are not copied. A missing text is NaN. A text that is not in the list gets the index after the last.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from separatrix.stats import Group, GroupedFacts, group_statistics, require_fini
 
 
 class Layout(NamedTuple):
-    """Groups of columns, the passes it took to find them, and how to choose among families of the same column."""
+    """Groups of columns, the number of passes used to find them, and a function that chooses among families."""
 
     groups: tuple[Group, ...]
     passes: int = 0
@@ -63,10 +63,10 @@ class FamilyClassifier(GenerativeClassifier):
 
     @abstractmethod
     def _layout(self, source: Source) -> Layout:
-        """The groups of columns whose statistics are collected."""
+        """Groups of columns whose statistics are collected."""
 
     def _density(self, family: str, facts: Any, estimate: str, prior: Any) -> Any:
-        """p(x | C_k) of one group."""
+        """Density p(x | C_k) of one group."""
         return density_of(family, facts, estimate, prior)
 
     def _check_arguments(self) -> None:
@@ -86,24 +86,24 @@ class FamilyClassifier(GenerativeClassifier):
     # -- opening tables ------------------------------------------------------------------------------------------
 
     def _training_table(self, X: Any, *, reset: bool) -> Any:
-        """The table with text columns as codes."""
+        """Replace text columns by new codes."""
         table, self._text = encode_text(X)
         self._known = None if reset else self.facts_.groups
         return table
 
     def _table(self, X: Any) -> Any:
-        """The table with text columns as the codes of the fit."""
+        """Replace text columns by the codes of the fit."""
         return encode_text(X, self._texts)[0]
 
     @property
     def _texts(self) -> dict[int, Array]:
-        """The categories of each text column, by position."""
+        """Categories of each text column, by index of the column."""
         return {d: values for d, values in self.facts_.categories.items() if values.dtype.kind == "U"}
 
     # -- statistics ------------------------------------------------------------------------------------------------
 
     def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
-        """One pass, one more if families are to be chosen, then EM if there are rows without a label."""
+        """Collect statistics in one pass, after a pass to choose families if necessary; run EM if labels are missing."""
         self._columns, n_classes = source.columns, len(source.classes)
         layout = Layout(self._known) if self._known is not None else self._layout(source)
         for group in layout.groups:
@@ -115,7 +115,7 @@ class FamilyClassifier(GenerativeClassifier):
                     f"'categorical', not {group.family!r}. Change the family, or convert the column to numbers."
                 )
         look = partial(group_statistics, groups=layout.groups, n_classes=n_classes, names=self._columns)
-        # Column sums are cheap relative to the overhead of a block, so blocks are four times as tall as usual.
+        # Column sums are cheap relative to the overhead of a block, so blocks have four times as many rows as usual.
         first = source.sized_for(max(1, len(self._columns) // 4)).reduce(look)
         if not first.is_finite:
             require_finite(source, allow_nan=True)
@@ -131,14 +131,14 @@ class FamilyClassifier(GenerativeClassifier):
             density = self._densities_of(solution.value, self.estimate, self._priors_of(solution.value))
             log_pi = log_probability(class_priors(self.priors, self.classes_, solution.value.count))
             log_likelihood = partial(density.log_density, names=self._columns)
-            share = float(self.pseudo_count) / float(first.count[:n_classes].sum())
-            found = fit_temperature(source, log_likelihood, log_pi, share)
+            prior_weight = float(self.pseudo_count) / float(first.count[:n_classes].sum())
+            found = fit_temperature(source, log_likelihood, log_pi, prior_weight)
             self.temperature_ = found.value
             solution = replace(solution, passes=solution.passes + found.passes)
         return replace(solution, value=solution.value.renamed(self._text))
 
     def _run_em(self, source: Source, start: GroupedFacts, all_rows: GroupedFacts, passes: int) -> Solution[Any]:
-        """EM from the statistics of the labelled rows. The prior is computed from all rows and stays fixed."""
+        """Run EM from the statistics of the labelled rows. The prior is computed from all rows and stays fixed."""
         priors = tuple(None if isinstance(prior, NormalNormal) else prior for prior in self._priors_of(all_rows))
 
         def parameters(facts: GroupedFacts) -> Parameters:
@@ -164,7 +164,7 @@ class FamilyClassifier(GenerativeClassifier):
             self._affine = Affine(self.temperature_ * W, self.temperature_ * w0, origin)
 
     def _priors_of(self, facts: GroupedFacts) -> tuple[Any, ...]:
-        """The conjugate prior of each group."""
+        """Conjugate prior of each group; None for maximum likelihood."""
         if self.estimate == "ml":
             return (None,) * len(facts.groups)
         pairs = zip(facts.groups, facts.parts, strict=True)
@@ -173,9 +173,9 @@ class FamilyClassifier(GenerativeClassifier):
         )
 
     def _densities_of(self, facts: GroupedFacts, estimate: str, priors: Sequence[Any]) -> GroupedDensity:
-        """One density for each group; maximum likelihood for groups without a prior."""
+        """Estimate the density of each group, by maximum likelihood if the group has no prior."""
         seen = facts.count > 0
-        if None in priors:  # a class without rows has probability zero, so it may use the density of another class
+        if None in priors:  # a class without rows has prior zero, so the density of another class can be used
             facts = facts.of_classes(seen)
         triples = zip(facts.groups, facts.parts, priors, strict=True)
         densities = tuple(
@@ -188,7 +188,7 @@ class FamilyClassifier(GenerativeClassifier):
         return GroupedDensity(facts.groups, densities)
 
     def _named(self, group: Group, function: Any, *arguments: Any) -> Any:
-        """``function(*arguments)``; if no estimate exists, the error names classes and columns."""
+        """Call ``function(*arguments)``; if no estimate exists, raise an error with the classes and columns."""
         try:
             return function(*arguments)
         except FactsError as error:
@@ -201,7 +201,7 @@ class FamilyClassifier(GenerativeClassifier):
         return self._density_of_rows.log_density(X, self._columns)
 
     def _scores(self, X: Rows) -> Float:
-        """ln p(C_k) + τ ln p(x | C_k), by the linear form if there is one and no value is missing."""
+        """ln p(C_k) + τ ln p(x | C_k), computed by the linear form if it exists and no value is missing."""
         log_pi = log_probability(self.priors_)
         if self._affine is None:
             return np.asarray(tempered(self._log_likelihood(X), self.temperature_) + log_pi)
@@ -230,13 +230,13 @@ class FamilyClassifier(GenerativeClassifier):
 
     @property
     def coef_(self) -> Float:
-        """w of the log-odds, (1, D), for two classes; otherwise of ln p(C_k | x), up to a term all classes share."""
+        """Weights of the log-odds for two classes, (1, D); of ln p(C_k | x) up to a common term for K, (K, D)."""
         W = self._linear().W
         return W[1:] - W[:1] if len(W) == 2 else W
 
     @property
     def intercept_(self) -> Float:
-        """w0, including ln π."""
+        """Intercepts, which include ln p(C_k); (1,) for two classes and (K,) for more."""
         form = self._linear()
         w0 = form.w0 + log_probability(self.priors_)
         if len(w0) == 2:
@@ -245,13 +245,13 @@ class FamilyClassifier(GenerativeClassifier):
 
     @property
     def families_(self) -> tuple[str, ...]:
-        """The family of each column."""
+        """Family of each column."""
         families: tuple[str, ...] = self.facts_.families
         return families
 
     @property
     def categories_(self) -> dict[str, Array]:
-        """The values of each categorical column."""
+        """Values of each categorical column."""
         return {self._columns[d]: values for d, values in self.facts_.categories.items()}
 
 
@@ -259,22 +259,22 @@ class FamilyClassifier(GenerativeClassifier):
 
 
 class Parameters(NamedTuple):
-    """Input of the E step: p(x | C_k), ln p(C_k), the log prior of the parameters, and column names for errors."""
+    """Input of the E step: p(x | C_k), ln p(C_k), log prior of the parameters, and column names for errors."""
 
     density: GroupedDensity
     log_pi: Float
-    log_prior: float  # divided by the number of rows, so that it adds over blocks as the likelihood does
+    log_prior: float  # divided by the number of rows, because the contributions of blocks are summed
     names: Sequence[str]
 
 
 def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedFacts]:
-    """The E step of one block: statistics weighted by p(C_k | x), and the log likelihood.              PRML (9.13)"""
+    """E step of one block: statistics weighted by p(C_k | x), and the log likelihood.                  PRML (9.13)"""
     density, log_pi, log_prior_per_row, names = parameters
     weight = np.ones(len(block)) if block.weight is None else block.weight
     joint = density.log_density(block.X, names) + log_pi
     labelled = block.codes != UNLABELLED
     total = np.where(labelled, joint[np.arange(len(joint)), block.codes], logsumexp(joint, axis=1))
-    impossible = np.isneginf(total)  # under every class so far: the responsibilities are the priors
+    impossible = np.isneginf(total)  # the density is zero in all classes, so the responsibilities are the priors
     gamma = np.exp(np.where(impossible[:, None], log_pi, joint - np.where(impossible, 0.0, total)[:, None]))
     one_hot = np.arange(len(log_pi)) == block.codes[:, None]
     R = weight[:, None] * np.where(labelled[:, None], one_hot, gamma)
@@ -288,11 +288,11 @@ def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedF
 # -- text columns ----------------------------------------------------------------------------------------------------
 
 
-Encoded = tuple[Any, dict[int, Array]]  # a table of numbers, and the categories of each text column, by position
+Encoded = tuple[Any, dict[int, Array]]  # a numeric table, and the categories of each text column by its index
 
 
 def encode_text(X: Any, known: Mapping[int, Array] | None = None) -> Encoded:
-    """Replace text columns by codes: positions in ``known``, or in the sorted texts of this table if None.
+    """Replace each text by its index in ``known``; if None, by its index in the sorted texts of this table.
 
     A table without text is returned unchanged. Raises DataError if a column of ``known`` is not text.
     """
@@ -314,7 +314,7 @@ def _encode_frame(X: Any, frame: Any, known: Mapping[int, Array] | None) -> Enco
         if d < len(names) and d not in text:
             raise _not_text(names[d])
     if known is not None:
-        text = [d for d in text if d in known]  # other text columns are refused, by name, when the table is opened
+        text = [d for d in text if d in known]  # opening the table raises an error for other text columns
     if not text:
         return X, {}
     found, coded = {}, []
@@ -325,16 +325,16 @@ def _encode_frame(X: Any, frame: Any, known: Mapping[int, Array] | None) -> Enco
             found[d] = np.array(sorted(texts), dtype=str)
         else:
             found[d] = known[d]
-        old = found[d].tolist() or [""]  # the column may contain nothing but missing values
+        old = found[d].tolist() or [""]  # all values of the column may be missing
         new = [float(code) for code in range(len(old))]
-        # An expression lets each data frame library replace the texts in its own fastest way.
+        # With an expression, the data frame library replaces the texts by its own fast code.
         code = column.replace_strict(old, new, default=float(len(old)), return_dtype=nw.Float64)
         coded.append(nw.when(~nw.col(names[d]).is_null()).then(code).alias(names[d]))
     return frame.with_columns(*coded).to_native(), found
 
 
 def _encode_objects(X: Array, known: Mapping[int, Array] | None) -> Encoded:
-    """Encode an array of Python objects: a column is text if it contains only strings and missing values."""
+    """Encode an array of Python objects, in which a column is text if all values are strings or missing."""
     numbers, found = X, {}
     for d, column in enumerate(X.T):
         is_text = np.fromiter((isinstance(value, str) for value in column), bool, len(column))

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Normal class densities p(x | C_k) = N(x | μ_k, Σ_k): the base of LDA and QDA, and shrinkage.      PRML §4.2.1, §4.2.2
+"""Normal class densities p(x | C_k) = N(x | μ_k, Σ_k): base class of LDA and QDA, and shrinkage.    PRML §4.2.1, §4.2.2
 
-The sufficient statistics are class moments (N_k, m_k, scatter), from one pass. The argument ``estimate`` selects:
+The sufficient statistics are class moments (N_k, m_k, scatter S), from one pass. The argument ``estimate`` selects:
 
     "ml"           μ_k = m_k, Σ = (1 - λ) S/N + λ D                                                  (4.75, 4.78)
     "map"          the mode of (μ_k, Σ⁻¹) under a flat prior on μ_k and Σ ~ IW(c D, c + M + 1): Σ = (c D + S)/(c + N),
-                   as if c more rows had been observed (the mode over natural parameters, as in `separatrix.families`)
+                   as if c more rows had been observed (the mode of the natural parameters, as in `separatrix.families`)
     "predictive"   μ_k and Σ integrated out: a Student t with ν = c + 2 + n degrees of freedom, mean m_k and scale
-                   (1 + 1/N_k) (c D + S)/ν; n is N - K for a shared Σ, N_k - 1 for one per class
+                   (1 + 1/N_k) (c D + S)/ν; n is N - K for a shared Σ and N_k - 1 for separate Σ_k
 
-c = n λ/(1 - λ) is the number of rows the prior is worth, at least one for "map" and "predictive".
+The prior is equivalent to c = n λ/(1 - λ) rows; "map" and "predictive" use at least c = 1.
 
-Shrinkage Σ_λ = (1 - λ) S/n + λ D is towards D, the diagonal of the within-class covariance. D has the units of the
-data, so λ has none, and no result depends on units. λ is
+Shrinkage replaces S/n by Σ_λ = (1 - λ) S/n + λ D, where D is the diagonal of the within-class covariance. D has the
+units of the data, so λ has no units, and no result depends on them. λ is one of
 
     a number           the value itself
     "ledoit-wolf"      the λ that minimises the expected squared error of C = D^-½ S/N D^-½, as estimated by Ledoit &
-                       Wolf (2004): λ = Σ_n |z_n z_n' - C|² / (N² |C - I|²), z_n standardised rows. One more pass.
-    "evidence"         λ = c / (c + n) for the inverse-Wishart prior IW(c D, c + M + 1), worth c rows, that maximises
-                       the marginal likelihood. No validation set and no further pass: eigenvalues of the correlations.
+                       Wolf (2004): λ = Σ_n |z_n z_n' - C|² / (N² |C - I|²) with standardised rows z_n. One more pass.
+    "evidence"         λ = c / (c + n), where c maximises the marginal likelihood under the inverse-Wishart prior
+                       IW(c D, c + M + 1). It needs eigenvalues of the correlations, but no validation set or pass.
 
 Rows with missing values (NaN) and unlabelled rows are fitted by EM (`em`).
 """
@@ -91,7 +91,7 @@ class GaussianClassifier(GenerativeClassifier):
     # -- statistics ------------------------------------------------------------------------------------------------
 
     def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
-        """One pass; EM if values or labels are missing."""
+        """Collect moments in one pass, or by EM if values or labels are missing."""
         self._columns, n_classes = source.columns, len(source.classes)
         ledoit_wolf = self.shrinkage == "ledoit-wolf"
         if source.n_unlabelled == 0:
@@ -99,15 +99,15 @@ class GaussianClassifier(GenerativeClassifier):
             with np.errstate(invalid="ignore", over="ignore"):
                 moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind))
             if moments.is_finite:
-                if ledoit_wolf:  # needs |z|⁴ of rows standardised by the moments of the first pass
+                if ledoit_wolf:  # a second pass computes |z|⁴, for rows standardised by the moments of the first pass
                     scale = np.sqrt(within_variance(moments, self._columns))
                     self._fourth = source.reduce(partial(fourth_moment, mean=moments.mean, scale=scale))
                 return Solution(moments, Status.SOLVED, 1, 2 if ledoit_wolf else 1)
         require_finite(source, allow_nan=self.basis_ is None)
         if not whole:
             raise DataError(
-                f"{type(self).__name__}.partial_fit found missing values. EM needs all rows at once: impute them, or "
-                "pass all rows to fit."
+                f"{type(self).__name__}.partial_fit found missing values. EM needs all rows at once: impute the "
+                "values, or pass all rows to fit."
             )
         start = source.reduce(partial(available_moments, n_classes=n_classes))
         if not np.isfinite(start.scatter).all():
@@ -122,7 +122,7 @@ class GaussianClassifier(GenerativeClassifier):
             raise DataError(f"Column {self._columns[m]!r} has no value in {where}. Drop the column, or the class.")
 
         def parameters(facts: ClassMoments[Any]) -> tuple[NormalClasses, Float]:
-            """Maximum likelihood: shrinkage is applied once, after EM."""
+            """Maximum-likelihood estimate, because shrinkage is applied once, after EM."""
             pi = class_priors(self.priors, self.classes_, facts.count)
             return self._classes(facts, np.zeros(len(facts.count)), "ml"), log_probability(pi)
 
@@ -135,22 +135,22 @@ class GaussianClassifier(GenerativeClassifier):
 
     @abstractmethod
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
-        """The class densities, from the statistics and the shrinkage of each class."""
+        """Class densities, computed from the statistics and the shrinkage of each class."""
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         scatter = facts.scatter
         if isinstance(scatter, FactoredScatter) and len(scatter.owner) >= facts.mean.shape[1]:
-            # As many rows as columns: matrices are smaller than the rows.
+            # With at least as many rows as columns, scatter matrices need less memory than the rows.
             dense = scatter.dense(self._scatter, len(facts.count))
             facts = self.facts_ = ClassMoments(facts.count, facts.mean, dense)
         self.means_ = facts.mean  # (4.75)
         K = len(facts.count)
         self.shrinkage_ = np.ones(K) if isinstance(self.shrinkage, str) else np.full(K, float(self.shrinkage))
-        if isinstance(self.shrinkage, str):  # one λ for all classes if they share Σ, else one for each class
+        if isinstance(self.shrinkage, str):  # one λ if the classes share Σ, otherwise one λ per class
             for pool in np.ones((1, K)) if self._scatter is PooledScatter else np.eye(K):
                 N = float(pool @ facts.count)
                 n = N - np.count_nonzero(pool * facts.count)
-                if n > 0:  # otherwise nothing is known of Σ, and λ = 1
+                if n > 0:  # without degrees of freedom, Σ cannot be estimated and λ stays 1
                     e = spectrum(facts, pool, self._columns)
                     evidence = self.shrinkage == "evidence"
                     chosen = maximum_evidence(e, n) if evidence else ledoit_wolf(e, N, float(pool @ self._fourth))
@@ -165,14 +165,14 @@ class GaussianClassifier(GenerativeClassifier):
 
 
 def within_variance(moments: ClassMoments[Any], columns: tuple[str, ...]) -> Float:
-    """D: the variance of each column within classes; raises `CollinearError` if a column has none."""
+    """Within-class variance D of each column, (M,); raises `CollinearError` if a variance is zero."""
     S = moments.scatter.combined(np.full(len(moments.count), 1 / moments.total))
     D = np.einsum("rm,rm->m", S, S) if isinstance(moments.scatter, FactoredScatter) else np.diag(S)
     constant = np.flatnonzero(moments.is_constant(D) | (D == 0))
     if len(constant):
         named = ", ".join(repr(columns[m]) for m in constant[:8]) + (", ..." if len(constant) > 8 else "")
         raise CollinearError(
-            f"Constant within every class: column {named}. A normal density needs a positive variance: drop the "
+            f"Column {named} is constant within every class. A normal density needs a positive variance: drop the "
             "column, or model it as a category with NaiveBayes."
         )
     return np.asarray(D)
@@ -181,7 +181,7 @@ def within_variance(moments: ClassMoments[Any], columns: tuple[str, ...]) -> Flo
 def regularised(
     facts: ClassMoments[Any], factor: Float, diagonal: float, columns: tuple[str, ...], *, name: str
 ) -> Covariance:
-    """Σ_k factor_k S_k + diagonal · D, dense or factored; raises `CollinearError` if it is singular."""
+    """Covariance Σ_k factor_k S_k + diagonal · D; raises `CollinearError` if it is singular."""
     D = within_variance(facts, columns)
     S = facts.scatter.combined(factor)
     if isinstance(facts.scatter, FactoredScatter):
@@ -205,24 +205,24 @@ def regularised(
 
 
 def covariance_weights(estimate: str, N: float, n: float, shrinkage: float) -> tuple[float, float, float]:
-    """Factors f and g of the covariance f S + g D for a scatter S of N rows with n degrees of freedom, and ν.
+    """Factors f and g of the covariance f S + g D, and ν, for a scatter S of N rows with n degrees of freedom.
 
-    ν is infinite for a normal density; see the docstring of this module.
+    ν is infinite for a normal density. The formulas are in the docstring of this module.
     """
     if estimate == "ml":
         return (1 - shrinkage) / N, shrinkage, np.inf  # (4.78) for λ = 0
-    worth = max(1.0, n * shrinkage / max(1 - shrinkage, 1e-12))
+    c = max(1.0, n * shrinkage / max(1 - shrinkage, 1e-12))
     if estimate == "map":
-        return 1 / (worth + N), worth / (worth + N), np.inf
-    freedom = worth + 2 + n
-    return 1 / freedom, worth / freedom, freedom
+        return 1 / (c + N), c / (c + N), np.inf
+    freedom = c + 2 + n
+    return 1 / freedom, c / freedom, freedom
 
 
 # -- shrinkage -------------------------------------------------------------------------------------------------------
 
 
 def fourth_moment(block: Block, mean: Float, scale: Float) -> Float:
-    """Σ_n weight_n |z_n|⁴ for each class (K,), z_n standardised by the mean (K, M) of its class and a scale (M,)."""
+    """Σ_n weight_n |z_n|⁴ of each class, (K,); z_n is standardised by the class mean (K, M) and the scale (M,)."""
     Z = (to_dense(block.X) - mean[block.codes]) / scale
     squares = np.einsum("nm,nm->n", Z, Z) ** 2
     weighted = squares if block.weight is None else block.weight * squares
@@ -235,27 +235,27 @@ def spectrum(facts: ClassMoments[Any], classes: Float, columns: tuple[str, ...])
     S, root = facts.scatter.combined(classes), np.sqrt(D)
     if not isinstance(facts.scatter, FactoredScatter):
         return np.asarray(linalg.eigvalsh(S / np.outer(root, root)))
-    e = np.zeros(len(D))  # S = F'F is given as rows F
+    e = np.zeros(len(D))  # S is a factor F with F'F = Σ_k classes_k S_k
     s = linalg.svdvals(S / root)
     e[: len(s)] = s**2
     return e
 
 
 def ledoit_wolf(e: Float, N: float, fourth: float) -> float:
-    """λ from the eigenvalues of N C, the number of rows N, and Σ_n |z_n|⁴.
+    """Estimate λ from the eigenvalues of N C, the number of rows N, and Σ_n |z_n|⁴.
 
-    Σ_n |z z' - C|² = Σ_n |z|⁴ - N |C|², because the z z' average to C.
+    Σ_n |z z' - C|² = Σ_n |z|⁴ - N |C|², because the mean of z z' is C.
     """
     c = e / N
-    away = float(np.square(c - 1).sum())  # |C - I|²
+    distance = float(np.square(c - 1).sum())  # |C - I|²
     noise = (fourth / N - float(np.square(c).sum())) / N
-    return 1.0 if away == 0 else float(np.clip(noise / away, 0.0, 1.0))
+    return 1.0 if distance == 0 else float(np.clip(noise / distance, 0.0, 1.0))
 
 
 def maximum_evidence(e: Float, n: float) -> float:
-    """λ that maximises the marginal likelihood of a scatter with n degrees of freedom.
+    """Maximise the marginal likelihood of a scatter with n degrees of freedom over λ.
 
-    ``e`` are the eigenvalues of D^-½ S D^-½. With ν = c + M + 1 and up to a constant,
+    ``e`` contains the eigenvalues of D^-½ S D^-½. With ν = c + M + 1 and up to a constant,
     ln p(S | c) = ln Γ_M((ν+n)/2) - ln Γ_M(ν/2) + ν/2 M ln c - (ν+n)/2 Σ ln(c + e_m).
     """
     from scipy.optimize import brentq
@@ -275,7 +275,7 @@ def maximum_evidence(e: Float, n: float) -> float:
         digammas = (digamma((nu + n) / 2 - half) - digamma(nu / 2 - half)).sum()
         return float(digammas + M * log_c + nu * M / c - np.log(c + e).sum() - (nu + n) * (1 / (c + e)).sum())
 
-    # A grid brackets the highest peak; the root of the slope is more accurate than a maximum of the value.
+    # A grid brackets the highest peak. The root of the slope is more accurate than a search for the maximum.
     grid = np.log(n) + np.linspace(-14, 14, 57)
     top = int(np.argmax([evidence(x) for x in grid]))
     low, high = grid[max(top - 1, 0)], grid[min(top + 1, len(grid) - 1)]

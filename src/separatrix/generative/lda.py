@@ -5,7 +5,7 @@
     a_k(x) = w_k'(x - m) + w_k0,   w_k = Σ⁻¹ (μ_k - m),   w_k0 = -½ (μ_k - m)'w_k + ln π_k       (4.68 - 4.70)
 
 The quadratic terms are equal for all classes and cancel. The origin is moved to the grand mean m, which avoids
-cancellation if the data are far from zero. p(C_k | x) = softmax(a), a sigmoid for two classes. One pass.
+cancellation if the data are far from zero. p(C_k | x) = softmax(a), a sigmoid for two classes. The fit needs one pass.
 """
 
 from __future__ import annotations
@@ -22,33 +22,35 @@ from separatrix.stats import ClassMoments, PooledScatter, linear_scores
 
 
 class LinearDiscriminantAnalysis(GaussianClassifier):
-    """Normal classes with a shared covariance: linear boundaries and class probabilities.
+    """Classifier for normal classes with a shared covariance, which has linear boundaries.
 
-    p(x | C_k) = N(x | μ_k, Σ), so that ln p(C_k | x) is linear in x up to a constant (PRML §4.2.1).
+    p(x | C_k) = N(x | μ_k, Σ), so ln p(C_k | x) is linear in x up to a term that all classes share (PRML §4.2.1).
 
     Parameters
     ----------
     basis : basis function or transformer, optional
-        φ; see `separatrix.basis`. The model then describes φ(x).
+        Basis functions φ; see `separatrix.basis`. The model then describes φ(x).
     priors : sequence or mapping, optional
-        p(C_k); by default the class proportions.
+        Class probabilities p(C_k); by default the class proportions.
     shrinkage : float in [0, 1], "ledoit-wolf" or "evidence", default 0
-        λ in (1 - λ) Σ + λ diag Σ: a number, the estimate of Ledoit and Wolf, or the maximum of the marginal likelihood.
+        λ in (1 - λ) Σ + λ diag Σ. "ledoit-wolf" is the estimate of Ledoit and Wolf; "evidence" maximises the marginal
+        likelihood.
     estimate : {"ml", "map", "predictive"}, default "ml"
-        Maximum likelihood, the mode under a weak prior, or parameters integrated out (a Student t for each class).
+        "ml" is maximum likelihood, "map" is the mode under a weak prior, "predictive" integrates the parameters out,
+        which gives a Student t for each class.
     unlabelled : "error", "missing" or a label, default "error"
-        How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. Such rows are included
-        by EM. If the classes are not normal, unlabelled rows can make the boundary worse.
+        How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. EM includes these rows in
+        the fit. If the classes are not normal, unlabelled rows can make the boundary worse.
 
     Attributes
     ----------
-    coef_, intercept_ : the linear rule; one row for two classes, whose sigmoid is p(C_1 | x). Not for "predictive"
+    coef_, intercept_ : the linear scores; for two classes one row, the log-odds. Not available with "predictive"
     means_ : ndarray of shape (K, M)
     covariance_ : ndarray of shape (M, M)
     priors_, class_count_ : p(C_k), and the weight of each class
     shrinkage_ : ndarray of shape (K,), the λ used
     facts_ : the sufficient statistics of the training rows (class moments)
-    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` holds the log likelihoods of EM
+    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` contains the log likelihoods of EM
 
     Examples
     --------
@@ -79,7 +81,7 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         super()._estimate(facts)
         self._linear = None
-        for name in ("coef_", "intercept_"):  # left by an earlier fit with another estimate
+        for name in ("coef_", "intercept_"):  # remove results of an earlier fit with another estimate
             self.__dict__.pop(name, None)
         if self.estimate != "predictive":
             m = facts.grand_mean
@@ -93,11 +95,11 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
 
     @property
     def covariance_(self) -> Float:
-        """Σ, (M, M); the scale matrix of the Student t for "predictive"."""
+        """Covariance Σ (M, M); with "predictive", the scale matrix of the Student t divided by 1 + 1/N_k."""
         return self._densities.covariance[0].matrix
 
     def _scores(self, X: Rows) -> Float:
-        """The linear form; rows with missing values use their marginal density."""
+        """Linear scores; rows with missing values use their marginal density."""
         if self._linear is None:
             return self._log_joint(X)
         W, w0, m = self._linear

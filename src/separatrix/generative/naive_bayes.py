@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Naive Bayes: columns independent given the class, each with its own family.                          PRML §4.2.3
+"""Naive Bayes: columns are independent given the class, and each column has its own family.            PRML §4.2.3
 
     p(x | C_k) = Π_d p_d(x_d | C_k),  p(C_k) = π_k
     a_k(x) = Σ_d ln p_d(x_d | C_k) + ln π_k
@@ -7,27 +7,28 @@
 For 0/1 columns p_d = μ_kd^x_d (1 - μ_kd)^(1 - x_d) (4.81), a_k is linear in x (4.82), and the log-odds of two classes
 have the bias ln π_1/π_0 + Σ_d ln (1 - μ_1d)/(1 - μ_0d).
 
-Correlated columns make a_k too large; the argument ``temper`` multiplies the sum by an exponent τ (`temper`).
+If columns are correlated, differences between the a_k are too large. The argument ``temper`` multiplies the sum by an
+exponent τ (`temper`).
 
-One pass if the families are given. To choose them automatically, one more pass surveys the columns (`ColumnSurvey`):
-range, whole numbers or not, distinct values up to a limit. This leaves each column with candidates:
+If the families are given, the fit needs one pass. To choose them automatically, one more pass finds the range of each
+column, whether its values are integers, and its distinct values (`ColumnSurvey`). This determines the candidates:
 
     text, or a single value            categorical
     only 0 and 1                       bernoulli
-    otherwise, each that the values allow of
+    otherwise, all of these families that the values allow:
         normal                         always
         categorical                    up to 256 distinct values
-        poisson                        whole numbers from 0
-        exponential                    numbers from 0
-        gamma                          numbers above 0
+        poisson                        integers >= 0
+        exponential                    numbers >= 0
+        gamma                          numbers > 0
         beta                           numbers between 0 and 1, both excluded
 
-The pass that collects the statistics includes all candidates, and the marginal likelihood Σ_k ln p(x of class k) under
-each family's weak conjugate prior decides. Parameters are integrated out, so families with more parameters are
-penalised. Two corrections make probabilities and densities comparable. A density is multiplied by the resolution δ of
-the column, the smallest difference between two values, and divided by the sum of that over the grid of step δ if the
-sum exceeds one (a normal narrower than δ is not a probability). And categories have to be named before they can be
-counted: L values out of the M points of the grid cost ln C(M, L).
+The next pass collects the statistics of all candidates. The family with the largest marginal likelihood
+Σ_k ln p(x of class k) under its weak conjugate prior is chosen. Parameters are integrated out, so families with more
+parameters are penalised. Two corrections make probabilities and densities comparable. First, a density is multiplied by
+the resolution δ of the column, the smallest difference between two values. If these products sum to more than one over
+the grid of step δ (as for a normal narrower than δ), they are divided by their sum. Second, the L categories are a
+subset of the M points of the grid, and choosing this subset costs ln C(M, L).
 """
 
 from __future__ import annotations
@@ -55,11 +56,11 @@ from separatrix.stats import Group, GroupedFacts, dense_chunks, require_finite
 COLUMN_FAMILIES = tuple(name for name, family in FAMILIES.items() if not family.vector)
 MAX_DISTINCT_VALUES = 256
 MAX_GRID_POINTS = 4096
-EQUAL_WITHIN = 1e-9  # of the range: values closer than this are equal up to rounding, such as 0.1 + 0.2 and 0.3
+EQUAL_WITHIN = 1e-9  # fraction of the range; closer values are equal up to rounding, such as 0.1 + 0.2 and 0.3
 
 
 class Choice(NamedTuple):
-    """A column, its family, and the reason."""
+    """A column, its family, and the reason for the choice."""
 
     column: str
     family: str
@@ -67,7 +68,7 @@ class Choice(NamedTuple):
 
 
 class NaiveBayes(FamilyClassifier):
-    """Columns independent given the class, each with its own family: numbers, counts, categories, proportions.
+    """Classifier whose columns are independent given the class, each with its own family of distributions.
 
     p(x | C_k) = Π_d p_d(x_d | C_k) with an exponential family p_d for each column (PRML §4.2.3).
 
@@ -79,42 +80,42 @@ class NaiveBayes(FamilyClassifier):
         classes), "bernoulli", "categorical", "poisson", "exponential", "gamma", "beta". "auto" chooses the family with
         the largest marginal likelihood of the column; `report` lists the choices and the reasons.
     priors : sequence or mapping, optional
-        p(C_k); by default the class proportions.
+        Class probabilities p(C_k); by default the class proportions.
     estimate : {"map", "ml", "predictive"}, default "map"
-        The mode under a conjugate prior, maximum likelihood, or parameters integrated out (Student t for normal,
-        negative binomial for Poisson, Lomax for exponential columns).
+        "map" is the mode under a conjugate prior, "ml" is maximum likelihood, "predictive" integrates the parameters
+        out (Student t for normal, negative binomial for Poisson, Lomax for exponential columns).
     pseudo_count : float, default 1
-        Weight of the prior in observations; in observations of each outcome for Bernoulli and categorical columns, so
-        that 1 is Laplace's correction (n_kj + 1)/(n_k + 2). An unknown category gets the mass of one pseudo-count.
+        Number of pseudo-observations in the prior. For Bernoulli and categorical columns it is the number per outcome,
+        so that 1 is Laplace's correction (n_kj + 1)/(n_k + 2).
     unlabelled : "error", "missing" or a label, default "error"
-        How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. Such rows are included
-        by EM. If columns are strongly dependent given the class, unlabelled rows can make the boundary worse.
+        How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. EM includes these rows in
+        the fit. If columns are strongly dependent given the class, unlabelled rows can make the boundary worse.
     temper : bool or float, default False
-        τ in p(C_k | x) ∝ p(C_k) p(x | C_k)^τ: 1 (False), the value that maximises the likelihood of the training
-        labels (True; a few more passes), or a number. Naive Bayes is overconfident if columns are correlated, and
-        τ < 1 corrects its probabilities. With two classes the ranking of the rows does not change; predicted labels
-        change only if the priors are unequal, because their weight grows as τ decreases.
+        Exponent τ in p(C_k | x) ∝ p(C_k) p(x | C_k)^τ. False means τ = 1. True fits τ by maximising the likelihood of
+        the training labels, in a few more passes. If columns are correlated, naive Bayes is overconfident, and τ < 1
+        corrects its probabilities. With two classes, the ranking of the rows does not change; predicted labels change
+        only if the priors are unequal, because the priors have more influence if τ is smaller.
 
     Attributes
     ----------
-    families_, choices_ : the family of each column; the same with the reasons that `report` prints
+    families_, choices_ : the family of each column; and for each column the choice with its reason
     densities_ : dict
-        Family -> p(x_d | C_k) of its columns, all classes at once: distributions of `separatrix.families`
+        Maps each family to p(x_d | C_k) of its columns and all classes, a distribution of `separatrix.families`
     categories_ : dict, the values of each categorical column
-    coef_, intercept_ : the linear rule if every column has a linear form; one row for two classes
+    coef_, intercept_ : the linear scores if every column has a linear form; one row for two classes
     temperature_ : float, the exponent τ
     priors_, class_count_ : p(C_k), and the weight of each class
     facts_ : the sufficient statistics of the training rows
-    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` holds the log posteriors of EM
+    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` contains the log posteriors of EM
 
     Notes
     -----
-    Missing values (NaN, None in text) are left out in fit and predict, which is exact because columns are independent
-    given the class. Text columns, categoricals and enums of a data frame are categories; an unknown text gets the mass
-    of one pseudo-count.
+    Missing values (NaN, None in text) are skipped in fit and predict, which is exact because columns are independent
+    given the class. Text columns, categoricals and enums of a data frame are categorical. An unknown category has the
+    probability of a category with count zero.
 
-    Families are chosen once, by the first rows. To fit in parts (`partial_fit`, `merge`), name the families if the
-    parts might lead to different choices; ``temper=True`` needs all rows at once.
+    Families are chosen once, from the first rows. To fit in parts (`partial_fit`, `merge`), name the families if the
+    parts might lead to different choices. ``temper=True`` needs all rows at once.
 
     `log_density` and `sample` use p(x | C_k) without ``temper``.
 
@@ -155,7 +156,7 @@ class NaiveBayes(FamilyClassifier):
         self.temper = temper
 
     def report(self) -> str:
-        """A text table of the columns, their families and the reasons."""
+        """Text table of the columns, their families and the reasons for the choices."""
         check_is_fitted(self)
         rows = [("column", "family", "why"), *self.choices_]
         widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
@@ -174,7 +175,7 @@ class NaiveBayes(FamilyClassifier):
             )
 
     def _layout(self, source: Source) -> Layout:
-        """The given families, families without an alternative, and for the other columns every candidate."""
+        """Groups with the given family of each column, or with all its candidates."""
         names = source.columns
         chosen = {d: Choice(names[d], family, "given") for d, family in given_families(self.families, names).items()}
         for d, categories in self._text.items():
@@ -193,10 +194,10 @@ class NaiveBayes(FamilyClassifier):
         return Layout(groups, int(found is not None), partial(self._settle, chosen=chosen, found=found))
 
     def _settle(self, facts: GroupedFacts, chosen: dict[int, Choice], found: ColumnSurvey | None) -> GroupedFacts:
-        """Keep the statistics of the most probable candidate of each column."""
+        """Choose the most probable candidate of each column, and keep only its statistics."""
         if found is not None:
             scores: dict[int, dict[str, float]] = {}
-            with np.errstate(under="ignore"):  # in the tails of an integrand
+            with np.errstate(under="ignore"):  # the tails of an integrand may underflow
                 for group, part in zip(facts.groups, facts.parts, strict=True):
                     for d, score in zip(group.columns, log_evidence(group, part, found), strict=True):
                         scores.setdefault(d, {})[group.family] = float(score)
@@ -210,7 +211,7 @@ class NaiveBayes(FamilyClassifier):
 
 
 def given_families(families: Any, columns: tuple[str, ...]) -> dict[int, str]:
-    """The given families, by position of the column."""
+    """Families that the user named, by index of the column."""
     if not isinstance(families, Mapping):
         return {} if families == "auto" else dict.fromkeys(range(len(columns)), families)
     found = {}
@@ -235,7 +236,7 @@ def given_families(families: Any, columns: tuple[str, ...]) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class ColumnSurvey:
-    """For each of D columns: smallest and largest value (NaN if none), whole numbers or not, distinct values.
+    """Smallest and largest value of each column (NaN if none), whether all values are integers, and distinct values.
 
     ``values[d]`` is None if there are more than `MAX_DISTINCT_VALUES`.
     """
@@ -246,7 +247,7 @@ class ColumnSurvey:
     values: tuple[Array | None, ...]
 
     def __add__(self, other: ColumnSurvey) -> ColumnSurvey:
-        """The survey of both sets of rows."""
+        """Survey of both sets of rows."""
         return ColumnSurvey(
             np.fmin(self.low, other.low),
             np.fmax(self.high, other.high),
@@ -255,7 +256,7 @@ class ColumnSurvey:
         )
 
     def resolution(self, d: int) -> float:
-        """δ: the smallest difference between two values, beyond rounding; 1 if there are too many values."""
+        """Resolution δ: the smallest difference between two values beyond rounding; 1 if there are too many values."""
         values = self.values[d]
         if values is None or len(values) < 2:
             return 1.0
@@ -263,7 +264,7 @@ class ColumnSurvey:
         return float(steps[steps > EQUAL_WITHIN * (values[-1] - values[0])].min())
 
     def describe(self, d: int) -> str:
-        """A description of the column."""
+        """Describe the column in a few words."""
         low, high, values = self.low[d], self.high[d], self.values[d]
         count = f"more than {MAX_DISTINCT_VALUES} distinct" if values is None else f"{len(values)} distinct"
         if values is not None and len(values) <= 1:
@@ -279,7 +280,7 @@ class ColumnSurvey:
 
 
 def survey_columns(source: Source) -> ColumnSurvey:
-    """Survey the columns in one pass. Raises DataError, naming columns, if a value is infinite."""
+    """Survey the columns in one pass; raises DataError with the columns if a value is infinite."""
     found = source.reduce(survey_block)
     if np.isinf(found.low).any() or np.isinf(found.high).any():
         require_finite(source, allow_nan=True)
@@ -297,7 +298,7 @@ def survey_rows(X: Array) -> ColumnSurvey:
     """Survey dense rows."""
     with np.errstate(invalid="ignore"):
         low, high = (extreme.reduce(X, axis=0, initial=np.nan) for extreme in (np.fmin, np.fmax))
-        whole = np.asarray(~(np.floor(X) < X).any(axis=0))  # NaN is not less than NaN
+        whole = np.asarray(~(np.floor(X) < X).any(axis=0))  # the comparison is False for NaN
     values = tuple(distinct_values(X[:, d], low[d], high[d], whole=whole[d]) for d in range(X.shape[1]))
     return ColumnSurvey(low.astype(np.float64), high.astype(np.float64), whole, values)
 
@@ -309,7 +310,7 @@ def distinct_values(column: Array, low: float, high: float, *, whole: bool) -> A
     if whole and high - low < MAX_DISTINCT_VALUES:  # counting is faster than sorting
         seen = column[~np.isnan(column)]
         return np.asarray(low + np.flatnonzero(np.bincount((seen - low).astype(np.intp))), dtype=np.float64)
-    for part in (column[: 2 * MAX_DISTINCT_VALUES], column):  # the first rows usually decide
+    for part in (column[: 2 * MAX_DISTINCT_VALUES], column):  # the first rows usually suffice
         values = np.unique(part).astype(np.float64)
         values = values[~np.isnan(values)]
         if len(values) > MAX_DISTINCT_VALUES:
@@ -325,7 +326,7 @@ def _united(a: Array | None, b: Array | None) -> Array | None:
 
 
 def candidates(found: ColumnSurvey, d: int) -> tuple[str, ...]:
-    """The families that the values of a column allow; see the docstring of this module."""
+    """Families that the values of a column allow; see the docstring of this module."""
     low, high, whole, values = found.low[d], found.high[d], found.whole[d], found.values[d]
     if whole and low >= 0 and high <= 1:
         return ("bernoulli",)
@@ -343,9 +344,9 @@ def candidates(found: ColumnSurvey, d: int) -> tuple[str, ...]:
 
 
 def log_evidence(group: Group, part: Any, found: ColumnSurvey) -> Float:
-    """ln p(column) for each column of a group, as probabilities of values at the column's resolution.
+    """ln p(column) of each column of a group, with densities converted to probabilities at the column's resolution.
 
-    -inf if the statistics of a column determine no prior.
+    The result is -inf if no prior can be computed from the statistics of a column.
     """
     family, columns = group.family, list(group.columns)
     try:
@@ -365,7 +366,7 @@ def log_evidence(group: Group, part: Any, found: ColumnSurvey) -> Float:
         evidence += part.total.sum(axis=0) * np.log(delta)
         density = prior.updated(part).mode
         for i, d in enumerate(columns):
-            if found.values[d] is not None and steps[i] < MAX_GRID_POINTS:  # less Σ_k n_k ln max(1, Σ_j δ p(x_j | C_k))
+            if found.values[d] is not None and steps[i] < MAX_GRID_POINTS:  # minus Σ_k n_k ln max(1, Σ_j δ p(x_j | C_k))
                 grid = found.low[d] + delta[i] * np.arange(round(steps[i]) + 1)
                 log_sum = logsumexp(density[:, [i]].log_density(grid[:, None, None]), axis=0)[:, 0]
                 evidence[i] -= part.total[:, i] @ np.maximum(log_sum + np.log(delta[i]), 0.0)

@@ -4,12 +4,12 @@
     p(x | C_k) = N(x | μ_k, Σ_k),  p(C_k) = π_k
     a_k(x) = -½ (x - μ_k)' Σ_k⁻¹ (x - μ_k) - ½ ln |Σ_k| + ln π_k                                     (4.63, 4.64)
 
-and the log-odds of two classes are a quadratic, a(x) = x'C x + w'x + w0, with
+The log-odds of two classes are quadratic, a(x) = x'C x + w'x + w0, with
 
     C = -½ (Σ_1⁻¹ - Σ_0⁻¹),   w = Σ_1⁻¹ μ_1 - Σ_0⁻¹ μ_0,
     w0 = -½ μ_1'Σ_1⁻¹ μ_1 + ½ μ_0'Σ_0⁻¹ μ_0 - ½ ln |Σ_1|/|Σ_0| + ln π_1/π_0.
 
-One pass. Shrinkage is towards the pooled diagonal, so a class with few rows uses the variances of all classes.
+The fit needs one pass. Shrinkage is towards the pooled within-class variances, which helps classes with few rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from separatrix.stats import ClassMoments, ClassScatter
 
 
 class _Contrasts(NamedTuple):
-    """ln p(x, C_k) / p(x, C_0) = z'C z + w'z + w0 with z = x - origin: C (K, M, M), w (K, M), w0 (K,)."""
+    """Log-odds ln p(x, C_k) / p(x, C_0) = z'C z + w'z + w0, z = x - origin, with C (K, M, M), w (K, M), w0 (K,)."""
 
     origin: Float
     C: Float
@@ -36,32 +36,32 @@ class _Contrasts(NamedTuple):
 
 
 def _quadratics(classes: NormalClasses, origin: Float, priors: Float) -> tuple[Float, Float, Float]:
-    """C, w and w0 of ln p(x, C_k) = z'C z + w'z + w0 with z = x - origin, up to a term that all classes share."""
+    """C, w and w0 of ln p(x, C_k) = z'C z + w'z + w0 with z = x - origin, up to a term common to all classes."""
     P = np.stack([Sigma.solve(np.eye(len(origin))) for Sigma in classes.covariance])
     log_det = np.array([Sigma.log_det for Sigma in classes.covariance])
     delta = classes.mean - origin
     w = np.einsum("kml,kl->km", P, delta)
     w0 = -0.5 * np.einsum("km,km->k", delta, w) - 0.5 * log_det + log_probability(priors)
-    return -0.5 * P, w, w0  # the exponent of (4.64), multiplied out
+    return -0.5 * P, w, w0  # the exponent of (4.64), expanded
 
 
 class QuadraticDiscriminantAnalysis(GaussianClassifier):
-    """Normal classes, each with its own covariance: quadratic boundaries.
+    """Classifier for normal classes, each with its own covariance, which has quadratic boundaries.
 
     Parameters
     ----------
     basis, priors, estimate, unlabelled
         As in `LinearDiscriminantAnalysis`.
     shrinkage : float in [0, 1], "ledoit-wolf" or "evidence", default 0
-        λ_k in (1 - λ_k) Σ_k + λ_k D, with D the pooled within-class variances: one number for all classes, or
-        estimated for each class.
+        λ_k in (1 - λ_k) Σ_k + λ_k D, where D contains the pooled within-class variances. A number is used for all
+        classes; "ledoit-wolf" and "evidence" estimate λ_k of each class.
 
     Attributes
     ----------
     means_, priors_, class_count_, shrinkage_, facts_ : as in `LinearDiscriminantAnalysis`
     covariance_ : ndarray of shape (K, M, M)
-    quadratic_, coef_, intercept_ : the quadratic form a(x) = x'C x + w'x + w0 of the log-odds for two classes, C of
-        shape (1, M, M); of each class's ln p(x, C_k), up to a constant, for more. Not for "predictive"
+    quadratic_, coef_, intercept_ : C, w and w0 of x'C x + w'x + w0, which is the log-odds for two classes, and
+        ln p(x, C_k) up to a common term for K classes. Not available with "predictive"
 
     Examples
     --------
@@ -79,7 +79,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         covariances: list[Covariance] = []
         freedom, widening = np.full(K, np.inf), np.ones(K)
         for k, N in enumerate(facts.count):
-            if N == 0:  # a class without rows has probability zero, whatever its density
+            if N == 0:  # the class has prior zero, so any density can be used
                 covariances.append(DenseCovariance(np.eye(M)))
                 continue
             factor, diagonal, freedom[k] = covariance_weights(estimate, N, max(N - 1, 0.0), float(shrinkage[k]))
@@ -97,13 +97,13 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         self._contrasts = None
         normal = np.isinf(self._densities.freedom).all() and (self.priors_ > 0).all()
         covariances = self._densities.covariance
-        # An explicit quadratic form of an ill-conditioned covariance would be less accurate than the density.
+        # If a covariance is ill-conditioned, its explicit inverse would be less accurate than the density.
         if normal and all(isinstance(S, DenseCovariance) and S.is_well_conditioned for S in covariances):
             C, w, w0 = _quadratics(self._densities, facts.grand_mean, self.priors_)
             self._contrasts = _Contrasts(facts.grand_mean, C - C[0], w - w[0], w0 - w0[0])
 
     def _scores(self, X: Rows) -> Float:
-        """Log-odds against the first class: K - 1 products instead of the K of the densities."""
+        """Log-odds against the first class, which need K - 1 matrix products; the densities need K."""
         if self._contrasts is None:
             return self._log_joint(X)
         Z = (to_dense(X) - self._contrasts.origin).astype(X.dtype, copy=False)
@@ -119,11 +119,11 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     @property
     def covariance_(self) -> Float:
-        """Σ_k, (K, M, M)."""
+        """Covariances Σ_k, (K, M, M)."""
         return np.stack([Sigma.matrix for Sigma in self._densities.covariance])
 
     def _form(self) -> tuple[Float, Float, Float]:
-        """C, w and w0 of each class, or of the log-odds."""
+        """C, w and w0 of each class; for two classes, of the log-odds."""
         self._require_parameters()
         if np.isfinite(self._densities.freedom).any():
             raise AttributeError("With estimate='predictive' the log-odds are not a quadratic form.")
@@ -134,15 +134,15 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     @property
     def quadratic_(self) -> Float:
-        """C."""
+        """Matrices C of the quadratic form, (1, M, M) or (K, M, M)."""
         return self._form()[0]
 
     @property
     def coef_(self) -> Float:
-        """w."""
+        """Weights w of the quadratic form, (1, M) or (K, M)."""
         return self._form()[1]
 
     @property
     def intercept_(self) -> Float:
-        """w0."""
+        """Intercepts w0 of the quadratic form, (1,) or (K,)."""
         return self._form()[2]
