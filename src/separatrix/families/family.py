@@ -174,7 +174,7 @@ class Prior(Record, ABC, Generic[Dist, F]):
 
     @abstractmethod
     def log_marginal(self, facts: F) -> Float:
-        """ln p(x_1 .. x_n) with the parameters integrated out; weights are exponents of the densities of single rows."""
+        """ln p(x_1 .. x_n) with the parameters integrated out; weights are exponents of the densities of the rows."""
 
     @property
     @abstractmethod

@@ -103,7 +103,7 @@ class FamilyClassifier(GenerativeClassifier):
     # -- statistics ------------------------------------------------------------------------------------------------
 
     def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
-        """Collect statistics in one pass, after a pass to choose families if necessary; run EM if labels are missing."""
+        """Collect statistics in one pass, after a pass to choose families if needed; run EM if labels are missing."""
         self._columns, n_classes = source.columns, len(source.classes)
         layout = Layout(self._known) if self._known is not None else self._layout(source)
         for group in layout.groups:

@@ -366,7 +366,7 @@ def log_evidence(group: Group, part: Any, found: ColumnSurvey) -> Float:
         evidence += part.total.sum(axis=0) * np.log(delta)
         density = prior.updated(part).mode
         for i, d in enumerate(columns):
-            if found.values[d] is not None and steps[i] < MAX_GRID_POINTS:  # minus Σ_k n_k ln max(1, Σ_j δ p(x_j | C_k))
+            if found.values[d] is not None and steps[i] < MAX_GRID_POINTS:  # less Σ_k n_k ln max(1, Σ_j δ p(x_j | C_k))
                 grid = found.low[d] + delta[i] * np.arange(round(steps[i]) + 1)
                 log_sum = logsumexp(density[:, [i]].log_density(grid[:, None, None]), axis=0)[:, 0]
                 evidence[i] -= part.total[:, i] @ np.maximum(log_sum + np.log(delta[i]), 0.0)
