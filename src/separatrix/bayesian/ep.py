@@ -159,7 +159,7 @@ class Iterate:
         return cls(sites, q, result, update, distance)
 
     def damped(self, fraction: float) -> Sites:
-        """Sites a fraction of the way to their update."""
+        """Return sites a fraction of the way to their update."""
         return combine_sites([self.sites, self.update], np.array([1 - fraction, fraction]))
 
 
@@ -300,7 +300,7 @@ def update_sites(block: Block, sites: Sites, q: Normal, objective: Posterior) ->
     slope = found.slope + found.curvature * out.mu_out
     nu = np.where(is_valid, slope / left / out.power, out.nu)
     log_p = objective.likelihood.derivatives(out.mu, block.codes).log_p
-    # ln s_n(mu) + (ln Z_n - ln ∫ cavity s_n)/power, in which s_n(mu) cancels: cavity s_n is q times that integral.
+    # This is ln s_n(mu) + (ln Z_n - ln ∫ cavity s_n)/power; s_n(mu) cancels, because cavity s_n = q ∫ cavity s_n.
     moved = (out.mu - out.mu_out) ** 2
     away = np.divide(moved, out.var_out, out=np.zeros_like(moved), where=out.var_out > 0)
     log_ratio = (found.log_z - 0.5 * np.log(out.left) + 0.5 * away) / out.power

@@ -197,7 +197,7 @@ def well_determined(approximation: Approximation, prior: Penalty) -> Float:
 
 
 def effective_parameters(approximation: AnyApproximation, prior: Penalty) -> float:
-    """γ = CP - tr(Λ A⁻¹), the number of directions of the weights that the data determine.     PRML (3.91)"""
+    """Return γ = CP - tr(Λ A⁻¹), the number of directions that the data determine.              PRML (3.91)"""
     if isinstance(approximation, Approximation):
         return float(well_determined(approximation, prior).sum())  # Σ λ_i/(λ_i + α) if Λ = α I
     return float(approximation.mean.size - (prior.diagonal * approximation.std**2).sum())
@@ -324,7 +324,7 @@ def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> Rotat
     rows = collect_sample(objective.source, objective.source.n_rows).as_block()
     M, bias = len(objective.design.origin), objective.design.bias
     shift = np.zeros(M)
-    if scales.fixed.ndim == 2 and bias:  # the prior of the bias is about another origin: a = w'(x - c - shift) + b
+    if scales.fixed.ndim == 2 and bias:  # the prior of the bias has another origin: a = w'(x - c - shift) + b
         shift = scales.fixed[-1, :-1] / scales.fixed[-1, -1]
     unit = np.sqrt(scales.tuned[:M])
     Z = (objective.design.regressors(rows.X)[:, :M] - shift) / unit

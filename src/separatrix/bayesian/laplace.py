@@ -289,7 +289,7 @@ def _line_search(surface: Surface, here: Position, radius: float) -> tuple[Float
 
 
 def _require_no_saddle(surface: Surface, here: Position) -> None:
-    """Raise if a stationary point is no maximum, or is one with a curvature of zero."""
+    """Raise if a stationary point is not a maximum, or is a maximum with zero curvature."""
     lowest = int(here.curvature.argmin())
     axis = here.T[:, lowest]
     if here.curvature[lowest] < -FLAT_CURVATURE:
@@ -303,7 +303,7 @@ def _require_no_saddle(surface: Surface, here: Position) -> None:
 
 
 def require_a_peak(surface: Surface, here: Position) -> None:
-    """Raise unless f is lower half a standard deviation away on both sides of each axis (by 1/8 for a Gaussian)."""
+    """Raise unless f decreases in both directions of each axis; over half an axis, a Gaussian decreases by 1/8."""
     for axis in here.T.T:
         drops = _drops(surface, here, axis)
         if drops.max() < MIN_DROP or drops.min() > MAX_DROP:
@@ -406,7 +406,7 @@ class Surface:
         h, grown = 1e-3 * size, False
         for _ in range(200):
             change = np.abs(np.array([self.value(x + h * axis), self.value(x - h * axis)]) - here).max()
-            if change > 20 * min_change:  # infinite if f is not finite
+            if change > 20 * min_change:  # the change is infinite if f is not finite
                 h /= 4
                 if grown:
                     return h

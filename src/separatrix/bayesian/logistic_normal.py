@@ -146,7 +146,7 @@ def alternating_weights(n: int) -> tuple[float, ...]:
 
 
 def shrinkage(var: Float) -> Float:
-    """κ = (1 + π var/8)^-½.                                                                  PRML (4.154)"""
+    """Return κ = (1 + π var/8)^-½.                                                           PRML (4.154)"""
     return np.asarray(1.0 / np.sqrt(1.0 + np.pi / 8 * var))
 
 

@@ -185,7 +185,7 @@ class ByClassApproximation:
 
     @property
     def covariance(self) -> Float:
-        """M⁻¹, (CP, CP)."""
+        """Covariance of all weights, M⁻¹, (CP, CP)."""
         C, P = self.mean.shape
         total = np.zeros((C, P, C, P))
         for q, factor in zip(self.axes.T, self.factors, strict=True):
@@ -226,9 +226,9 @@ def laplace_by_class(
         axes = _contrasts(here.grad) if axes is None else axes
         parts = [axes[:, i : i + at_once] for i in range(0, C, at_once)]
         grams = np.concatenate([objective.reduce(grams_along, theta=mode, axes=part).grad for part in parts])
-        loose = prior.free * np.einsum("ipp->p", grams) / C**2  # bounds a vector added to all classes
+        loose = prior.free * np.einsum("ipp->p", grams) / C**2  # a flat prior does not fix such a vector
         for B, q in zip(grams, axes.T, strict=True):
-            # A prior that is the same for every class is the same along every axis.
+            # A prior that is equal for all classes is equal along all axes.
             is_joint = len(precision) != P
             along = np.einsum("j,jpkr,k->pr", q, precision.reshape(C, P, C, P), q) if is_joint else precision
             np.add(B, along, out=B)
@@ -359,7 +359,7 @@ class DualApproximation:
         """Return draws of θ, (n, C, P): the prior, except in the span of the rows."""
         M = len(self.precision)
         thin = self.thin.sample(n, rng)
-        rows = thin.reshape(-1, thin.shape[2])  # one product for all draws of all classes
+        rows = thin.reshape(-1, thin.shape[2])  # so that one product serves all draws and classes
         drawn = self._from_thin(rows)
         w = rng.standard_normal((len(rows), M)) / np.sqrt(self.precision)
         drawn[:, :M] += w - ((w * self.precision) @ self.basis) @ self.basis.T
@@ -370,7 +370,7 @@ class DualApproximation:
         M, Phi = len(self.precision), design.regressors(X)
         Z = Phi[:, :M]
         within = self._thin_activations(np.column_stack([Z @ self.basis, Phi[:, M:]]))  # activations of (Bv, b)
-        # For rows in the span, rounding may leave a negative variance outside it.
+        # For rows in the span, the variance outside it is zero, and may be negative after rounding.
         outside = np.maximum(Z**2 @ (1 / self.precision) - row_squares(Z @ self.basis), 0.0)
         if within.mean.ndim == 1:
             return Activations(within.mean, within.cov + outside)

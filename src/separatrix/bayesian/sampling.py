@@ -35,7 +35,7 @@ from separatrix.stats import Design, Grad
 
 GOOD_K, USABLE_K = 0.5, 0.7  # k below which the weights have a finite variance, and below which they are usable
 N_ROUNDS = 4
-MIN_DEGREES = 3.0  # of freedom of the Student's t, plus one per dimension: heavy tails cost more in many dimensions
+MIN_DEGREES = 3.0  # degrees of freedom of the Student's t, plus one per dimension: there, heavy tails cost more
 DRAWS_PER_WEIGHT = 10  # effective draws per weight that are enough to estimate a covariance
 MAX_EVALUATIONS = 2e10  # evaluations of the likelihood of a row
 MAX_DRAW_ACTIVATIONS = 2**18  # activations in memory at once
@@ -133,7 +133,7 @@ class Proposal(NamedTuple):
         z = special.ndtri(u[:, :D])
         z = np.concatenate([z, -z])[:n]  # mirrored pairs
         stretch = np.ones(half)
-        if degrees is not None:  # √(ν/χ²)
+        if degrees is not None:  # √(ν/χ²) turns a normal into a Student's t
             stretch = np.sqrt(degrees / (2 * special.gammaincinv(0.5 * degrees, u[:, D])))
         stretch = np.concatenate([stretch, stretch])[:n]
         theta = self.mean + ((z * stretch[:, None]) @ self.factor.root.T).reshape(n, *self.mean.shape)
@@ -147,7 +147,7 @@ class Proposal(NamedTuple):
 
 
 class Weighted(NamedTuple):
-    """The draws of one round, and the reliability of their weights."""
+    """Draws of one round, and the reliability of their weights."""
 
     draws: Draws
     smoothed: Smoothed
@@ -322,7 +322,7 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     tail = largest[relative[largest] > cut]
     if len(tail) < MIN_TAIL:
         return _normalised(relative, k=inf, top=top)
-    k, scale = fit_generalized_pareto(np.exp(cut) * np.expm1(relative[tail] - cut))  # increasing, and never zero
+    k, scale = fit_generalized_pareto(np.exp(cut) * np.expm1(relative[tail] - cut))  # increasing and positive
     # Quantiles at (j - ½)/n are close to the expected values of n ordered draws.
     exponential = -np.log1p(-(np.arange(len(tail)) + 0.5) / len(tail))
     is_exponential = abs(k) < np.finfo(np.float64).eps

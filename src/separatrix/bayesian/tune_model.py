@@ -31,7 +31,7 @@ N_COARSE, MAX_FITS = 4, 20  # points of the coarse grid, and largest number of f
 SCALE_TOL = 0.03  # tolerance, in nats, of the tuned scale at each x
 MIN_SIDE = 0.1  # smallest distance from a known point, as a fraction of the side of a bracket
 CLOSED_BRACKET = 1e-3  # width at which a bracket is closed, as a fraction of the range
-GOLDEN_SECTION, MAX_ASYMMETRY = 0.38, 4.0  # where the longer side is divided; ratio of sides at which it is
+GOLDEN_SECTION, MAX_ASYMMETRY = 0.38, 4.0  # fraction that divides the longer side; ratio of sides above which it does
 N_CUBIC_POINTS = 65  # points at which a cubic is evaluated
 
 
@@ -139,7 +139,7 @@ def tune_model(
             raise ValueError("tune_model(values=[]): give at least one value.")
     else:
         try:
-            low, high = map(float, bounds)  # type: ignore[arg-type]  # checked by the attempt
+            low, high = map(float, bounds)  # type: ignore[arg-type]  # the try block checks it
         except (TypeError, ValueError):
             raise ValueError(f"tune_model(bounds={bounds!r}) must be two numbers (low, high).") from None
         tried = maximise_profile(log_evidence, low, high, log=log, tol=GAIN_TOL)

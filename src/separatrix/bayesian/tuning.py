@@ -46,7 +46,7 @@ from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, Largest
 
 MAX_TUNED_WEIGHTS = 6000
-BOUND_TOL = 1e-9  # η closer to a bound than this is at the bound; rounding occurs if a tuned prior is tuned again
+BOUND_TOL = 1e-9  # η this close to a bound is at the bound; rounding occurs if a tuned prior is tuned again
 SHARP_SCALE = 10.0  # scale, per standard deviation of a column, above which separability is checked
 MAX_NAMED_COLUMNS = 5  # columns named in a note
 
@@ -110,7 +110,7 @@ class Boundary(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TuningReport:
-    """How the prior of highest evidence was found.
+    """Report on the search for the prior with the highest evidence.
 
     Attributes
     ----------
@@ -313,7 +313,7 @@ class Search:
         outwards = ((here.eta <= self.low) & (here.gradient < 0)) | ((here.eta >= self.high) & (here.gradient > 0))
         flat = np.abs(np.where(outwards, 0.0, here.gradient)).max() < FLAT_GRADIENT
         converged = flat or radius >= MAX_RADIUS or self._predict(here, MAX_RADIUS).gain < self.tol
-        status = TuningStatus.CONVERGED if converged else TuningStatus.STALLED  # a gain is predicted
+        status = TuningStatus.CONVERGED if converged else TuningStatus.STALLED
         return SearchResult(*here, status, tuple(self.trace), self.fits)
 
     def _predict(self, here: FitAt, radius: float) -> SurrogateMaximum:
@@ -390,7 +390,7 @@ class SurrogateMaximum(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """Prediction by the parabola at η: posterior, log evidence, its gradient, and how far each group is determined."""
+    """Prediction by the parabola at η; ``determined`` is the fraction of a group's weights that the data determine."""
 
     posterior: Approximation
     value: float

@@ -72,7 +72,7 @@ class BoundPoint:
     hess: Float
 
     def distance(self) -> float:
-        """Return the larger change by a full step: of the mean in standard deviations or of the precision, relative."""
+        """Return the larger change by a full step: of the mean (in standard deviations) or the precision (relative)."""
         root = self.factor.root
         change = root.T @ self.hess @ root - np.eye(len(root))
         return float(max(np.linalg.norm(root.T @ self.grad.ravel()), np.linalg.norm(change)))
@@ -105,7 +105,7 @@ class Bound:
         return BoundPoint(mean, factor, here.value - kl, here.grad - pull, prior.add_to(here.hess))
 
     def ascend(self, here: BoundPoint, fraction: float) -> tuple[BoundPoint, float] | None:
-        """Return a point with no lower bound and its fraction of a full step, or None if no step reaches one."""
+        """Return the next point, whose bound L is not lower, and its fraction of a full step; None if no step works."""
         A, noise = here.factor.matrix, BOUND_ROUNDING * abs(here.bound)
         while fraction >= self.min_fraction:
             precision = (1 - fraction) * A + fraction * here.hess

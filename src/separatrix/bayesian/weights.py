@@ -150,7 +150,7 @@ class WeightSummary:
 
 
 def interval_tails(owner: str, level: float) -> Float:
-    """Return the lower and upper tail probability of a central interval of probability ``level``."""
+    """Return the probabilities of the two quantiles that bound a central interval: 0.025 and 0.975 for 0.95."""
     check_positive(owner, "level", level)
     if level >= 1:
         raise ValueError(f"{owner}(level={level!r}): level must be between 0 and 1, for example 0.95.")
