@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Generators of numeric data for the situations discussed in the textbook.
 
-The data sets with a linear boundary are separable, overlap, contain outliers, or have some wrong labels. The data sets
-with a curved boundary have two columns: XOR clusters, a grid of Gaussians, and a wave that narrow basis functions
-overfit.
+Data sets with a linear boundary are separable, overlap, contain outliers, or have some wrong labels. Data sets with a
+curved boundary have two columns: XOR clusters, a grid of Gaussians, and a wave that narrow basis functions overfit.
 """
 
 from __future__ import annotations
@@ -191,8 +190,7 @@ class Experiment(NamedTuple):
 def make_xor_clusters(n: int = 400, *, std: float = 0.35, rng: Seed = None) -> tuple[Float, Codes]:
     """Four normal clusters at (±1, ±1); the class is 1 if the signs differ.
 
-    A line classifies at most three of the four clusters correctly. Radial basis functions or the product x_0 x_1
-    separate all four.
+    A line classifies at most three clusters correctly. Radial basis functions or the product x_0 x_1 separate all four.
 
     Parameters
     ----------

@@ -55,8 +55,7 @@ def load_lobsters(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     Returns
     -------
     Bunch
-        ``data`` (159, 1), ``target`` (159,), ``feature_names``, ``target_names``, ``DESCR``; a tuple ``(X, y)`` if
-        ``return_X_y`` is true.
+        ``data`` (159, 1), ``target`` (159,), ``feature_names``, ``target_names``, ``DESCR``; or the tuple ``(X, y)``.
 
     Examples
     --------

@@ -22,7 +22,6 @@ from separatrix.exceptions import FileError
 MAGIC = "separatrix model"
 FORMAT = 3  # increased if older versions cannot read new files
 REVISION = 0  # increased if older versions can read new files by ignoring new fields
-
 # An archive may unpack to MIN_ALLOWED_BYTES, or to MAX_UNPACKED_RATIO times its own size if that is more.
 MIN_ALLOWED_BYTES, MAX_UNPACKED_RATIO = 2**26, 200
 MANIFEST, TREE = "manifest.json", "model.json"

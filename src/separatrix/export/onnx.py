@@ -37,10 +37,9 @@ def to_onnx(
 ) -> Any:
     """Convert a fitted model to an ONNX graph, and write it to a file if a path is given.
 
-    The input is ``X`` (N, D). A model of a table has one input (N, 1) per column instead, with the name of the column.
-    The outputs of a classifier are ``label`` (N,), integers or strings, and ``probabilities`` (N, K) in the order of
-    ``classes_`` (``scores`` if the model has no probabilities). The output of a regression is ``mean`` (N,).
-    All computations are in float64.
+    The input is ``X`` (N, D); a model of a table has one input (N, 1) per column, with the name of the column. The
+    outputs of a classifier are ``label`` (N,) and ``probabilities`` (N, K) in the order of ``classes_`` (``scores`` if
+    it has no probabilities). The output of a regression is ``mean`` (N,). All computations are in float64.
 
     Parameters
     ----------

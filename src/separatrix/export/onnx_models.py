@@ -2,9 +2,8 @@
 """Graph of each kind of model: linear, generative and Bayesian models, and the bases that they use.
 
 `predictions` dispatches on the class of the model. Generative models may have normal, Bernoulli and categorical
-columns; missing values (NaN) do not contribute to the log density. The graph of a discriminant analysis gives NaN for
-rows with missing values, although the model itself marginalises over them. A graph does not check that values are in
-the support of a family.
+columns; missing values (NaN) do not contribute to the log density. The graph of a discriminant analysis returns NaN for
+rows with missing values, although the model marginalises over them. Graphs do not check the support of a family.
 """
 
 from __future__ import annotations
@@ -66,9 +65,8 @@ class Predictions:
     """Predictions for N rows. Fields that a model does not have are None.
 
     ``code`` (N,) is the index of the class in ``labels``. ``scores`` is the ``decision_function``, (N,) for two classes
-    and (N, K) for more. ``probabilities`` is (N, K). ``mean`` (N,) is the prediction of a regression. Intervals need
-    ``centre`` and ``spread`` (N,), the mean and standard deviation of the activation, and ``link``, which maps an
-    activation to a probability.
+    and (N, K) for more. ``probabilities`` is (N, K). ``mean`` (N,) is the prediction of a regression. ``centre`` and
+    ``spread`` (N,) are the mean and standard deviation of the activation; ``link`` maps it to a probability.
     """
 
     labels: Array

@@ -16,8 +16,7 @@ All quantities are computed from the log likelihood of one observation with mean
 
     k(α) = Σ_j α_j χ_j - Σ_j lnΓ(α_j) + lnΓ(s),        χ_j = ln m_j - g_j.
 
-χ is stored as the mean m (positive, sums to one) and the gap g = ln m - χ. With p = α/s, the large terms then cancel
-algebraically:
+χ is stored as m (positive, sums to one) and the gap g = ln m - χ. With p = α/s, the large terms then cancel:
 
     k(α) = -s KL(p ‖ m) - Σ_j α_j g_j + ½ Σ_j ln α_j - ½ ln s - ½(C-1) ln 2π - Σ_j δ(α_j) + δ(s)
 
@@ -78,8 +77,7 @@ def maximum(m: Float, g: Float) -> Float:
     """Maximise k: solve ψ(α_j) - ψ(s) = χ_j for all j. `slack` must be positive.
 
     With α_j = s m_j e^ρ_j and F(α) = ln α - ψ(α), the equations are ρ_j = F(α_j) - F(s) - g_j and
-    Σ m_j (e^ρ_j - 1) = 0, both without cancellation. For given s, each ρ_j is the root of one equation. The sum then
-    decreases in s and has one root.
+    Σ m_j (e^ρ_j - 1) = 0, without cancellation. For given s, each ρ_j is one root; the sum decreases in s and has one.
     """
 
     def excess(t: Float) -> tuple[Float, Float]:
@@ -356,9 +354,7 @@ class ConjugateSimplex(PseudoObservations[D]):
 
 @dataclass(frozen=True)
 class ConjugateDirichlet(ConjugateSimplex[Dirichlet], of=Dirichlet):
-    """Prior p(α) ∝ exp(ν Σ α_d χ_d - ν A(α)) with ``count`` ν pseudo-observations, their ``mean``, and ``gap``
-    ν (ln mean - χ).
-    """
+    """Prior p(α) ∝ exp(ν Σ α_d χ_d - ν A(α)) with ``count`` ν, ``mean`` and ``gap`` ν (ln mean - χ)."""
 
 
 @dataclass(frozen=True)

@@ -134,8 +134,7 @@ class Family(Density, Generic[F]):
     def log_density_sum(self, x: Array) -> Float:
         """Σ_d ln p(x_nd | class k) as matrix products: Σ_d η_kd'u(x_nd) - A_kd + ln h(x_nd).
 
-        The rounding error is proportional to the size of the terms, which is that of A. If A is large, densities are
-        therefore computed one by one.
+        The rounding error is proportional to A. If A is large, densities are therefore computed one by one.
         """
         x, A = np.asarray(x, dtype=np.float64), self.log_normaliser
         if self.vector or np.abs(A).max(initial=0.0) > MAX_CANCELLING_NATS:

@@ -4,8 +4,7 @@
     p(x | a, b) = b^a x^(a-1) e^(-b x) / Γ(a)
     u(x) = (ln x, x),   h(x) = 1/x,   η = (a, -b),   A = lnΓ(a) - a ln b,   E[u] = (ψ(a) - ln b, a/b)
 
-The maximum-likelihood estimate solves ln a - ψ(a) = ln(mean) - mean(ln x), and b = a/mean. The right-hand side is
-called the gap (`LogMoments`).
+The maximum-likelihood estimate solves ln a - ψ(a) = ln(mean) - mean(ln x), the gap of `LogMoments`; b = a/mean.
 
 Conjugate prior    exp(ν a χ_1 - ν b χ_2) (b^a/Γ(a))^ν: ν pseudo-observations with mean χ_2 and mean log χ_1
 Posterior          the same form with the observations added

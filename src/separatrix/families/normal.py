@@ -7,8 +7,7 @@ Mean and variance unknown (`Normal`):
 
     u(x) = (x, x²),   h(x) = (2π)^-½,   η = (μ/σ², -1/2σ²),   A = μ²/2σ² + ln σ,   E[u] = (μ, μ² + σ²)
 
-Sums of x² lose all precision if |μ| exceeds 1e8 σ, so the statistics are centred: count, mean, and scatter
-S = Σ (x - x̄)².
+Sums of x² lose all precision if |μ| exceeds 1e8 σ, so the statistics are count, mean x̄ and scatter S = Σ (x - x̄)².
 
 Conjugate prior    λ = 1/σ² ~ Gamma(a, b),  μ | λ ~ N(m, 1/(βλ))                          (2.154)
                    ν = β = 2a - 3,  χ = (m, m² + 2b/ν); priors with other a and β are also conjugate
@@ -63,9 +62,8 @@ class _NormalFamily(Family[Moments]):
     def log_density_sum(self, x: Array) -> Float:
         """Σ_d ln N(x_nd | μ_kd, σ_kd²) as matrix products; missing values are skipped.
 
-        Let z = (x - m0)/s0, with m0 the mean of the class means and s0 the geometric mean of σ over the classes. The
-        square ((x - μ)/σ)² = (c z - b)² is expanded. This multiplies rounding errors by b², so it is not used if b is
-        large.
+        Let z = (x - m0)/s0 with the mean m0 of μ and the geometric mean s0 of σ over the classes. The square
+        ((x - μ)/σ)² = (c z - b)² is expanded, which multiplies rounding errors by b², so it is not used if b is large.
         """
         middle, unit = self.mean.mean(axis=0), np.exp(np.log(self.sd).mean(axis=0))
         c, b = unit / self.sd, (self.mean - middle) / self.sd
@@ -259,10 +257,7 @@ class NormalNormal(Prior[NormalKnownVariance, Moments], of=NormalKnownVariance):
 
     @classmethod
     def weak(cls, facts: Moments, worth: float = 1.0, sd: Any = None) -> Self:
-        """Prior with ``worth`` pseudo-observations (s = σ/√worth) at the mean of all classes.
-
-        If ``sd`` is None, σ is pooled within classes.
-        """
+        """Prior with ``worth`` pseudo-observations (s = σ/√worth) at the mean of all classes; ``sd`` as in `ml`."""
         sd = within_sd(facts) if sd is None else sd
         return cls(facts.overall().mean, sd / np.sqrt(worth), sd)
 

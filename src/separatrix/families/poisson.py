@@ -103,10 +103,7 @@ class GammaPoisson(Prior[Poisson, Sums], of=Poisson):
 
     @classmethod
     def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
-        """Prior with ``worth`` pseudo-observations at the mean of all classes.
-
-        One observation with one event is added to the mean, so that it is never zero.
-        """
+        """Prior with ``worth`` pseudo-observations at the overall mean; one event is added, so that it is not zero."""
         pooled = facts.overall()
         return cls(worth * ((pooled.total_u[..., 0] + 1) / (pooled.count + 1)), np.asarray(worth))
 

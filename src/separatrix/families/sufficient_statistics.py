@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sufficient statistics: the sums over rows that determine a fit, for K classes at once.
 
-The sufficient statistics of a set of rows are called *facts* in this package; `Family.facts(x, R)` computes them. Facts
-of disjoint sets of rows can be added, so blocks, batches and models can be combined in any order. R (n, K) >= 0 is the
-weight of row n in class k: the row's weight times its one-hot label, or a responsibility of EM. A missing value (NaN)
-does not contribute.
+The sufficient statistics of a set of rows are called *facts* here; `Family.facts(x, R)` computes them. Facts of
+disjoint sets of rows can be added, so blocks, batches and models can be combined in any order. R (n, K) >= 0 is the
+weight of row n in class k: the row's weight times its one-hot label, or a responsibility of EM. NaN is skipped.
 
 =================== ================================== ============================================
 `Sums`              Σ R, Σ R u(x), Σ R ln h(x)         Bernoulli, Poisson, exponential, multinomial
@@ -20,8 +19,7 @@ a and b, the sums I = Σ R d(x, mean) are merged by
     I(a and b) = I(a) + I(b) + n_a d(m_a, m) + n_b d(m_b, m),
 
 in which no term is negative. f(x) = x² gives the rule of Chan, Golub & LeVeque (1979) for variances. f(x) = -ln x gives
-the rule for the *gap* ln(mean) - mean(ln x), which together with the mean determines a gamma, beta or Dirichlet
-distribution.
+the rule for the *gap* ln(mean) - mean(ln x). Mean and gap determine a gamma, beta or Dirichlet distribution.
 
 Statistics, parameters and priors are all records (`Record`): arrays that share their leading axes.
 """

@@ -55,8 +55,7 @@ def sweep_patterns(
 ) -> tuple[Float, Float, Float, Float]:
     """Compute P z, z'Pz and ln |C_oo| of each row with observed columns o, where P = C_oo⁻¹, and Σ_n weight_n P_n.
 
-    ``order`` sorts the rows by their pattern of missing values; ``is_new`` marks the first row of each pattern. Missing
-    values are zero in Z.
+    ``order`` sorts the rows by pattern of missing values; ``is_new`` marks the first of each. Z is zero if missing.
     """
     N, M = Z.shape
     G, squared, log_det, precision = np.zeros((N, M)), np.zeros(N), np.zeros(N), np.zeros((M, M))

@@ -41,8 +41,7 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     priors : sequence or mapping, optional
         Class probabilities p(C_k); by default the class proportions.
     estimate : {"map", "ml", "predictive"}, default "map"
-        "map" is the mode under a conjugate prior, "ml" is maximum likelihood, "predictive" integrates the parameters
-        out.
+        "map" is the mode under a conjugate prior, "ml" maximum likelihood; "predictive" integrates over parameters.
     pseudo_count : float, default 1
         Number of pseudo-observations in the prior. For Bernoulli, categorical and multinomial it is the number per
         outcome, so that 1 is Laplace's correction.

@@ -33,11 +33,9 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     priors : sequence or mapping, optional
         Class probabilities p(C_k); by default the class proportions.
     shrinkage : float in [0, 1], "ledoit-wolf" or "evidence", default 0
-        λ in (1 - λ) Σ + λ diag Σ. "ledoit-wolf" is the estimate of Ledoit and Wolf; "evidence" maximises the marginal
-        likelihood.
+        λ in (1 - λ) Σ + λ diag Σ. "ledoit-wolf" minimises the expected error, "evidence" maximises the evidence.
     estimate : {"ml", "map", "predictive"}, default "ml"
-        "ml" is maximum likelihood, "map" is the mode under a weak prior, "predictive" integrates the parameters out,
-        which gives a Student t for each class.
+        "ml" is maximum likelihood, "map" the mode under a weak prior; "predictive" gives a Student t for each class.
     unlabelled : "error", "missing" or a label, default "error"
         How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. EM includes these rows in
         the fit. If the classes are not normal, unlabelled rows can make the boundary worse.

@@ -7,8 +7,7 @@
 For 0/1 columns p_d = μ_kd^x_d (1 - μ_kd)^(1 - x_d) (4.81), a_k is linear in x (4.82), and the log-odds of two classes
 have the bias ln π_1/π_0 + Σ_d ln (1 - μ_1d)/(1 - μ_0d).
 
-If columns are correlated, differences between the a_k are too large. The argument ``temper`` multiplies the sum by an
-exponent τ (`temper`).
+If columns are correlated, differences between the a_k are too large; ``temper`` multiplies the sum by an exponent τ.
 
 If the families are given, the fit needs one pass. To choose them automatically, one more pass finds the range of each
 column, whether its values are integers, and its distinct values (`ColumnSurvey`). This determines the candidates:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Geometry of linear classifiers: hyperplanes and distances from them, decision regions, and separability.
 
-`hyperplane` describes the boundary of two classes; `regions` describes the decision regions of K classes, and
-evaluates predictions on a grid.
+`hyperplane` describes the boundary of two classes; `regions` has decision regions of K classes and grids of points.
 """
 
 from separatrix.geometry.hyperplane import Hyperplane, linear_functions, margin, nearest_rows, radius

@@ -2,8 +2,7 @@
 """Displays in the style of scikit-learn: ``from_estimator`` computes, stores and draws; ``plot`` draws again.
 
 A display stores its axes in ``ax_`` (the first panel) and ``axes_`` (if it has several panels), and its figure in
-``figure_``. Plots need matplotlib: ``pip install separatrix[plots]``. `drawing` has the palette and the helpers, which
-you can use for your own figures.
+``figure_``. Plots need matplotlib: ``pip install separatrix[plots]``. `drawing` has the palette and drawing helpers.
 """
 
 from separatrix.plots.boundary import DecisionBoundaryDisplay

@@ -121,9 +121,8 @@ class DecisionBoundaryDisplay:
         X, y : table of shape (N, 2), and optional array-like of shape (N,)
             The grid covers the rows of X. The rows are drawn if their classes y are given.
         response : {"regions", "probability", "uncertainty"}, default "regions"
-            "regions" draws the predicted class. "probability" draws the probability of the second of two classes, or
-            of the most probable of K classes. "uncertainty" draws the width of the 95 % credible interval of that
-            probability, if the model has a posterior.
+            Draw the predicted class, the probability of the second of two classes (of the most probable of K), or the
+            width of the 95 % credible interval of that probability, for models with a posterior.
         resolution : int, default 300
             Number of points along each axis.
         ax, title : matplotlib axes and str, optional

@@ -20,8 +20,7 @@ ZERO_PROBABILITY = "← −∞: probability zero for an observed class"
 class ComparisonDisplay:
     """Mean test log-likelihoods with standard errors, and log evidences in a second panel.
 
-    Create it with ``comparison.plot()``. The axes are in ``ax_`` (the left panel) and ``axes_``, the figure is in
-    ``figure_``.
+    Create it with ``comparison.plot()``. Its axes are ``ax_`` (left panel) and ``axes_``; its figure is ``figure_``.
 
     Whiskers are one standard error of the mean over test rows. Rows that are hard for one model are hard for all, so
     whiskers may overlap even if the difference is certain. A dot is filled if the paired difference to the best model

@@ -169,11 +169,9 @@ class LikelihoodSurfaceDisplay:
         directions : array-like of shape (2, D), optional
             Two vectors that span the plane of w; they are orthonormalised. Default: the axes, which requires D = 2.
         angles : (low, high), optional
-            Range of the angle in degrees. Default: five standard deviations on each side of the minimum, or all angles
-            if there is no minimum.
+            Range of the angle in degrees. Default: minimum ± 5 standard deviations, or all angles without a minimum.
         lengths : (low, high), optional
-            Range of the length of w. Default: five standard deviations on each side of the minimum, or up to a median
-            activation of 10 if there is no minimum.
+            Range of |w|. Default: minimum ± 5 standard deviations; without a minimum, up to a median activation of 10.
         resolution : int, default 61
             Number of points along each axis.
         ax, title : matplotlib axes and str, optional

@@ -4,8 +4,7 @@
 A copy of the model is fitted and its iterates are recorded; each iterate is a frame. A perceptron has one step per
 misclassified row, other models have one step per iteration of the solver. A frame of the perceptron shows the boundary,
 the misclassified row, and its contribution to w (PRML figure 4.7). A frame of other models shows the boundary and the
-contours of probability 0.1 and 0.9. The last panel shows the objective above its lowest value, in nats; for a
-perceptron, the number of misclassified rows.
+contours of probability 0.1 and 0.9. The last panel shows the objective above its lowest value, or the mistakes.
 """
 
 from __future__ import annotations

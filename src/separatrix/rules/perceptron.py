@@ -156,13 +156,11 @@ class Perceptron(LinearClassifier):
         separate the classes. "pocket" uses the last weights if they separate the classes, otherwise the candidate with
         the fewest mistakes.
     shuffle : bool, default False
-        Whether to process the rows in a new random order in every epoch. Blocks of rows are shuffled, and rows within
-        each block.
+        Whether to shuffle the rows in every epoch: blocks of rows are shuffled, and rows within each block.
     rng : None, int or numpy Generator, default None
         Random generator for ``shuffle``. With None a fixed seed is used, so repeated fits give identical models.
     trace : bool, default False
-        Whether to record the weights after every mistake in ``solution_.trace``, for an animation. The fit is then a
-        slow Python loop.
+        Whether to record the weights after every mistake in ``solution_.trace``, for an animation; this is slow.
 
     Attributes
     ----------
