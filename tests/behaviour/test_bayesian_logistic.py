@@ -137,7 +137,7 @@ def test_tuning_has_no_partial_fit():
 def test_a_posterior_that_does_not_fit_into_memory():
     wide = sparse.random_array((30, 300_000), density=1e-4, rng=0, format="csr")
     y = np.arange(30) % 2
-    with pytest.raises(DataError, match=r"'full' for 1 x 300001 weights needs .* GiB of memory.*'dual' fits"):
+    with pytest.raises(DataError, match=r"'full' for 1 x 300001 weights needs .* GiB of memory.*Use structure='dual'"):
         model(structure="full").fit(wide, y)
     assert model().fit(wide, y).posterior_.structure == "dual"
 
