@@ -163,11 +163,11 @@ class CoefficientDisplay:
         check_count("CoefficientDisplay", "most", most)
         W = np.atleast_2d(np.asarray(weight, dtype=np.float64))
         bounds = [np.full_like(W, np.nan) if b is None else np.reshape(b, W.shape) for b in (lower, upper)]
-        if W.shape != (len(labels), len(names)) or (spread is not None and np.shape(spread) != (len(names),)):
-            raise DataError(
-                f"weight has shape {W.shape}, expected ({len(labels)}, {len(names)}), one row per label and one column "
-                f"per name; spread has shape {np.shape(spread)}, expected ({len(names)},) or None."
-            )
+        shape = len(labels), len(names)
+        if W.shape != shape:
+            raise DataError(f"weight has shape {W.shape}, expected {shape}: one row per label, one column per name.")
+        if spread is not None and np.shape(spread) != shape[1:]:
+            raise DataError(f"spread has shape {np.shape(spread)}, expected {shape[1:]}: one value per name.")
         if len(labels) > len(COLOURS):
             raise ValueError(f"There are {len(labels)} classes, but only {len(COLOURS)} colours. Draw fewer classes.")
         unit = 1.0 if spread is None else np.asarray(spread, dtype=np.float64)
