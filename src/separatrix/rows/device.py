@@ -136,7 +136,7 @@ class DeviceRows(_OnDevice):
         return DeviceRows(self.tensor - self.like(row), self.copies)
 
     def __matmul__(self, W: Array) -> Float:
-        """X W, (n,) or (n, C), in float64: if columns are far from zero, float32 would lose too many digits."""
+        """X W, (n,) or (n, C), in float64: if columns are far from zero, float32 is too inaccurate."""
         import torch
 
         wide = self.on(W).double()
@@ -176,7 +176,7 @@ def on_host(block: Block) -> Block:
 
 
 def _index(rows: Any, like: Any) -> Any:
-    """Copy an index array to the device; slices are returned as they are."""
+    """Copy an index array to the device; return slices unchanged."""
     if isinstance(rows, DeviceVector):
         return rows.tensor
     if not isinstance(rows, np.ndarray):

@@ -90,7 +90,7 @@ def as_source(X: Any, t: Array | None = None, weight: Float | None = None) -> So
 
 
 def in_memory(*values: Any) -> tuple[Any, ...]:
-    """Compute the values that are Dask collections; return the others as they are."""
+    """Compute the values that are Dask collections; return the others unchanged."""
     return tuple(value.compute() if is_dask(value) else value for value in values)
 
 
