@@ -27,7 +27,7 @@ class Status(Enum):
         "columns, drop columns that repeat others, or use Newton's method"
     )
     MAX_STEPS = "stopped at the limit of steps"
-    DIVERGED = "diverged because the step is too long; set a smaller step, or None for a line search"
+    DIVERGED = "diverged because the step is too long; set a shorter step, or None for a line search"
 
 
 class Limits:
