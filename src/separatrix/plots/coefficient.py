@@ -190,12 +190,12 @@ class CoefficientDisplay:
         with look():
             ax.axvline(0.0, color=MUTED, lw=1.2)
             for c, shift in enumerate([0.0] if C == 1 else np.linspace(-0.3, 0.3, C)):
-                place = np.arange(P) + shift
+                position = np.arange(P) + shift
                 w, low, high = self.weight[c], self.lower[c], self.upper[c]
                 filled = ~((low < 0) & (high > 0))  # true for a weight without interval (NaN)
-                ax.hlines(place, low, high, color=COLOURS[c], lw=2.2)
-                ax.plot(w[filled], place[filled], MARKERS[c], color=COLOURS[c], ms=7, label=self.labels[c])
-                ax.plot(w[~filled], place[~filled], MARKERS[c], color=COLOURS[c], mfc="white", mew=1.8, ms=7)
+                ax.hlines(position, low, high, color=COLOURS[c], lw=2.2)
+                ax.plot(w[filled], position[filled], MARKERS[c], color=COLOURS[c], ms=7, label=self.labels[c])
+                ax.plot(w[~filled], position[~filled], MARKERS[c], color=COLOURS[c], mfc="white", mew=1.8, ms=7)
             ax.set_yticks(np.arange(P), self.names)
             xlabel = "\n".join([f"{self.quantity}{whose} per {unit}", *bars, *rest])
             ax.set(xlabel=xlabel, ylim=(P - 0.5, -0.5), title=title or "")

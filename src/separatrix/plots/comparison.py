@@ -90,24 +90,24 @@ class ComparisonDisplay:
         is_own = ax is None
         size = (FIGURE_INCHES if self.has_evidence else 0.65 * FIGURE_INCHES, 1.7 + MODEL_INCHES * len(self.names))
         axes = split_axes(ax, [3.0, 2.0] if self.has_evidence else [1.0], across=True, size=size)
-        place, drawn = np.arange(len(self.names)), np.isfinite(self.log_likelihood)
+        position, drawn = np.arange(len(self.names)), np.isfinite(self.log_likelihood)
         train = drawn & np.isfinite(self.train)
         with look():
             ax = axes[0]
-            ax.plot(self.train[train], place[train], "|", ms=11, mew=2, color=MUTED, label="training rows")
+            ax.plot(self.train[train], position[train], "|", ms=11, mew=2, color=MUTED, label="training rows")
             dots = (self.close, COLOURS[0], "test rows"), (~self.close, "white", "worse than the best")
             for which, face, text in dots:
                 at = drawn & which
                 if at.any():
                     ax.errorbar(
-                        self.log_likelihood[at], place[at], xerr=np.nan_to_num(self.standard_error[at]), fmt="o",
+                        self.log_likelihood[at], position[at], xerr=np.nan_to_num(self.standard_error[at]), fmt="o",
                         color=COLOURS[0], mfc=face, mew=1.8, ms=8, capsize=4, label=f"{text} ± standard error",
                     )  # fmt: skip
             for i in map(int, np.flatnonzero(~drawn)):
                 impossible = "no probabilities" if np.isnan(self.log_likelihood[i]) else ZERO_PROBABILITY
                 reason = "failed" if self.failed[i] else impossible
                 ax.annotate(reason, (0.02, i), xycoords=("axes fraction", "data"), va="center", color=MUTED)
-            ax.set_yticks(place, self.names)
+            ax.set_yticks(position, self.names)
             ax.set(xlabel="mean log-likelihood (nats per row)", ylim=(len(self.names) - 0.5, -0.5), title=title or "")
             ax.grid(axis="x", color="0.9")
             if is_own:
@@ -121,11 +121,11 @@ class ComparisonDisplay:
         return self
 
     def _draw_evidences(self, ax: Any) -> None:
-        place = np.flatnonzero(np.isfinite(self.log_evidence))
+        position = np.flatnonzero(np.isfinite(self.log_evidence))
         best = np.nanmax(self.log_evidence)
         below = self.log_evidence - best
-        ax.plot(below[place], place, "D", color=COLOURS[2], ms=8)
-        for at in place:
+        ax.plot(below[position], position, "D", color=COLOURS[2], ms=8)
+        for at in position:
             ax.annotate(
                 f"{self.probability[at]:.2g}", (below[at], at), xytext=(-10, 0), textcoords="offset points",
                 ha="right", va="center", fontsize=10,

@@ -190,8 +190,8 @@ class ProjectionDisplay:
                 ax.set(xlabel=f"first discriminant, {AXIS_UNIT}", ylabel=f"second discriminant, {AXIS_UNIT}")
             found = f"means {self.distance:.1f} s.d. apart, {self.wrong:.1%} of rows misclassified" if is_pair else None
             ax.set_title("\n".join(filter(None, (title, found))), fontsize="medium")
-            place = {"loc": "upper center", "ncols": 3} if is_histogram else {"loc": "best"}
-            ax.legend(frameon=False, fontsize="small", **place)
+            location = {"loc": "upper center", "ncols": 3} if is_histogram else {"loc": "best"}
+            ax.legend(frameon=False, fontsize="small", **location)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
