@@ -343,7 +343,7 @@ def test_separation_is_that_of_the_linear_program_and_names_the_columns(labels, 
     assert [note.topic for note in notes] == ["separation"] * (status != "overlapping")
     assert all(column in note.text for note in notes)
     if status == "quasi-complete":
-        assert notes[0].text.startswith(f"{(AGES['kind'] == 'c').sum()} of 200 rows")
+        assert f"separates {(AGES['kind'] == 'c').sum()} of 200 rows" in notes[0].text
 
 
 def test_separation_with_curves_three_classes_and_generative_models():

@@ -92,7 +92,7 @@ def test_a_missing_table_is_skipped_with_a_message(monkeypatch, tmp_path, capsys
     monkeypatch.setattr("benchmarks.problems.DATA", tmp_path)
     run.main(["--quick", "--problems", "fashion_mnist", "--libraries", "zeros"], tmp_path)
     assert read_run(tmp_path / SCRATCH).rows == []
-    assert "fashion_mnist: skipped, fashion_mnist/fashion_mnist.npz is not kept" in capsys.readouterr().err
+    assert "fashion_mnist: skipped, because fashion_mnist/fashion_mnist.npz was not found" in capsys.readouterr().err
 
 
 # Objectives
