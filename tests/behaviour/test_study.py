@@ -237,7 +237,7 @@ def test_among_models_that_rows_do_not_distinguish_evidence_then_simplicity_deci
 def test_models_without_evidence_are_chosen_only_if_none_near_has_one():
     name, text = chosen(trial("naive Bayes", -0.300, None, 2), trial(LOGISTIC, -0.301, -500.0, 3))
     assert name == LOGISTIC
-    assert "intervals of probabilities are available from naive Bayes." in text
+    assert "naive Bayes has no comparable evidence and no intervals of probabilities." in text
     name, text = chosen(trial("naive Bayes", -0.300, None, 2), trial("linear discriminant", -0.301, None, 3))
     assert name == "naive Bayes"
     assert "None of these reports the evidence" in text

@@ -93,7 +93,7 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
     from separatrix.export import FileError, load, read_about
 
     file = Path(path)
-    table_hint = " This is a table. Name the saved model first, then the table." * path.endswith(TABLES)
+    table_hint = " This is the name of a table. Name the saved model first, then the table." * path.endswith(TABLES)
     if not file.exists():
         here = sorted(each.name for each in file.parent.glob("*.sx")) if file.parent.is_dir() else []
         near = get_close_matches(file.name, here, n=1) or here[:1]
