@@ -15,6 +15,7 @@ import pyarrow.csv
 import pytest
 import typer
 from rich.console import Console
+from sklearn.base import clone
 from typer.testing import CliRunner
 
 import separatrix as sx
@@ -77,14 +78,14 @@ def folder(tmp_path, monkeypatch, loans, fitted):
     return tmp_path
 
 
-def run(*words):
+def run(*words, stdin=None):
     from separatrix.cli.app import app
 
-    return CliRunner().invoke(app, list(words))
+    return CliRunner().invoke(app, list(words), input=stdin)
 
 
-def run_json(*words):
-    result = run(*words, "--json")
+def run_json(*words, stdin=None):
+    result = run(*words, "--json", stdin=stdin)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -441,6 +442,45 @@ def test_ratings_are_classes_if_declared_as_categorical(folder, rng):
     assert [entry["label"] for entry in found["classes"]] == ["1", "1.5", "2", "4.5"]
     assert run_json("predict", "new.sx", "ratings.csv", "-o", "out.csv")["scores"]["rows"] == 120
     assert run_json("report", "new.sx", "ratings.csv", "-o", "r.html")["rows"] == 120
+
+
+@pytest.fixture
+def orders(folder, rng, monkeypatch):
+    """A table that needs more than a quarter of the memory, with amounts as text, a quote in the target's name, gaps."""
+    price, zone = rng.normal(size=600), rng.choice(["1.50", "2.50", "3.00"], 600)
+    returned = price + np.select([zone == "1.50", zone == "3.00"], [-2.0, 2.0]) + rng.logistic(size=600) > 0
+    labels = np.where(np.arange(600) % 50 == 0, "", np.where(returned, "yes", "no"))
+    pd.DataFrame({"price": price, "zone": zone, "note": "x", 'ret"urned': labels}).to_csv("orders.csv", index=False)
+    (folder / "proc").mkdir()
+    (folder / "proc" / "meminfo").write_text("MemAvailable: 8 kB\n")
+    monkeypatch.setattr("separatrix.files.memory.PROC", folder / "proc")
+
+
+@pytest.mark.usefixtures("orders")
+@pytest.mark.parametrize("data", ["orders.csv", "-"])
+def test_a_large_table_is_fitted_as_it_was_compared(folder, data):
+    fit = ("fit", data, "-t", 'ret"urned', "--models", "prior,logistic", "--no-report", "-o", "new.sx", "--drop", "note")
+    found = run_json(*fit, "--types", "zone=categorical", stdin=(folder / "orders.csv").read_bytes())
+    assert found["rows"] == 588
+    assert any("fitted to all 588 rows as they were read" in note for note in found["notes"])
+    predicted = run_json("predict", "new.sx", "orders.csv", "-o", "out.csv")
+    assert predicted["unseen"] == {}
+    assert predicted["scores"]["rows"] == 588
+    model = sx.load("new.sx")
+    whole = TableClassifier(clone(model.estimator), types={"zone": "categorical"})
+    table = open_table("orders.csv", types={"zone": "text"}).read().to_pandas().dropna()
+    whole.fit(table[["price", "zone"]], table['ret"urned'])
+    P, expected = (each.predict_proba(table[["price", "zone"]]) for each in (model, whole))
+    np.testing.assert_allclose(P, expected, atol=1e-6)
+
+
+@pytest.mark.usefixtures("orders")
+def test_rows_in_memory_are_not_read_again_when_memory_becomes_scarce(monkeypatch):
+    free = iter([2**30, 2**10])
+    monkeypatch.setattr("separatrix.files.available_memory", lambda: next(free))
+    found = run_json("fit", "orders.csv", "-t", 'ret"urned', "--models", "prior,bayes", "--no-report", "-o", "new.sx")
+    assert not any("as they were read" in note for note in found["notes"])
+    assert next(free) == 2**10
 
 
 def test_report_evaluates_a_saved_model(folder, loans, fitted):

@@ -112,8 +112,8 @@ def demo(
         files = {"data": data, "model": model, "report": report}
         with stages("Reading", hidden=as_json) as progress:
             _write("loans", data, rows=None, seed=0, force=force)
-            compared, table = compare_file(data, target, {}, (), progress=progress, later=N_LATER_STAGES)
-            study = fit_and_write(compared, table, data, files, progress=progress)
+            compared, table, _ = compare_file(data, target, {}, (), progress=progress, later=N_LATER_STAGES)
+            study = fit_and_write(compared, table, files, progress=progress)
     except BaseException:
         if is_new:
             shutil.rmtree(home, ignore_errors=True)

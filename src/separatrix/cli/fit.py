@@ -102,8 +102,9 @@ def fit(
     options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed}
     with stages("Reading", hidden=as_json) as progress:
         options |= {"progress": progress, "later": N_LATER_STAGES}
-        compared, table = compare_file(data, target, split_types(types), drop or (), **options)
-        study = fit_and_write(compared, table, data, files, positive=positive, level=level, progress=progress)
+        compared, table, everything = compare_file(data, target, split_types(types), drop or (), **options)
+        options = {"positive": positive, "level": level, "progress": progress, "everything": everything}
+        study = fit_and_write(compared, table, files, **options)
     print_study(compared, study, table, data, files, Printer(as_json=as_json))
 
 
@@ -124,7 +125,7 @@ def compare(
     """Compare models on a table by held-out metrics, evidence and time, without writing a file."""
     options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed}
     with stages("Reading", hidden=as_json) as progress:
-        compared, table = compare_file(data, target, split_types(types), drop or (), progress=progress, **options)
+        compared, table, _ = compare_file(data, target, split_types(types), drop or (), progress=progress, **options)
     print_study(compared, None, table, data, {}, Printer(as_json=as_json))
 
 
@@ -187,12 +188,13 @@ def report(
 
 def compare_file(
     data: str, target: str, types: Mapping[str, str], drop: Iterable[str], **options: Any
-) -> tuple[Compared, TableFile]:
+) -> tuple[Compared, TableFile, Any]:
     """Compare models on the table in a file; a large table is sampled at equal intervals.
 
-    ``options`` are passed to `compare_models`.
+    Returns the comparison, the table, and a scan of all its labelled rows if it is large, else None. ``options`` are
+    passed to `compare_models`.
     """
-    from separatrix.files import open_table
+    from separatrix.files import open_table, quoted, scan
     from separatrix.study import compare_models, spread_rows
 
     # The target is read with its inferred type, so that 1 and 1.0 are the same class in every file.
@@ -207,8 +209,9 @@ def compare_file(
         raise CommandError(
             "usage", f"--types {target}={types[target]}: the target is a class label, so its type must be categorical."
         )
+    is_sampled = is_large(table)  # decided once: the rows in memory change the answer
     with about(table.path):
-        if is_large(table):
+        if is_sampled:
             n_rows = table.n_rows
             if n_rows is None:
                 n_rows = sum(batch.num_rows for batch in table.batches(columns=table.columns[:1]))
@@ -216,13 +219,14 @@ def compare_file(
         else:
             rows = read_rows(table)
         options = {"name": name_of(data), "types": {**types, **dict.fromkeys(dropped, "drop")}} | options
-        return compare_models(rows, target, **options), table
+        compared = compare_models(rows, target, **options)
+        everything = scan(table, target=target, where=f"{quoted(target)} IS NOT NULL") if is_sampled else None
+        return compared, table, everything
 
 
 def fit_and_write(
     compared: Compared,
     table: TableFile,
-    data: str,
     files: Mapping[str, str],
     *,
     positive: str | None = None,
@@ -236,15 +240,8 @@ def fit_and_write(
     from separatrix.study import study_of
 
     label = None if positive is None else class_label(compared.table.classes.tolist(), positive)
-    everything: Any = None
-    if is_large(table):
-        from separatrix.files import scan
-
-        target, types = compared.question.target, compared.question.types or {}
-        kept = [name for name in table.columns if name != target and types.get(name) != "drop"]
-        everything = scan(data, target=target, columns=kept, where=f'"{target}" IS NOT NULL')
     with about(table.path):
-        study = study_of(compared, positive=label, everything=everything, **options)
+        study = study_of(compared, positive=label, **options)
     contents = {files["model"]: packed(study.model, study.about)}
     if "report" in files:
         from separatrix.report import render

@@ -16,9 +16,10 @@ from separatrix._array import Array
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.files.libsvm import LibsvmFile, is_libsvm
-from separatrix.files.many import open_files
+from separatrix.files.many import FileRows, open_files
 from separatrix.files.query import open_query
-from separatrix.files.stream import open_stream
+from separatrix.files.stream import StreamRows, open_stream
+from separatrix.files.table import TableFile
 from separatrix.files.where import make_condition
 from separatrix.rows import (
     ArrowRows,
@@ -59,9 +60,9 @@ def scan(
 
     Parameters
     ----------
-    source : path, list of paths, SQL text or object
-        A file, folder or pattern (``data/*.parquet``) of any format that `open_table` reads; a query, if ``connection``
-        is given; an object with the Arrow stream interface, or a function that returns such an object. A sparse text
+    source : path, list of paths, table, SQL text or object
+        A file, folder or pattern (``data/*.parquet``) of any format that `open_table` reads; an open table, with the
+        types it has; a query, if ``connection`` is given; an object with the Arrow stream interface, or a function that returns such an object. A sparse text
         file (.svm, .libsvm, .svmlight) becomes a `LibsvmFile`, which has labels but no column names.
     target : str, optional
         The column of labels, for ``model.fit(scan)``. Not needed if ``y`` is given, or for prediction.
@@ -144,7 +145,11 @@ def _open(source: Any, connection: Any, where: Any, types: Mapping[str, Any] | N
     is_files = is_paths or isinstance(source, str | os.PathLike)
     if types is not None and not is_files:
         raise DataError("types= is for CSV files; this source has types of its own. Leave it out.")
-    rows = open_files(source, types) if is_files else open_stream(source)
+    rows: FileRows | StreamRows
+    if isinstance(source, TableFile):
+        rows = FileRows([str(source.path)], [source])
+    else:
+        rows = open_files(source, types) if is_files else open_stream(source)
     return rows if where is None else rows.filtered(make_condition(where, rows.columns))
 
 
