@@ -62,8 +62,9 @@ def scan(
     ----------
     source : path, list of paths, table, SQL text or object
         A file, folder or pattern (``data/*.parquet``) of any format that `open_table` reads; an open table, with the
-        types it has; a query, if ``connection`` is given; an object with the Arrow stream interface, or a function that returns such an object. A sparse text
-        file (.svm, .libsvm, .svmlight) becomes a `LibsvmFile`, which has labels but no column names.
+        types it has; a query, if ``connection`` is given; an object with the Arrow stream interface, or a function that
+        returns such an object. A sparse text file (.svm, .libsvm, .svmlight) becomes a `LibsvmFile`,
+        which has labels but no column names.
     target : str, optional
         The column of labels, for ``model.fit(scan)``. Not needed if ``y`` is given, or for prediction.
     columns : sequence of str, optional
