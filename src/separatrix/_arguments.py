@@ -3,14 +3,76 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterable
+from functools import wraps
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+
+from separatrix._text import did_you_mean
+
+# Arguments of scikit-learn's estimators, and our replacement for a class that has the named argument ("": any class).
+REPLACEMENTS: dict[str, dict[str, str]] = {
+    "C": {
+        "standardize": "prior=sx.Gaussian(scale=C**0.5), standardize=False",
+        "prior": "alpha=1/C or prior=sx.Gaussian(scale=C**0.5)",
+        "alpha": "alpha=1/C",
+    },
+    "penalty": {
+        "prior": "prior=sx.Gaussian(scale=...), an L2 penalty (there is no L1 penalty)",
+        "alpha": "alpha, the strength of an L2 penalty (there is no L1 penalty)",
+    },
+    "l1_ratio": {"prior": "prior=sx.Gaussian(scale=...), an L2 penalty (there is no L1 penalty)"},
+    "max_iter": {"max_steps": "max_steps", "max_epochs": "max_epochs", "tol": "tol (the steps have no limit)"},
+    "class_weight": {"": "fit(X, y, sample_weight=...) or sx.DecisionRule(model, costs=...)"},
+    "random_state": {"rng": "rng"},
+    "eta0": {"learning_rate": "learning_rate"},
+    "verbose": {"trace": "trace=True, and read solution_.trace after the fit"},
+    "multi_class": {"": "sx.OneVsRest(model) for one-vs-rest; softmax is the default"},
+    "reg_param": {"shrinkage": "shrinkage"},
+    "alpha": {"pseudo_count": "pseudo_count", "prior": "prior=sx.Gaussian(scale=alpha**-0.5)"},
+}
 
 DEFAULT_SEED = 0  # repeated fits to the same data give identical results
+
+
+class Estimator(BaseEstimator):
+    """Base class of estimators. An unknown argument raises an error that names the class and our argument instead."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" not in vars(cls):
+            return
+        init, signature = cls.__init__, inspect.signature(cls.__init__)
+
+        @wraps(init)  # scikit-learn reads the parameters from the signature of the wrapped function
+        def checked(self: Any, *args: Any, **arguments: Any) -> None:
+            owner, (_, *known) = type(self).__name__, signature.parameters
+            for name in arguments:
+                if name not in known:
+                    raise TypeError(f"{owner} has no argument {name!r}.{_replacement(name, known)}")
+            try:
+                signature.bind(self, *args, **arguments)
+            except TypeError as error:  # Python would name the base class that defines the constructor
+                raise TypeError(f"{owner}({', '.join(known)}): {error}.") from None
+            init(self, *args, **arguments)
+
+        cls.__init__ = checked  # type: ignore[method-assign]
+
+
+def _replacement(name: str, known: list[str]) -> str:
+    """Second sentence of the error about an unknown argument."""
+    options = REPLACEMENTS.get(name, {})
+    for needed, replacement in options.items():
+        if needed in ("", *known):
+            return f" Use {replacement}."
+    if options and "estimator" in known:
+        return " Give it to the model inside, such as sx.LogisticRegression(...)."
+    return did_you_mean(name, known)
 
 
 def check_count(owner: str, name: str, value: Any, *, least: int = 1) -> int:

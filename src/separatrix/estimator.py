@@ -14,9 +14,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix._arguments import Estimator
 from separatrix._array import Array, Float, Rows
 from separatrix._text import listed
 from separatrix.basis import fit_basis
@@ -34,7 +35,7 @@ from separatrix.solvers import Solution
 from separatrix.stats import dots, require_finite
 
 
-class Classifier(ClassifierMixin, BaseEstimator):
+class Classifier(ClassifierMixin, Estimator):
     """Base class of all classifiers: opens data for fitting and for prediction."""
 
     basis: Any = None
@@ -166,7 +167,7 @@ def truth_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
 
 
 @contextmanager
-def unchanged_on_error(model: BaseEstimator) -> Iterator[None]:
+def unchanged_on_error(model: Estimator) -> Iterator[None]:
     """Restore the model if the block fails, so that it never has old parameters with new classes."""
     before = dict(vars(model))
     try:

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
+from separatrix._arguments import Estimator
 from separatrix._array import Array
 from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
@@ -22,7 +23,7 @@ from separatrix.exceptions import DataError
 PACKAGE = __name__.partition(".")[0]
 
 
-class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC):
+class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
     """A classifier that wraps ``estimator``; the latter opens tables and checks their columns."""
 
     # Weights are only passed on to the wrapped fit, so only the request of the wrapped classifier matters.

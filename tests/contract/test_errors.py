@@ -719,6 +719,33 @@ FILES = [
     ),
 ]
 
+# Arguments that other libraries have
+ARGUMENTS = [
+    Mistake(f"{model.__name__}({name}=...)", lambda _, m=model, n=name: m(**{n: 1}), TypeError, (
+        f"{model.__name__} has no argument {name!r}", *words))
+    for model, name, *words in [
+        (sx.LogisticRegression, "C", "alpha=1/C", "prior=sx.Gaussian(scale=C**0.5)"),
+        (sx.LogisticRegression, "penalty", "prior=sx.Gaussian", "no L1"),
+        (sx.LogisticRegression, "max_iter", "max_steps"),
+        (sx.LogisticRegression, "class_weight", "sample_weight=", "sx.DecisionRule(model, costs="),
+        (sx.LogisticRegression, "aplha", "Did you mean 'alpha'?"),
+        (sx.LogisticRegression, "n_jobs", "'max_steps'"),
+        (sx.ProbitRegression, "random_state", "rng"),
+        (sx.BayesianLogisticRegression, "C", "prior=sx.Gaussian(scale=C**0.5)", "standardize=False"),
+        (sx.BayesianLogisticRegression, "alpha", "prior=sx.Gaussian(scale=alpha**-0.5)"),
+        (sx.GeneralizedLinearModel, "penalty", "alpha"),
+        (sx.Perceptron, "max_iter", "max_epochs"),
+        (QDA, "reg_param", "shrinkage"),
+        (NB, "alpha", "pseudo_count"),
+        (sx.TableClassifier, "C", "model inside"),
+        (table.TableEncoder, "max_level", "'max_levels'"),
+        (sx.basis.Polynomial, "degre", "'degree'"),
+    ]
+] + [
+    Mistake("ten arguments", lambda _: sx.LogisticRegression(*range(10)), TypeError, ("LogisticRegression(alpha, ",)),
+    Mistake("no model to wrap", lambda _: sx.OneVsRest(), TypeError, ("OneVsRest(", "'estimator'")),
+]  # fmt: skip
+
 # Tables: columns, types, encoder
 AGES = pd.DataFrame({"Age": [1.5, 2.0, 3.0], "sex": ["m", "f", "m"]})
 MIXED = pd.DataFrame({"a": [1, 2], "notes": pd.Series([1, "x"], dtype=object)})
@@ -1060,7 +1087,7 @@ EXPORT = [
     argument("negative test rows", lambda: sx.datasets.make_rbf_experiment(n_test=-1), "n_test=-1"),
 ]  # fmt: skip
 
-MISTAKES = RULES + GENERATIVE + DISCRIMINATIVE + BAYESIAN + ROWS + FILES + TABLES + STUDIES + EXPORT
+MISTAKES = RULES + GENERATIVE + DISCRIMINATIVE + BAYESIAN + ROWS + FILES + ARGUMENTS + TABLES + STUDIES + EXPORT
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.name for mistake in MISTAKES])

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import separatrix as sx
 from problems import MODELS, blobs
+from separatrix import table
 
 WITHOUT_SPREAD = "every row of a class is equal, so S_W = 0 and Fisher's J(w) is infinite: an error by design"
 FISHER_DEGENERATE = dict.fromkeys(
@@ -108,3 +109,12 @@ def test_fisher_is_a_transformer_with_feature_names():
 def test_warnings_and_errors_are_subclasses_of_those_of_scikit_learn():
     assert issubclass(sx.exceptions.NotSeparableWarning, ConvergenceWarning)
     assert issubclass(sx.exceptions.DataError, ValueError)
+
+
+def test_an_unknown_argument_names_the_class_that_was_called():
+    for module in (sx, sx.basis, table):
+        for name in module.__all__:
+            model = getattr(module, name)
+            if isinstance(model, type) and issubclass(model, BaseEstimator):
+                with pytest.raises(TypeError, match=name):
+                    model(C=1.0)

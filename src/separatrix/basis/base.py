@@ -25,12 +25,13 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix._arguments import Estimator
 from separatrix._array import Array, Rows, is_sparse, to_dense, working_dtype
 from separatrix.rows import RowMap, Source, as_source
 from separatrix.stats import require_finite
 
 
-class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
+class AbstractBasis(TransformerMixin, Estimator, ABC):
     """Base class of all bases. A new basis only needs to implement `_functions`.
 
     As a scikit-learn transformer it returns the whole Φ (``fit``, ``transform``). Inside an estimator (``basis=``) it

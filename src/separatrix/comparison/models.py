@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from separatrix._arguments import Estimator
 from separatrix._array import Array, Float
 from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
@@ -195,7 +196,7 @@ def in_order(P: Any, model: Any, classes: Array) -> Float:
     return columns[:, [own.index(label) for label in wanted]]
 
 
-class ModelAverage(ClassifierMixin, BaseEstimator):
+class ModelAverage(ClassifierMixin, Estimator):
     """Bayesian model averaging: models weighted by their posterior probability.
 
     p(C_k | x, D) = Σ_i p(M_i | D) p(C_k | x, M_i, D),    p(M_i | D) ∝ p(M_i) p(D | M_i)        (PRML 3.66, 3.67)

@@ -17,10 +17,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix._arguments import check_count, check_number, check_option, check_positive
+from separatrix._arguments import Estimator, check_count, check_number, check_option, check_positive
 from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.basis import fit_basis
 from separatrix.discriminative.glm_fit import (
@@ -56,7 +56,7 @@ PENALISED = (
 )
 
 
-class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
+class GeneralizedLinearModel(RegressorMixin, Estimator):
     """Regression for real, binary, fractional, count and positive targets, with standard errors and tests.
 
     The mean is μ(a) with a = w'φ(x) + w0 + offset. The fit minimises half the deviance plus a penalty, ½ Σ_n weight_n

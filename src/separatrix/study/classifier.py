@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix._arguments import Estimator
 from separatrix._array import Array, Float, to_dense
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.estimator import truth_in_memory, unchanged_on_error
@@ -49,7 +50,7 @@ def _estimator_has(method: str) -> Callable[[Any], bool]:
     return check
 
 
-class TableClassifier(ClassifierMixin, BaseEstimator):
+class TableClassifier(ClassifierMixin, Estimator):
     """A classifier of tables with columns of any type: an encoder, then a model of the encoded features.
 
     Parameters

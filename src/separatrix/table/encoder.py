@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix._arguments import Estimator
 from separatrix._array import Array, Rows
 from separatrix.exceptions import DataError
 from separatrix.rows import as_table
@@ -20,7 +21,7 @@ from separatrix.table.statistics import TableStatistics, table_statistics
 from separatrix.table.values import open_batch
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(TransformerMixin, Estimator):
     """Encode a table of numbers, categories, booleans, dates and missing values as numbers.
 
     Numbers are kept; missing numbers are set to the mean and flagged in a second column. A category becomes an
