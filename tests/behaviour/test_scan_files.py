@@ -1,5 +1,6 @@
 """Models fitted on files and databases: the numbers of memory, whoever reads the rows."""
 
+import os
 import sqlite3
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing
@@ -173,6 +174,18 @@ def test_a_table_without_rows_is_an_error(folder, client):
         sx.LinearDiscriminantAnalysis().fit(rows)
     with pytest.raises(DataError, match="rows|sample"):
         sx.LinearDiscriminantAnalysis().fit(scan(TABLE, target="kind", columns=FEATURES)).predict(rows)
+
+
+def test_an_edit_that_keeps_size_and_time_is_noticed(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n2\n")
+    rows, before = scan(path), path.stat()
+    assert rows.column("a").tolist() == [1, 2]
+    with path.open("r+") as file:
+        file.write("a\n3")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(FileReadError, match="has changed since it was opened"):
+        rows.column("a")
 
 
 def test_a_file_that_changes_is_an_error_and_leaves_the_model_as_it_was(tmp_path):

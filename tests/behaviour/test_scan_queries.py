@@ -145,6 +145,60 @@ def test_a_condition_selects_rows_of_a_query(shop, where):
     assert scan("SELECT * FROM t ORDER BY b;", connection=shop, where=where).column("b").tolist() == [0, 1, 2]
 
 
+INJECTIONS = [
+    "b > 0); DROP TABLE t; --",
+    "b > 0; DROP TABLE t",
+    "b > 0) OR (b < 0",
+    "(b > 0",
+    "b > 0 ORDER BY b LIMIT 1",
+    "b > 0 UNION SELECT * FROM t",
+    "b > 0 /* a remark */",
+    "E'\\'' <> 'x' ); DROP TABLE t; --'",
+    "$$'$$ <> 'x' ); DROP TABLE t; --'",
+    "`'` <> 'x' ); DROP TABLE t; --'",
+    "b > 0 \0",
+]
+
+
+@pytest.mark.parametrize("where", INJECTIONS)
+def test_a_condition_is_one_expression_or_nothing_is_executed(shop, where):
+    with closing(sqlite3.connect(":memory:")) as lite:
+        lite.executescript("CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 2), (3, 4)")
+        for source, more in [
+            ("SELECT * FROM t", {"connection": shop}),
+            ("SELECT * FROM t", {"connection": lite}),
+            (pa.table({"a": [1], "b": [2]}), {}),
+        ]:
+            with pytest.raises(DataError):
+                scan(source, where=where, **more).column("a")
+        assert lite.execute("SELECT count(*) FROM t").fetchone() == (2,)
+    assert shop.execute("SELECT count(*) FROM t").fetchone() == (10,)
+
+
+@pytest.mark.parametrize("where", ["b > 1 AND 'a;b' <> ')' -- (", "'it''s' LIKE'it%' AND (b > 1)", "b IN (SELECT 2)"])
+def test_brackets_and_semicolons_in_text_are_part_of_a_condition(where):
+    with closing(sqlite3.connect(":memory:")) as lite:
+        lite.executescript("CREATE TABLE t (b); INSERT INTO t VALUES (1), (2)")
+        assert scan("SELECT * FROM t", connection=lite, where=where).column("b").tolist() == [2]
+    assert scan(pa.table({"b": [1, 2]}), where=where).column("b").tolist() == [2]
+
+
+@pytest.mark.parametrize("function", ["read_csv", "read_text", "glob"])
+def test_a_condition_on_a_table_reads_no_other_file(cells, tmp_path, function):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("x\n1\n")
+    with pytest.raises(DataError, match="disabled by configuration"):
+        scan(cells, where=f"EXISTS (SELECT * FROM {function}('{secret}'))").column("d")
+
+
+def test_a_view_in_a_database_file_reads_no_other_file(tmp_path):
+    (tmp_path / "secret.csv").write_text("x\n1\n")
+    with closing(duckdb.connect(str(tmp_path / "shop.duckdb"))) as made:
+        made.execute(f"CREATE VIEW data AS SELECT * FROM read_csv('{tmp_path / 'secret.csv'}')")
+    with pytest.raises(DataError, match="disabled by configuration"):
+        scan(tmp_path / "shop.duckdb")
+
+
 def test_postgresql_gives_the_fit_of_memory_and_numbers_for_numeric(postgres):
     from adbc_driver_postgresql import dbapi
 

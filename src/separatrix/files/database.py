@@ -36,6 +36,18 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+@contextmanager
+def closed_duckdb(path: str = ":memory:", *, allowed: str | None = None, read_only: bool = False) -> Iterator[Any]:
+    """Open a DuckDB database whose SQL (conditions, views of the file) can read no file but ``allowed``."""
+    import duckdb
+
+    with closing(duckdb.connect(path, read_only=read_only)) as database:
+        if allowed is not None:
+            database.execute("SET allowed_paths = ['" + allowed.replace("'", "''") + "']")
+        database.execute("SET enable_external_access = false; SET lock_configuration = true")
+        yield database
+
+
 class SqliteTable(TableFile):
     """A table or view of an SQLite database."""
 
@@ -183,7 +195,7 @@ class DuckTable(TableFile):
         import duckdb
 
         try:
-            with closing(duckdb.connect(str(self._file), read_only=True)) as database:
+            with closed_duckdb(str(self._file), read_only=True) as database:
                 yield database
         except duckdb.Error as error:
             raise FileReadError(

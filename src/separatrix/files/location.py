@@ -61,12 +61,15 @@ class Location:
     parts: tuple[Path, ...] = ()
 
     def fingerprint(self) -> tuple[tuple[int, ...], ...]:
-        """Size, modification time and inode of each file; raises if a file was removed."""
+        """Size, times of modification and change, and inode of each file; raises if a file was removed.
+
+        The time of change (ctime) cannot be set back, unlike the modification time.
+        """
         try:
             states = [os.stat(file) for file in self.parts or (self.path,)]
         except FileNotFoundError as error:
             raise FileReadError(f"{error.filename} was removed after it was opened. Restore it.") from error
-        return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in states)
+        return tuple((state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino) for state in states)
 
     def require_unchanged(self, before: tuple[tuple[int, ...], ...]) -> None:
         """Raise FileReadError if the fingerprint is not ``before``."""

@@ -16,7 +16,7 @@ from separatrix.exceptions import DataError
 from separatrix.files.database import fetch_batches, quoted, stored_kinds
 from separatrix.files.stream import SpooledRows
 from separatrix.files.table import kinds_to_schema
-from separatrix.files.where import make_condition
+from separatrix.files.where import make_condition, require_one_expression
 from separatrix.table import Kind
 
 if TYPE_CHECKING:
@@ -71,13 +71,14 @@ def open_query(sql: str, connection: Any, where: Any) -> QueryRows:
     Raises
     ------
     DataError
-        If the connection is not supported.
+        If the connection is not supported, or the condition is not one expression.
     QueryError
         If the database rejects the query.
     """
     sql = sql.strip().rstrip(";")
     if isinstance(where, str):
-        sql, where = f"SELECT * FROM ({sql}\n) AS scanned WHERE {where}", None
+        require_one_expression(where)
+        sql, where = f"SELECT * FROM ({sql}\n) AS scanned WHERE ({where}\n)", None
     rows = QueryRows(open_database(connection), sql)
     if not rows.columns:
         raise DataError(f"{rows.title} returns no columns. Give a SELECT.")

@@ -72,7 +72,9 @@ def scan(
     weight : str, optional
         A column of weights.
     where : str or pyarrow.compute.Expression, optional
-        The rows to use: a condition in SQL, such as ``"age > 30"``, or an Arrow expression.
+        The rows to use: a condition in SQL, such as ``"age > 30"``, or an Arrow expression. A query and a condition are
+        code: do not take them from untrusted sources. A condition is one expression, and can read other files only
+        through a ``connection`` that allows it.
     connection : optional
         A connection of DuckDB, sqlite3 or ADBC, or an address such as ``postgresql://user@host/name``.
     types : mapping from column to type, optional

@@ -3,11 +3,16 @@
 
 If the condition is SQL, DuckDB itself reads Parquet files and skips row groups whose statistics rule out the condition
 (unless it uses floating-point columns). Batches of other tables are filtered after they are read.
+
+A condition is code: it may contain functions and subqueries. It must be one expression, and DuckDB can open no other
+file while it evaluates a condition on a table in a file or in memory.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -15,10 +20,28 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
-from separatrix.files.database import quoted
+from separatrix.files.database import closed_duckdb, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+# Databases differ in quotations and comments. Only the forms that mean the same in all of them are allowed.
+TOKENS = re.compile(
+    r"""(?P<text>'[^']*'|"[^"]*"|--[^\r\n]*)|(?P<refused>[;'"`$\0]|/\*|(?<!\w)[eE]')|(?P<bracket>[()])"""
+)
+
+
+def require_one_expression(where: str) -> None:
+    """Raise DataError unless any database, given the text in parentheses, would read it as one expression."""
+    depth, refused = 0, ""
+    for token in TOKENS.finditer(where):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        refused = refused or token["refused"] or ("" if depth >= 0 else ")")
+    if refused or depth:
+        raise DataError(
+            f"where={where!r} is not one condition: {refused or '('} is out of place. Give one expression, such as "
+            "\"age > 30\". Text is written as 'text', names as \"name\", and remarks as -- remark."
+        )
 
 
 def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
@@ -40,6 +63,7 @@ def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
         return ArrowCondition(where, tuple(name for name in columns if name in written) or columns[:1])
     if not isinstance(where, str):
         raise DataError(f'where={where!r}: give a condition in SQL, such as "age > 30", or a pyarrow expression.')
+    require_one_expression(where)
     tree = _parsed(where)
     used = tuple(dict.fromkeys(str(node["column_names"][-1]) for node in _nodes(tree, "COLUMN_REF")))
     for name in used:
@@ -74,9 +98,10 @@ class SqlCondition:
 
     def read_parquet(self, path: str, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a Parquet file that meet the condition, in the order of the file."""
+        path = os.path.abspath(path)
         names = ", ".join(map(quoted, columns))
         file = "read_parquet('" + path.replace("'", "''") + "', hive_partitioning = false)"
-        with self._database() as database:
+        with self._database(path) as database:
             kind = database.sql(f"SELECT ({self.text}\n) AS keep FROM {file} LIMIT 0").to_arrow_table().schema.types[0]
             self._require_boolean(kind)
             with closing(
@@ -85,11 +110,11 @@ class SqlCondition:
                 yield from reader
 
     @contextmanager
-    def _database(self) -> Iterator[Any]:
+    def _database(self, allowed: str | None = None) -> Iterator[Any]:
         import duckdb
 
         try:
-            with closing(duckdb.connect()) as database:
+            with closed_duckdb(allowed=allowed) as database:
                 yield database
         except duckdb.Error as error:
             raise DataError(f"where={self.text!r} is not understood: {str(error).splitlines()[0]}.") from error
@@ -126,10 +151,9 @@ Condition = SqlCondition | ArrowCondition
 
 def _parsed(where: str) -> Any:
     """Parse a condition with DuckDB; raises if it uses a function whose value changes, such as random()."""
-    import duckdb
-
-    with closing(duckdb.connect()) as database:
-        text = database.execute("SELECT json_serialize_sql(?::VARCHAR)", [f"SELECT 1 FROM t WHERE {where}"]).fetchall()
+    query = f"SELECT 1 FROM t WHERE ({where}\n)"
+    with closed_duckdb() as database:
+        text = database.execute("SELECT json_serialize_sql(?::VARCHAR)", [query]).fetchall()
         parsed = json.loads(text[0][0])
         if parsed["error"]:
             raise DataError(f"where={where!r} is not understood: {parsed.get('error_message', 'not a condition')}.")
