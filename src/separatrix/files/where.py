@@ -40,7 +40,7 @@ def require_one_expression(where: str) -> None:
     if refused or depth:
         raise DataError(
             f"where={where!r} is not one condition: {refused or '('} is out of place. Give one expression, such as "
-            "\"age > 30\". Text is written as 'text', names as \"name\", and remarks as -- remark."
+            '"age > 30". Text is written as \'text\', names as "name", and remarks as -- remark.'
         )
 
 
