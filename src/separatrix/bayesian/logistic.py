@@ -14,11 +14,13 @@ The prior must be proper in every direction: under a flat prior p(D) is zero, an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
+from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -43,6 +45,7 @@ from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, S
 from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.rows import Source, labels_of
 from separatrix.solvers import Posterior, pose
+from separatrix.stats import MAX_SPREAD_ENTRIES
 
 LIKELIHOODS = ("logit", "probit", "label_noise")
 INTERCEPT_SCALE = 10.0  # default; the log-odds of the classes of any table are within two standard deviations
@@ -263,16 +266,16 @@ class BayesianLogisticRegression(LinearClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Return p(C_k | x, D), shape (N, K), averaged over the posterior."""
         check_is_fitted(self)
+        rule = self._rule or self.predictive
 
-        def averaged(Phi: Rows) -> Array:
-            a = self._activations(Phi)
-            if self.draws_ is None or self.predictive == "map":
-                return class_probabilities(self.likelihood_, a, self._rule or self.predictive)
+        def averaged(Phi: Rows, a: Activations) -> Array:
+            if self.draws_ is None or rule == "map":
+                return class_probabilities(self.likelihood_, a, rule)
             p = self.draws_.probability(Phi, self.posterior_.design, self.likelihood_)
             p[~a.is_finite] = np.nan
             return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
 
-        return self._map_rows(X, averaged)
+        return self._map_activations(X, averaged, with_covariance=rule != "map")
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return ln p(C_k | x, D)."""
@@ -294,7 +297,7 @@ class BayesianLogisticRegression(LinearClassifier):
         tails = interval_tails("predict_interval", level)
         if len(self.coef_) == 1:
             z = special.ndtri(tails)
-            return self._map_rows(X, lambda Phi: two_class_interval(self.likelihood_, self._activations(Phi), z))
+            return self._map_activations(X, lambda _, a: two_class_interval(self.likelihood_, a, z))
         draws = self.posterior_.approximation.sample(N_INTERVAL_DRAWS, generator(self.rng))
         theta = np.ascontiguousarray(np.moveaxis(draws, 0, 2))
         regressors = self.posterior_.design.regressors
@@ -302,21 +305,17 @@ class BayesianLogisticRegression(LinearClassifier):
 
     def decision_distribution(self, X: Any) -> ActivationDistribution:
         """Return mean and variance of the activation of each row, over the posterior."""
-
-        def moments(Phi: Rows) -> Array:
-            a = self._activations(Phi)
-            return np.stack([a.mean, a.variance], axis=1)
-
-        return ActivationDistribution(*np.moveaxis(self._map_rows(X, moments), 1, 0))
+        check_is_fitted(self)
+        moments = self._map_activations(X, lambda _, a: np.stack([a.mean, a.variance], axis=1))
+        return ActivationDistribution(*np.moveaxis(moments, 1, 0))
 
     def predict_with_error(self, X: Any, n: int = 4096) -> tuple[Array, Array]:
         """Return probabilities by the most exact rule, and the standard errors of the numerical integration."""
         check_is_fitted(self)
-
-        def with_error(Phi: Rows) -> Array:
-            return np.stack(probabilities_and_errors(self.likelihood_, self._activations(Phi), n), axis=1)
-
-        P, error = np.moveaxis(self._map_rows(X, with_error), 1, 0)
+        found = self._map_activations(
+            X, lambda _, a: np.stack(probabilities_and_errors(self.likelihood_, a, n), axis=1)
+        )
+        P, error = np.moveaxis(found, 1, 0)
         return P, error
 
     def summary(self, level: float = 0.95) -> WeightSummary:
@@ -324,8 +323,30 @@ class BayesianLogisticRegression(LinearClassifier):
         check_is_fitted(self)
         return summarise(self.posterior_, tuple(map(str, self.classes_)), level, self.notes_)
 
-    def _activations(self, Phi: Rows) -> Activations:
-        return self.posterior_.approximation.activations(Phi, self.posterior_.design)
+    def _map_activations(
+        self, X: Any, function: Callable[[Rows, Activations], Array], *, with_covariance: bool = True
+    ) -> Array:
+        """Apply a function of rows and of their activations to batches of rows, which limits the memory of K classes.
+
+        Without covariance, the activations are those of the mean of the weights, and their variance is zero.
+        """
+        posterior = self.posterior_
+        mean = np.atleast_2d(posterior.approximation.mean)
+        at_once = max(1, MAX_SPREAD_ENTRIES // (len(mean) * mean.size))
+
+        def activations(Phi: Rows) -> Activations:
+            if with_covariance:
+                return posterior.approximation.activations(Phi, posterior.design)
+            a = posterior.design.regressors(Phi) @ mean.T
+            return Activations(a if len(mean) > 1 else a[:, 0], np.zeros(len(a)))
+
+        def in_batches(Phi: Rows) -> Array:
+            if len(mean) == 1 or not with_covariance or Phi.shape[0] <= at_once:
+                return function(Phi, activations(Phi))
+            parts = [Phi[at] for at in gen_batches(Phi.shape[0], at_once)]
+            return np.concatenate([function(part, activations(part)) for part in parts])
+
+        return self._map_rows(X, in_batches)
 
     def _check_arguments(self) -> None:
         name = type(self).__name__

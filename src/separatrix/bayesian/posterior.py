@@ -32,7 +32,7 @@ from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, dual, factorise, is_wide
-from separatrix.stats import Design, Grad, ValueGrad
+from separatrix.stats import Design, Grad, ValueGrad, activation_spreads
 
 MAX_FULL_WEIGHTS = 5000  # size CP up to which the full structure is the default
 MATRIX_COPIES = 4  # matrices in memory at once: Hessian, correlations, factor and its inverse
@@ -103,11 +103,10 @@ class Approximation:
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return mean and covariance of the activations of rows."""
-        C, P = self.mean.shape
-        Phi, root = design.regressors(X), self.factor.root
+        C, Phi, root = len(self.mean), design.regressors(X), self.factor.root
         if C == 1:
             return Activations(Phi @ self.mean[0], row_squares(Phi @ root))  # (4.149), (4.150)
-        spread = np.stack([Phi @ root[k * P : (k + 1) * P] for k in range(C)], axis=1)
+        spread = activation_spreads(Phi, root, C)
         return Activations(Phi @ self.mean.T, np.asarray(np.matmul(spread, spread.transpose(0, 2, 1))))
 
 

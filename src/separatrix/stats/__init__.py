@@ -34,11 +34,13 @@ from separatrix.stats.moments import (
     spread_out,
 )
 from separatrix.stats.objective import (
+    MAX_SPREAD_ENTRIES,
     Design,
     Grad,
     Largest,
     ValueGrad,
     ValueGradHess,
+    activation_spreads,
     class_grams,
     dots,
     linear_scores,
@@ -52,6 +54,7 @@ from separatrix.stats.sample import collect_sample, drawn_numbers, representativ
 
 __all__ = [
     "DOUBLE_ROUNDING",
+    "MAX_SPREAD_ENTRIES",
     "ClassMoments",
     "ClassScatter",
     "Design",
@@ -66,6 +69,7 @@ __all__ = [
     "Tally",
     "ValueGrad",
     "ValueGradHess",
+    "activation_spreads",
     "class_grams",
     "class_moments",
     "collect_moments",

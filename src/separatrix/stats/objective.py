@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from separatrix._array import Array, Float, Rows, device_aware, is_sparse, to_dense, to_host
 from separatrix._threads import scratch
@@ -366,25 +367,31 @@ def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, desi
     if C == 1:
         change = likelihood.skew(a, t) * design.row_variance(block.X, root)
         return Grad(design.collect(block, _weighted(change, block.weight)))
-    P, change = design.width, np.empty_like(a)
-    step = max(1, MAX_SPREAD_ENTRIES // (C * len(root)))
-    for start in range(0, len(a), step):
-        rows = slice(start, start + step)
-        Phi = design.regressors(block.X[rows])
-        spread = np.zeros((len(Phi), C, len(root)))
-        for k in range(C):  # R is upper triangular, so class k has zeros in the columns of earlier classes
-            spread[:, k, k * P :] = Phi @ root[k * P : (k + 1) * P, k * P :]
-        V = np.matmul(spread, spread.transpose(0, 2, 1))
+    change = np.empty_like(a)
+    for rows in gen_batches(len(a), max(1, MAX_SPREAD_ENTRIES // (C * len(root)))):
+        spread = activation_spreads(design.regressors(block.X[rows]), root, C)
         curvature = likelihood.derivatives(a[rows], t[rows]).curvature
-        change[rows] = _categorical_change(curvature.p, V)
+        change[rows] = _categorical_change(curvature.p, spread)
         if curvature.q is not None:
-            change[rows] -= _categorical_change(curvature.q, V)
+            change[rows] -= _categorical_change(curvature.q, spread)
     return Grad(design.collect(block, _weighted(change, block.weight)))
 
 
-def _categorical_change(p: Array, V: Float) -> Float:
-    """∂/∂a of tr V (diag p - p p') with ∂p/∂a = diag p - p p'. It equals p (h - p'h) with h = diag V - 2 V p."""
-    h = np.diagonal(V, axis1=1, axis2=2) - 2 * np.matmul(V, p[:, :, None])[:, :, 0]
+def activation_spreads(Phi: Float, root: Float, C: int) -> Float:
+    """S_n (C, CP) of each row φ̃_n, with cov a_n = S_n S_n'; R = ``root`` is upper triangular with R R' = cov θ."""
+    P = Phi.shape[1]
+    spread = np.zeros((len(Phi), C, C * P))
+    for k in range(C):  # class k has zeros in the columns of earlier classes
+        spread[:, k, k * P :] = Phi @ root[k * P : (k + 1) * P, k * P :]
+    return spread
+
+
+def _categorical_change(p: Array, S: Float) -> Float:
+    """∂/∂a of tr V (diag p - p p') with V = S S' and ∂p/∂a = diag p - p p'.
+
+    It equals p (h - p'h) with h = diag V - 2 V p. V itself would take most of the time, and is not formed.
+    """
+    h = np.einsum("nki,nki->nk", S, S) - 2 * (S @ (p[:, None, :] @ S).transpose(0, 2, 1))[:, :, 0]
     return np.asarray(p * (h - np.einsum("nk,nk->n", p, h)[:, None]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Schema:
     plans: tuple[Plan, ...]
     n_rows: int
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the numeric columns."""
         names: list[str] = []
@@ -38,12 +39,12 @@ class Schema:
             names += plan.names
         return tuple(names)
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of the table's columns that a batch must have."""
         return tuple(plan.column for plan in self.plans if plan.names)
 
-    @property
+    @cached_property
     def groups(self) -> dict[str, range]:
         """Positions of the numeric columns that come from each of ``inputs``."""
         groups, end = {}, 0
