@@ -53,6 +53,7 @@ from separatrix.exceptions import DataError
 from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject
 from separatrix.rows import (
     RowStore,
+    as_frame,
     as_table,
     check_weight,
     encode_labels,
@@ -221,7 +222,7 @@ def take_rows(X: Any, rows: Codes) -> Any:
             "X.to_dask_array(lengths=True), X.compute_chunk_sizes(), or OneVsRest."
         )
     if nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_into_series(X):
-        return nw.from_native(X, eager_only=True, allow_series=True)[rows].to_native()
+        return as_frame(X)[rows].to_native()
     return [X[n] for n in rows] if isinstance(X, Sequence) else X[rows]
 
 

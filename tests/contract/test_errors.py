@@ -398,7 +398,7 @@ BAYESIAN = [
     ),
     Mistake("a negative width", lambda _: evidence_of(widths=[1.0, -1.0]), ValueError, ("widths", "greater than 0")),
     Mistake("no scale", lambda _: evidence_of(scales=[]), ValueError, ("scales", "greater than 0")),
-    Mistake("an evidence of one class", lambda _: evidence_of(np.ones(60)), DataError, ("Every label is 1.0", "two")),
+    Mistake("an evidence of one class", lambda _: evidence_of(np.ones(60)), DataError, ("every label is 1.0", "two")),
     Mistake("an evidence of too few labels", lambda _: evidence_of(Y[1:]), DataError, ("60 rows", "59 labels")),
     Mistake(
         "a flat intercept in an evidence surface",
@@ -808,8 +808,16 @@ TABLES = [
     Mistake("lists instead of numbers", lambda _: _read([1]).as_numbers("c"),
             DataError, ("'c' had numbers", "neither")),
     Mistake("numbers instead of dates", lambda _: _read(1).as_dates("c"), DataError, ("'c' had dates", "has numbers")),
-    Mistake("two pandas columns of one name", lambda _: table.open_batch(_zeros("a", "a")),
-            DataError, ("same name", "Rename")),
+    *(
+        Mistake(f"{what} of two columns of one name", call, DataError, ("'a'", "more than once", "Rename"))
+        for what, call in {
+            "a batch": lambda _: table.open_batch(_zeros("a", "a")),
+            "a fit": fits(sx.LogisticRegression(), FRAME.set_axis(list("aabc"), axis=1)),
+            "a fit of a class per column": fits(NB(), FRAME.set_axis(list("aabc"), axis=1)),
+            "a fit to an Arrow stream": lambda _: lda(pa.record_batch([[1.0, 2.0]] * 2, names=["a", "a"]), [0, 1]),
+            "a comparison": lambda _: sx.compare([CLASSIFIER], FRAME.set_axis(list("aabc"), axis=1), Y),
+        }.items()
+    ),
     Mistake("columns '1' and 1", lambda _: table.open_batch(_zeros("1", 1)),
             DataError, ("'1'", "Rename")),
     Mistake("a series as table", lambda _: table.open_batch(pd.Series([1])), DataError, ("single column", "to_frame")),
@@ -907,6 +915,8 @@ STUDIES = [
         ("a class of one row", DataError, lambda _: sx.compare([CLASSIFIER], X[1:], NINE[1:]), "Class 9", "X_test"),
         ("no training row", DataError, lambda _: sx.compare([CLASSIFIER], X, NINE, test_size=0.9), "class 9", "Lower"),
         ("every row held out", ValueError, lambda _: sx.compare([CLASSIFIER], X, Y, test_size=60), "test_size=60"),
+        ("a scan to split", DataError, lambda _: sx.compare([BAYES], scan(TABLE), None), "a Scan", "read_table"),
+        ("lazy rows to split", DataError, lambda _: sx.compare([BAYES], da.from_array(X), Y), "Array", "X.compute()"),
         ("no model", ValueError, lambda _: sx.compare([], X, Y), "models is empty"),
         ("a model without a list", TypeError, lambda _: sx.compare(CLASSIFIER, X, Y), "GaussianNB()", "[model, ...]"),
         ("a class for a model", TypeError, lambda _: sx.compare([GaussianNB], X, Y), "pass GaussianNB()"),
@@ -926,7 +936,7 @@ STUDIES = [
         ("nothing but the target", DataError, lambda _: conduct(TABLE[["customer"]], "customer"), "only column"),
         ("an array for a table", DataError, lambda _: conduct(X, "customer"), "ndarray", "data frame"),
         ("no label at all", DataError, lambda _: conduct(TABLE.assign(customer=None), "customer"), "is missing"),
-        ("two columns of one name", DataError, lambda _: conduct(TWICE, "customer"), "same name", "'charge'"),
+        ("two columns of one name", DataError, lambda _: conduct(TWICE, "customer"), "'charge'", "Rename"),
         ("one label", DataError, lambda _: conduct(TABLE.assign(customer="stays"), "customer"), "'stays' (600)"),
         ("a class of one row each", DataError, lambda _: conduct(TABLE[:3], "customer"), "two rows each"),
         ("a continuous target", DataError, lambda _: conduct(TABLE, "charge"), "'charge' looks continuous"),

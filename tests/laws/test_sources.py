@@ -307,6 +307,20 @@ def test_float32_rows_give_the_predictions_of_float64(name, place, monkeypatch, 
     assert_same(answers(made(name, {}).fit(rows, labels), rows), wanted, SINGLE_RTOL)
 
 
+@pytest.mark.parametrize("place", PLACES)
+def test_separability_and_evidence_are_equal_in_every_place(place, folder, monkeypatch):
+    X, y, weight, _ = posed(FIRST)
+    X = X + 3 * y[:, None]  # separable, so that there is a margin
+    rows, labels, _ = PLACES[place](X, y, weight, folder("separable", "labels"), monkeypatch)
+    grid = {"basis_of_width": lambda width: sx.basis.RBF(X[:5], width=width), "widths": [1.0, 3.0], "scales": [1.0]}
+    there, here = (
+        [sx.is_separable(*table), sx.evidence_surface(*table, **grid).log_evidence] for table in ((rows, labels), (X, y))
+    )
+    assert there[0].status == here[0].status == "complete"
+    assert there[0].margin == pytest.approx(here[0].margin, rel=RTOL)
+    np.testing.assert_allclose(there[1], here[1], rtol=RTOL)
+
+
 @pytest.mark.parametrize(("name", "place"), REFUSALS)
 def test_models_that_cannot_be_fitted_in_a_place_raise_with_the_reason(name, place, folder, monkeypatch):
     problem = next(problem for problem in PROBLEMS if is_refused(name, problem, place))

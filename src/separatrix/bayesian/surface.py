@@ -20,10 +20,9 @@ from separatrix._threads import map_in_order, single_thread_blas
 from separatrix.basis import fit_basis
 from separatrix.bayesian.evidence import FitLaplace, prior_scales, rotate
 from separatrix.bayesian.tuning import Parabola
-from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood, Logit, Softmax
 from separatrix.priors import Gaussian
-from separatrix.rows import as_source, as_table, encode_labels
+from separatrix.rows import open_rows
 from separatrix.solvers import Posterior, pose
 
 MODE_TOL = 1e-12  # tolerance of the gradient at the mode, whose error changes ln |A| to first order
@@ -55,7 +54,7 @@ class EvidenceSurface:
 
 def evidence_surface(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     basis_of_width: Callable[[float], Any],
     widths: ArrayLike,
@@ -69,10 +68,10 @@ def evidence_surface(
 
     Parameters
     ----------
-    X : array-like or data frame
-        The rows.
-    y : array-like
-        Their labels.
+    X : table of shape (N, D)
+        Rows, in any form that models accept.
+    y : array-like of shape (N,), optional
+        Labels; not needed for a scan with a target.
     basis_of_width : callable
         Returns a basis for a width, for example ``lambda width: RBF(width=width)``.
     widths, scales : sequences of positive numbers
@@ -98,13 +97,8 @@ def evidence_surface(
     (0.5, 10.0)
     """
     across, along = _axis("widths", widths), _axis("scales", scales)
-    classes, codes = encode_labels(y)
-    if len(classes) < 2:
-        raise DataError(f"Every label is {classes.tolist()[0]!r}: the evidence needs at least two classes.")
-    rows = as_source(as_table(X), codes)
-    if rows.n_rows != len(codes):
-        raise DataError(f"X has {rows.n_rows} rows but y has {len(codes)} labels; give one label per row.")
-    model = likelihood or (Logit() if len(classes) == 2 else Softmax(len(classes)))
+    rows = open_rows(X).with_labels(y)
+    model = likelihood or (Logit() if len(rows.classes) == 2 else Softmax(len(rows.classes)))
     prior = Gaussian(1.0, intercept_scale=intercept_scale)
 
     def line(width: float) -> tuple[Float, int]:

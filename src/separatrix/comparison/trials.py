@@ -20,7 +20,7 @@ from separatrix.comparison.models import in_order, name_models, read_evidence, w
 from separatrix.comparison.result import Comparison, Scores, Trial
 from separatrix.exceptions import DataError
 from separatrix.reductions import take_rows
-from separatrix.rows import as_table, check_weight, encode_labels, require_classes
+from separatrix.rows import RowStore, as_table, check_weight, encode_labels, is_dask, require_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +125,12 @@ def compare(
 
 def _opened(X: Any, y: Any, sample_weight: Any, *, least_classes: int = 2) -> tuple[Fold, Array]:
     """Rows with a positive weight, and their classes."""
+    if isinstance(X, RowStore) or is_dask(X):
+        remedy = "X.compute()" if is_dask(X) else "the files, for example pyarrow.parquet.read_table(path)"
+        raise DataError(
+            f"compare splits the rows into training and test rows, which needs them in memory, but X is a "
+            f"{type(X).__name__}. Load {remedy}, or fit and score each model: model.fit(X).score(X_test)."
+        )
     classes, codes = encode_labels(y)
     X, codes = indexable(as_table(X), codes)
     weight = check_weight(sample_weight, len(codes))

@@ -39,7 +39,7 @@ from separatrix.generative.densities import (
 )
 from separatrix.generative.em import Expectation, maximise_expectation
 from separatrix.generative.temper import check_temper, fit_temperature, tempered
-from separatrix.rows import UNLABELLED, Block, Source
+from separatrix.rows import UNLABELLED, Block, Source, as_frame, as_table
 from separatrix.solvers import Solution, Status
 from separatrix.stats import Group, GroupedFacts, group_statistics, require_finite, require_squares
 
@@ -298,10 +298,9 @@ def encode_text(X: Any, known: Mapping[int, Array] | None = None) -> Encoded:
     """
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
         return _encode_objects(X, known)
+    X = as_table(X)
     if nw.dependencies.is_into_dataframe(X):
-        return _encode_frame(X, nw.from_native(X, eager_only=True), known)
-    if "__arrow_c_stream__" in dir(X):
-        return _encode_frame(X, nw.from_arrow(X, backend="pyarrow"), known)
+        return _encode_frame(X, as_frame(X), known)
     for d in known or ():
         raise _not_text(f"x{d}")
     return X, {}

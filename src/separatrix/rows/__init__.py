@@ -39,7 +39,7 @@ from separatrix.rows.labels import (
     require_classes,
     require_weight,
 )
-from separatrix.rows.memory import NamedRows, as_table, block_rows, cut_spans
+from separatrix.rows.memory import NamedRows, as_frame, as_table, block_rows, cut_spans
 from separatrix.rows.open import (
     RowStore,
     as_source,
@@ -72,6 +72,7 @@ __all__ = [
     "Stat",
     "Targets",
     "Threads",
+    "as_frame",
     "as_source",
     "as_table",
     "batch_rows",

@@ -8,6 +8,7 @@ types that is read more than once: it is then converted once, if memory allows.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
 from threading import Lock
@@ -102,8 +103,21 @@ def as_table(X: Any) -> Any:
         return X
     if nw.dependencies.is_into_series(X):
         return X
-    arrow = {"__arrow_c_stream__", "__arrow_c_array__"} & set(dir(X))
-    return nw.from_arrow(X, backend="pyarrow").to_native() if arrow else X
+    if not {"__arrow_c_stream__", "__arrow_c_array__"} & set(dir(X)):
+        return X
+    import pyarrow as pa
+
+    return pa.table(X)
+
+
+def as_frame(X: Any) -> Any:
+    """Wrap a data frame or series of any library for narwhals; raises DataError if two columns have the same name."""
+    try:
+        return nw.from_native(X, eager_only=True, allow_series=True)
+    except nw.exceptions.DuplicateError as error:
+        names = getattr(X, "column_names", X.columns)
+        twice = Counter(names).most_common(1)[0][0]
+        raise DataError(f"Column {twice!r} is in the table more than once. Rename one of them.") from error
 
 
 def open_memory(X: Any) -> Memory:
@@ -120,7 +134,7 @@ def open_memory(X: Any) -> Memory:
         if np.ma.isMaskedArray(X):
             X = np.ma.filled(X.astype(float), np.nan)
         elif nw.dependencies.is_into_dataframe(X):
-            frame = nw.from_native(X, eager_only=True)
+            frame = as_frame(X)
             columns = tuple(map(str, frame.columns))
             if nw.dependencies.is_pandas_dataframe(X) and all(str(kind).startswith("Sparse") for kind in X.dtypes):
                 X = X.sparse.to_coo()

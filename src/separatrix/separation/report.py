@@ -9,7 +9,7 @@ from typing import Any
 
 from separatrix._array import Array
 from separatrix.exceptions import DataError
-from separatrix.rows import Source, as_source
+from separatrix.rows import Source, open_rows
 from separatrix.separation.margin import Margin, Novikoff, novikoff, widest_margin
 from separatrix.separation.program import Separability, separability
 
@@ -86,7 +86,7 @@ def _listed(values: list[Any]) -> str:
     return ", ".join(map(repr, values[:8])) + (", ..." if len(values) > 8 else "")
 
 
-def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bool = True) -> SeparabilityReport:
+def is_separable(X: Any, y: Any = None, *, sample_weight: Any = None, fit_intercept: bool = True) -> SeparabilityReport:
     """Decide by linear programs whether hyperplanes separate two or more classes.
 
     The status is "complete" if every row lies strictly on its own side, and "quasi-complete" if some rows lie on the
@@ -97,9 +97,9 @@ def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bo
     Parameters
     ----------
     X : table of shape (N, D)
-        Rows.
-    y : array-like of shape (N,)
-        Labels of K >= 2 classes.
+        Rows, in any form that models accept.
+    y : array-like of shape (N,), optional
+        Labels of K >= 2 classes; not needed for a scan with a target.
     sample_weight : array-like of shape (N,), optional
         Weights of the rows. Rows of weight 0 are ignored.
     fit_intercept : bool, default True
@@ -120,6 +120,6 @@ def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bo
     >>> bool(is_separable([[0.0], [1.0], [2.0]], ["a", "b", "a"]))
     False
     """
-    source = as_source(X).with_labels(y, sample_weight)
+    source = open_rows(X).with_labels(y, sample_weight)
     found = separability(source, len(source.classes), fit_intercept=fit_intercept)
     return SeparabilityReport(**vars(found), classes=source.classes, _source=source, _fit_intercept=fit_intercept)

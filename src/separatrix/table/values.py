@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array
 from separatrix._array import Array, Codes, Float
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
-from separatrix.rows import as_table, is_dask
+from separatrix.rows import as_frame, as_table, is_dask
 from separatrix.table.kinds import Kind, join, kind_of_class
 from separatrix.table.text import (
     ORDERS,
@@ -169,10 +169,7 @@ def open_batch(table: Any) -> Batch:
             table = np.array(table, dtype=object)  # otherwise NumPy would convert all cells to text if one is text
         array = check_array(table, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
         return Batch({f"x{d}": column for d, column in enumerate(array.T)}, int(array.shape[0]))
-    try:
-        frame = nw.from_native(table, eager_only=True)
-    except nw.exceptions.DuplicateError as error:
-        raise DataError(f"Two columns have the same name. {error}. Rename one of them.") from error
+    frame = as_frame(table)
     names = list(map(str, frame.columns))
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
