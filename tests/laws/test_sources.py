@@ -313,9 +313,8 @@ def test_separability_and_evidence_are_equal_in_every_place(place, folder, monke
     X = X + 3 * y[:, None]  # separable, so that there is a margin
     rows, labels, _ = PLACES[place](X, y, weight, folder("separable", "labels"), monkeypatch)
     grid = {"basis_of_width": lambda width: sx.basis.RBF(X[:5], width=width), "widths": [1.0, 3.0], "scales": [1.0]}
-    there, here = (
-        [sx.is_separable(*table), sx.evidence_surface(*table, **grid).log_evidence] for table in ((rows, labels), (X, y))
-    )
+    places = (rows, labels), (X, y)
+    there, here = ([sx.is_separable(*place), sx.evidence_surface(*place, **grid).log_evidence] for place in places)
     assert there[0].status == here[0].status == "complete"
     assert there[0].margin == pytest.approx(here[0].margin, rel=RTOL)
     np.testing.assert_allclose(there[1], here[1], rtol=RTOL)
