@@ -87,6 +87,8 @@ def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
     b = inverse * B
     F = F * inverse[:, 0]
     values, E = linalg.eigh(F @ F.T)
+    if values[-1] <= 0:  # every column is constant
+        return np.zeros_like(B)
     kept = values > max(F.shape) * np.finfo(float).eps * values[-1]
     if values[kept][0] > 1e-8 * values[-1]:  # well conditioned: squared singular values are accurate
         E = E[:, kept]

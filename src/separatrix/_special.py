@@ -24,6 +24,8 @@ from scipy import special
 
 from separatrix._array import Float
 
+#: Terms of a log density above this limit have rounding errors above 1e-11 nats, so they must not cancel.
+MAX_CANCELLING_NATS = 1e5
 LOG_SQRT_2PI = 0.5 * float(np.log(2 * np.pi))
 SERIES_FROM = 10.0  # for x >= 10, eight terms of the asymptotic series are exact to rounding
 FRACTION_FROM = 4.0  # for x >= 4, FRACTION_DEPTH terms of the continued fraction are exact to rounding

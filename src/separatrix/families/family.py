@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from separatrix._array import Array, Float
+from separatrix._special import MAX_CANCELLING_NATS
 from separatrix.exceptions import DataError
 from separatrix.families.sufficient_statistics import Facts, Record
 
 Size = int | tuple[int, ...]
-#: Terms of a log density above this limit have rounding errors above 1e-11 nats, so they must not cancel.
-MAX_CANCELLING_NATS = 1e5
 F = TypeVar("F", bound=Facts)
 
 

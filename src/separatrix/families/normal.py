@@ -37,8 +37,8 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix._array import Array, Float
-from separatrix._special import LOG_SQRT_2PI, log1p_ratio, log_rising
-from separatrix.families.family import MAX_CANCELLING_NATS, Density, Family, Prior, Size, reject, shape_of
+from separatrix._special import LOG_SQRT_2PI, MAX_CANCELLING_NATS, log1p_ratio, log_rising
+from separatrix.families.family import Density, Family, Prior, Size, reject, shape_of
 from separatrix.families.sufficient_statistics import FactsError, Moments, require
 
 

@@ -191,6 +191,8 @@ class GenerativeClassifier(Classifier):
         def log_posterior(rows: Rows) -> Float:
             log_joint = self._scores(rows)
             with np.errstate(invalid="ignore"):
+                # Without the largest score, which may have a rounding error of many nats, the sum of all p is 1.
+                log_joint = log_joint - log_joint.max(axis=1, keepdims=True)
                 return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))  # (4.62)
 
         log_proba = self._map_rows(X, log_posterior, allow_nan=True)

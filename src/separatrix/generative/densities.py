@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._array import Float, Rows
+from separatrix._special import MAX_CANCELLING_NATS
 from separatrix.families import (
     FAMILIES,
     Bernoulli,
@@ -150,6 +151,11 @@ class Affine(NamedTuple):
     W: Float
     w0: Float
     origin: Float
+
+    @property
+    def cancels(self) -> bool:
+        """Whether terms are so large that differences between the scores are less accurate than the densities."""
+        return max(np.abs(self.w0).max(), (np.abs(self.W) @ np.abs(self.origin)).max()) > MAX_CANCELLING_NATS
 
     def scores(self, X: Rows) -> Float:
         """Scores w_k'(x - m) + w_k0, (n, K)."""

@@ -201,9 +201,9 @@ class FamilyClassifier(GenerativeClassifier):
         return self._density_of_rows.log_density(X, self._columns)
 
     def _scores(self, X: Rows) -> Float:
-        """ln p(C_k) + τ ln p(x | C_k), computed by the linear form if it exists and no value is missing."""
+        """ln p(C_k) + τ ln p(x | C_k), computed by the linear form if it is accurate and no value is missing."""
         log_pi = log_probability(self.priors_)
-        if self._affine is None:
+        if self._affine is None or self._affine.cancels:
             return np.asarray(tempered(self._log_likelihood(X), self.temperature_) + log_pi)
         for group in self._density_of_rows.groups:
             group.checked(X, self._columns)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Float, Rows
+from separatrix._special import MAX_CANCELLING_NATS
 from separatrix.generative.classifier import log_probability
 from separatrix.generative.covariance import NormalClasses
 from separatrix.generative.gaussian import GaussianClassifier, covariance_weights, regularised
@@ -86,7 +87,9 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
             delta = facts.mean - m
             W = self._densities.covariance[0].solve(delta.T).T  # (4.69)
             w0 = -0.5 * np.einsum("km,km->k", delta, W) + log_probability(self.priors_)  # (4.70)
-            self._linear = W, w0, m
+            # If terms are large, differences between the scores would be rounding errors; densities are accurate.
+            if (np.abs(W) * (np.abs(delta) + np.abs(m))).sum(axis=1).max() < MAX_CANCELLING_NATS:
+                self._linear = W, w0, m
             self.coef_, self.intercept_ = W, w0 - W @ m
             if len(W) == 2:
                 self.coef_, self.intercept_ = np.diff(self.coef_, axis=0), np.diff(self.intercept_)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._array import Float, Rows, to_dense
+from separatrix._special import MAX_CANCELLING_NATS
 from separatrix.exceptions import CollinearError
 from separatrix.generative.classifier import log_probability
 from separatrix.generative.covariance import Covariance, DenseCovariance, NormalClasses
@@ -97,10 +98,11 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         self._contrasts = None
         normal = np.isinf(self._densities.freedom).all() and (self.priors_ > 0).all()
         covariances = self._densities.covariance
-        # If a covariance is ill-conditioned, its explicit inverse would be less accurate than the density.
+        # If a covariance is ill-conditioned or a term is large, the density is more accurate than an expanded form.
         if normal and all(isinstance(S, DenseCovariance) and S.is_well_conditioned for S in covariances):
             C, w, w0 = _quadratics(self._densities, facts.grand_mean, self.priors_)
-            self._contrasts = _Contrasts(facts.grand_mean, C - C[0], w - w[0], w0 - w0[0])
+            if np.abs(w0).max() < MAX_CANCELLING_NATS:
+                self._contrasts = _Contrasts(facts.grand_mean, C - C[0], w - w[0], w0 - w0[0])
 
     def _scores(self, X: Rows) -> Float:
         """Log-odds against the first class, which need K - 1 matrix products; the densities need K."""

@@ -23,18 +23,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count, check_number, check_option
-from separatrix._array import Array, Float
-from separatrix._linalg import SingularError, solve_factored, solve_positive_definite
+from separatrix._array import Array, Float, Rows, to_dense
+from separatrix._linalg import SingularError, cholesky_of_correlation, solve_factored
+from separatrix._special import MAX_CANCELLING_NATS
 from separatrix._threads import blas_for
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, ClassScatter, FactoredScatter, PooledScatter, collect_moments
 
+EPS = float(np.finfo(np.float64).eps)
 Moments = ClassMoments[Any]  # with PooledScatter, ClassScatter or FactoredScatter
 
 
@@ -53,17 +56,20 @@ def fit_fisher(
     N, K = moments.total, len(moments.count)
     B = moments.between
     factor = np.full(K, 1 / N) if convention == "pooled" else 1 / (K * moments.count)
-    SB = _solve_within(moments, factor, B.T, shrinkage, columns)  # S_W⁻¹ B'; for two classes this is (4.30)
-    values, U = np.linalg.eigh(B @ SB)
-    best = np.argsort(values)[::-1][: min(K - 1, len(SB))]
-    kept = best[values[best] > np.finfo(float).eps * K * max(values.max(), np.finfo(float).tiny)]
-    V = SB @ U[:, kept] / np.sqrt(values[kept])
+    V, values = _stationary(moments, factor, B, shrinkage, columns)
+    kept = np.argsort(values)[::-1][: min(K - 1, np.count_nonzero(values))]
+    V = V[:, kept]
     sign = np.sign((moments.mean[-1] - moments.mean[0]) @ V)  # the sign of an eigenvector is arbitrary
     return Fisher(V * np.where(sign == 0, 1.0, sign), values[kept] / N)
 
 
-def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...]) -> Float:
-    """Solve for S_W⁻¹ B, where S_W is replaced by (1 - shrinkage) S_W + shrinkage diag S_W."""
+def _stationary(
+    moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...]
+) -> tuple[Float, Float]:
+    """Directions V (M, R) with v' S_W v = 1, and N J of each, which is zero if it may be rounding error.
+
+    S_W is replaced by (1 - shrinkage) S_W + shrinkage diag S_W.
+    """
     S = moments.scatter.combined(factor)  # S_W, or a factor F with F'F = S_W
     factored = isinstance(moments.scatter, FactoredScatter)
     variance = np.einsum("rm,rm->m", S, S) if factored else np.diag(S)
@@ -79,8 +85,8 @@ def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, c
             "separates them and J(w) is infinite. Predict the class from this column, or drop it."
         )
     # With shrinkage, a constant column gets the weight zero. Without shrinkage, it makes S_W singular.
-    live = ~constant if shrinkage > 0 else np.ones(len(B), dtype=bool)
-    answer = np.zeros_like(B)
+    live = ~constant if shrinkage > 0 else np.ones(B.shape[1], dtype=bool)
+    B = B[:, live]
     if factored:
         if shrinkage == 0:
             raise CollinearError(
@@ -88,17 +94,31 @@ def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, c
                 "columns. Set shrinkage (for example 0.1), or use fewer columns."
             )
         with blas_for(S.size * len(S)):
-            answer[live] = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B[live], shrinkage * variance[live])
-        return answer
+            SB = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B.T, shrinkage * variance[live])
+        values, U = np.linalg.eigh(B @ SB)
+        values[values <= EPS * len(B) * max(values.max(), np.finfo(float).tiny)] = 0.0
+        inside = SB @ U / np.sqrt(np.where(values > 0, values, 1.0))
+        return _padded(inside, live), values
     A = (1 - shrinkage) * S[np.ix_(live, live)]
     A[np.diag_indices_from(A)] = np.where(constant, 0.0, variance)[live]
     try:
-        answer[live] = solve_positive_definite(A, B[live])
+        scale, L = cholesky_of_correlation(A)
     except SingularError as singular:
         used = tuple(name for name, alive in zip(columns, live, strict=True) if alive)
         raise CollinearError(
             f"S_W is singular: {singular.describe(used)}. Drop those columns, or set shrinkage (for example 0.1)."
         ) from None
+    # With whitened class means, small ratios J keep their digits next to large ratios: squares are never subtracted.
+    U, s, _ = linalg.svd(linalg.solve_triangular(L, (B / scale).T, lower=True), full_matrices=False)
+    s[s <= EPS * len(B) * s.max(initial=0.0) / L.diagonal().min()] = 0.0
+    inside = linalg.solve_triangular(L, U, lower=True, trans="T") / scale[:, None]
+    return _padded(inside, live), s**2
+
+
+def _padded(V: Float, live: Array) -> Float:
+    """Directions with the weight zero for columns that are not live."""
+    answer = np.zeros((len(live), V.shape[1]))
+    answer[live] = V
     return answer
 
 
@@ -211,6 +231,16 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
             self.priors_ = moments.count / moments.total
             self.coef_, self.intercept_ = linear_rule(self.scalings_, moments, self.threshold)
         return self
+
+    def _activation(self, X: Rows) -> Array:
+        """Scores of K classes; if their terms are too large for the linear form, relative to the nearest class mean."""
+        centres = (self.means_ - self.mean_) @ self.scalings_
+        if len(self.classes_) == 2 or (centres**2).sum(axis=1).max() < MAX_CANCELLING_NATS:
+            return super()._activation(X)
+        Z = (to_dense(X) - self.mean_) @ self.scalings_
+        nearest = centres[((Z[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1), None]
+        scores = ((centres - nearest) * (Z[:, None] - 0.5 * (centres + nearest))).sum(axis=2)
+        return np.asarray(scores + (np.log(self.priors_) if self.threshold == "normal" else 0.0))
 
     def transform(self, X: Any) -> Array:
         """Coordinates V'(φ(x) - m) along the directions, shape (N, Q)."""

@@ -30,7 +30,7 @@ import numpy as np
 from separatrix._arguments import check_count, check_option, check_positive, generator
 from separatrix._array import Float
 from separatrix.estimator import LinearClassifier, unchanged_on_error
-from separatrix.exceptions import NotSeparableWarning
+from separatrix.exceptions import DataError, NotSeparableWarning
 from separatrix.rows import Block, Source
 from separatrix.separation import separability
 from separatrix.solvers import Solution, Status
@@ -124,7 +124,10 @@ def process_rows(block: Block, source: Source, state: Any, options: PerceptronOp
     mistakes = perceptron_rows(storage(block.X), block.codes, options.learning_rate * step, bias, state)
     if mistakes < 0:
         require_finite(source)
-        raise OverflowError("The weights overflowed. Decrease learning_rate, or standardise the columns.")
+        raise DataError(
+            "The weights overflowed: values or sample weights are too large. Standardise the columns, or decrease "
+            "learning_rate."
+        )
     return int(mistakes)
 
 
