@@ -15,12 +15,16 @@ from hypothesis import strategies as st
 
 from separatrix.table import (
     Kind,
+    Schema,
     cast_texts,
+    encode_target,
+    infer_types,
     join,
     kind_of_texts,
     kind_of_values,
     open_batch,
     read_values,
+    table_statistics,
     values_to_arrow,
 )
 from separatrix.table.text import DAY_FIRST, read_numbers
@@ -49,10 +53,10 @@ def test_arrow_casts_agree_with_the_plain_spelling(cells):
     numbers = read_numbers(cells)
     kind = kind_of_texts(strings(cells), Kind.NOTHING)
     if numbers is None or all(map(math.isnan, numbers)):
-        assert kind not in (Kind.INTEGER, Kind.NUMBER)
+        assert kind not in (Kind.INTEGER, Kind.LONG, Kind.NUMBER)
     else:
-        assert kind in (Kind.INTEGER, Kind.NUMBER)
-        found = [math.nan if value is None else value for value in cast_texts(strings(cells), kind).to_pylist()]
+        assert kind in (Kind.INTEGER, Kind.LONG, Kind.NUMBER)
+        found = [math.nan if value is None else float(value) for value in cast_texts(strings(cells), kind).to_pylist()]
         assert found == pytest.approx(numbers, nan_ok=True)
 
 
@@ -68,7 +72,8 @@ def test_arrow_casts_agree_with_the_plain_spelling(cells):
         (["true", "1"], Kind.TEXT, ["true", "1"]),
         (["07030", "10115"], Kind.TEXT, ["07030", "10115"]),
         (["x", "NA"], Kind.TEXT, ["x", "NA"]),
-        (["99999999999999999999"], Kind.NUMBER, [1e20]),
+        (["99999999999999999999", "NA"], Kind.LONG, ["99999999999999999999", None]),
+        (["99999999999999999999", "0.5"], Kind.NUMBER, [1e20, 0.5]),
         (["inf", "1"], Kind.NUMBER, [math.inf, 1.0]),
     ],
 )
@@ -84,7 +89,8 @@ NOON = dt.datetime(2024, 1, 2, 12)
     ("cells", "kind", "values"),
     [
         ([1, None, 2.5], Kind.NUMBER, [1.0, None, 2.5]),
-        ([2**70, 1], Kind.NUMBER, [2.0**70, 1.0]),
+        ([2**70, 1], Kind.LONG, [str(2**70), "1"]),
+        ([2**70, 0.5], Kind.NUMBER, [2.0**70, 0.5]),
         ([True, None], Kind.BOOLEAN, [True, None]),
         ([True, 1], Kind.TEXT, ["true", "1"]),
         ([1, "x", 2.5, None, ""], Kind.TEXT, ["1", "x", "2.5", None, None]),
@@ -225,3 +231,62 @@ def test_arrays_and_lists_have_numbered_columns(table):
     batch = open_batch(table)
     assert list(batch.columns) == ["x0", "x1"]
     assert read_values(batch.columns["x0"], "x0").numbers.tolist() == [1]
+
+
+BEYOND = [2**60, 2**60 + 1, 2**60]  # float64 rounds them to the same number
+FAR_DATES = [dt.date(1, 1, 1), dt.date(9999, 12, 31), None]
+LONG_COLUMNS = {
+    "numpy": np.array(BEYOND),
+    "pandas": pd.Series([*BEYOND, None], dtype="Int64"),
+    "pandas with Arrow": pd.Series([*BEYOND, None], dtype="int64[pyarrow]"),
+    "pandas objects": pd.Series([2**70, 2**70 + 1, 2**70, None], dtype=object),
+    "polars": pl.Series([*BEYOND, None]),
+    "polars uint64": pl.Series([2**63, 2**63 + 1, 2**63, None], dtype=pl.UInt64),
+    "Arrow": pa.chunked_array([pa.array([*BEYOND, None])]),
+    "Arrow uint64": pa.chunked_array([pa.array([2**63, 2**63 + 1, 2**63], pa.uint64())]),
+    "Arrow decimal": pa.chunked_array([pa.array([Decimal(2**70), Decimal(2**70 + 1), Decimal(2**70)])]),
+    "text": pd.Series([str(2**70), str(2**70 + 1), str(2**70)]),
+}
+
+
+@pytest.mark.parametrize("column", LONG_COLUMNS.values(), ids=LONG_COLUMNS)
+def test_whole_numbers_beyond_float64_keep_their_digits_as_labels_and_levels(column):
+    assert encode_target(column).codes.tolist() == [0, 1, 0]
+    assert len(set(encode_target(column).classes.tolist())) == 2
+    table = pd.DataFrame({"c": column}) if isinstance(column, np.ndarray) else nw.from_native(column, series_only=True)
+    table = table if isinstance(column, np.ndarray) else table.alias("c").to_frame().to_native()
+    assert len(table_statistics(table).columns["c"].levels.counts) == 2
+    plan = infer_types(table_statistics(table), {"c": "categorical"}, min_count=1).plans[0]
+    np.testing.assert_array_equal(Schema((plan,), 3).encode(table, sparse=False)[:3, :2], [[1, 0], [0, 1], [1, 0]])
+
+
+def test_counts_of_long_numbers_are_estimated_from_all_digits():
+    numbers = 2**60 + np.arange(5000)
+    first, rest, whole = (
+        table_statistics(pd.DataFrame({"c": part}), max_distinct=2000).columns["c"].levels
+        for part in (numbers[:3000], numbers[3000:], numbers)
+    )
+    assert first + rest == whole
+    assert whole.n_distinct == pytest.approx(5000, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    "column", [pd.Series(FAR_DATES), pl.Series(FAR_DATES), pa.chunked_array([pa.array(FAR_DATES)])]
+)
+def test_far_dates_are_days(column):
+    days = read_values(nw.from_native(column, series_only=True), "c").numbers
+    np.testing.assert_array_equal(days, [-719162, 2932896, np.nan])
+
+
+def test_white_space_around_labels_is_ignored():
+    target = encode_target(["yes", "yes ", "\u00a0no", "no\u3000", "\ufeffyes"])
+    assert target.classes.tolist() == ["no", "yes"]
+    assert target.codes.tolist() == [1, 1, 0, 0, 1]
+    declared = pd.Series(["b ", "a", "b"], dtype=pd.CategoricalDtype(["b", "b ", "a"]))
+    assert encode_target(declared).codes.tolist() == [0, 1, 0]
+
+
+def test_labels_that_differ_only_in_case_have_a_note():
+    target = encode_target(["Yes", "yes", "no", "YES"], name="churn")
+    assert len(target.classes) == 4
+    assert "'YES', 'Yes' and 'yes' of 'churn' differ only in case" in target.notes[0]

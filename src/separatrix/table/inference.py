@@ -205,10 +205,12 @@ def reason_for_id(name: str, column: ColumnStatistics) -> str:
     extent = numbers.high - numbers.low + 1
     in_calendar = any(low <= numbers.low and numbers.high <= high for low, high in CALENDARS)
     is_time = in_calendar or not TIME_WORDS.isdisjoint(words)
+    nearly = "" if levels.n_distinct == numbers.count else "nearly "
+    if extent < levels.n_distinct:  # float64 cannot distinguish them
+        return f"whole numbers of more than 15 digits, {nearly}all distinct ({_n_distinct(column)})"
     if levels.n_distinct >= ID_RANGE_FILLED * extent and (is_named or not is_time):
         gaps = "" if extent == numbers.count else f", with gaps ({_n_distinct(column)} are distinct)"
         return f"it numbers the rows{gaps}, from {brief(numbers.low)} to {brief(numbers.high)}"
-    nearly = "" if levels.n_distinct == numbers.count else "nearly "
     return f"whole numbers, {nearly}all distinct ({_n_distinct(column)}), with the name of an id" if is_named else ""
 
 
@@ -372,7 +374,7 @@ def _only_value(column: ColumnStatistics) -> str:
     level = next(iter(column.levels.counts))
     if isinstance(level, str) or column.kind is Kind.BOOLEAN:
         return repr(level if isinstance(level, str) else bool(level))
-    return format_number(level)
+    return str(as_text(level))
 
 
 def _n_distinct(column: ColumnStatistics) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kind of a column, which is the same whether its cells are text, Python values or Arrow values.
 
-    integer < number           whole numbers < numbers with a decimal point or an exponent
-    integer < decimal comma    3,5, if the comma does not separate fields
+    integer < long < number    whole numbers < those beyond 64 bits, read as text < numbers with a point or an exponent
+    long < decimal comma       3,5, if the comma does not separate fields
     date < time                ISO 8601 without a UTC offset
     boolean                    true and false
     text                       everything else, and any mixture of the above
@@ -43,6 +43,7 @@ class Kind(Enum):
     NOTHING = "only missing values"
     BOOLEAN = "true and false"
     INTEGER = "whole numbers"
+    LONG = "whole numbers beyond 64 bits"
     NUMBER = "numbers"
     COMMA = "numbers with a decimal comma"
     DATE = "dates"
@@ -67,8 +68,12 @@ ARROW_TYPES = {
     "DATE": "date32",
     "TIME": "timestamp[us]",
 }
-WIDER = {Kind.INTEGER: (Kind.NUMBER, Kind.COMMA), Kind.DATE: (Kind.TIME,)}
-TEXT_KINDS = (Kind.INTEGER, Kind.NUMBER, Kind.COMMA, Kind.BOOLEAN, Kind.DATE, Kind.TIME)
+WIDER = {
+    Kind.INTEGER: (Kind.LONG, Kind.NUMBER, Kind.COMMA),
+    Kind.LONG: (Kind.NUMBER, Kind.COMMA),
+    Kind.DATE: (Kind.TIME,),
+}
+TEXT_KINDS = (Kind.INTEGER, Kind.LONG, Kind.NUMBER, Kind.COMMA, Kind.BOOLEAN, Kind.DATE, Kind.TIME)
 
 
 def join(a: Kind, b: Kind) -> Kind:
@@ -106,7 +111,7 @@ def is_castable(texts: pa.Array, kind: Kind) -> bool:
     except pa.ArrowInvalid:
         return False
     _, ends, letters = texts.buffers()
-    if kind not in (Kind.INTEGER, Kind.NUMBER, Kind.COMMA) or letters is None or not letters.size:
+    if kind not in (Kind.INTEGER, Kind.LONG, Kind.NUMBER, Kind.COMMA) or letters is None or not letters.size:
         return True
     # Numbers with a superfluous leading zero or with 0x are text; the first bytes show this.
     offsets = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
@@ -156,6 +161,8 @@ def _cast(texts: pa.Array, kind: Kind) -> pa.Array:
         if not pc.all(pc.or_(is_true, is_false)).as_py():
             raise pa.ArrowInvalid("neither true nor false")
         return is_true
+    if kind is Kind.LONG and not pc.all(pc.match_substring_regex(texts, r"^[+-]?\d+$")).as_py():
+        raise pa.ArrowInvalid("not a whole number")
     if kind is Kind.COMMA:
         if pc.any(pc.match_substring(texts, ".")).as_py():
             raise pa.ArrowInvalid("a point next to a decimal comma")
@@ -191,7 +198,7 @@ def kind_of_values(values: Sequence[Any], before: Kind, *, iso: bool = False) ->
     for found in map(kind_of_class, classes - {str}):
         kind = join(kind, Kind.TEXT if found in (Kind.OTHER, Kind.DURATION) else found)
     if int in classes and any(type(value) is int and not -INT64_LIMIT <= value < INT64_LIMIT for value in values):
-        kind = join(kind, Kind.NUMBER)
+        kind = join(kind, Kind.LONG)
     if texts and iso and kind in (Kind.NOTHING, Kind.DATE, Kind.TIME):
         import pyarrow as pa
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix._array import Codes, Float
+from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
 from separatrix.table.text import (
@@ -37,7 +37,7 @@ from separatrix.table.text import (
     split_units,
     tidy,
 )
-from separatrix.table.values import Values, merge_kinds, open_batch, read_values
+from separatrix.table.values import MAX_EXACT, Values, merge_kinds, open_batch, read_values
 
 Level = str | float
 
@@ -95,14 +95,14 @@ class Levels:
         return cls({}, _smallest(hash_levels(counts)), limit) if len(counts) > limit else cls(counts, limit=limit)
 
     @classmethod
-    def of_numbers(cls, numbers: Float, limit: int) -> Levels:
+    def of_numbers(cls, numbers: Array, limit: int) -> Levels:
         """Levels of an array without NaN. If the first rows exceed the limit, the whole array need not be sorted."""
         if len(np.unique(numbers[: 4 * limit])) <= limit:
             distinct, counts = np.unique(numbers, return_counts=True)
             if len(distinct) <= limit:
                 return cls(dict(zip(distinct.tolist(), counts.tolist(), strict=True)), limit=limit)
             numbers = distinct
-        return cls({}, _smallest(_mix((numbers + 0.0).view(np.uint64))), limit)  # + 0.0 turns -0.0 into 0.0
+        return cls({}, _smallest(_hash_numbers(numbers)), limit)
 
     def __add__(self, other: Levels) -> Levels:
         """Add the counts, or merge the smallest hashes."""
@@ -133,7 +133,16 @@ def hash_levels(levels: Iterable[Level]) -> NDArray[np.uint64]:
     if levels and isinstance(levels[0], str):
         checksums = (zlib.crc32(str(text).encode("utf-8", "surrogatepass")) for text in levels)
         return _mix(np.fromiter(checksums, np.uint64))
-    return _mix((np.array(levels, dtype=np.float64) + 0.0).view(np.uint64))
+    return _hash_numbers(np.array(levels, dtype=object))
+
+
+def _hash_numbers(numbers: Array) -> NDArray[np.uint64]:
+    floats = numbers.astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
+    bits = floats.view(np.uint64)
+    if numbers.dtype.kind != "f":
+        rounded = np.abs(floats) > MAX_EXACT
+        bits[rounded] = [int(number) % 2**64 for number in numbers[rounded].tolist()]
+    return _mix(bits)
 
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -265,11 +274,10 @@ class ColumnStatistics:
                     levels=Levels.of(dict(zip(values.texts, counts.tolist(), strict=True)), limit),
                     example=values.texts[0],
                 )
-        numbers = values.numbers[~missing]
-        found = NumberStatistics.of(numbers)
+        found = NumberStatistics.of(values.numbers[~missing])
         if values.kind is Kind.DATE:
             return replace(column, as_numbers=NO_READING, as_dates=Readings({YEAR_FIRST: found}, ""))
-        levels = Levels.of_numbers(numbers, limit)
+        levels = Levels.of_numbers(values.present, limit)
         return replace(column, as_numbers=Readings({PLAIN: found}, ""), as_dates=NO_READING, levels=levels)
 
     def plus(self, other: ColumnStatistics, name: str) -> ColumnStatistics:

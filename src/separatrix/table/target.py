@@ -7,19 +7,22 @@ the caller passes ``categorical=True``.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from separatrix._array import Array, Codes, Float
+from separatrix._array import Array, Codes
+from separatrix._text import enumerated
 from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
-from separatrix.table.text import format_number
 from separatrix.table.values import as_text, read_values
 
 MANY_CLASSES, ROWS_PER_CLASS = 20, 5  # more than 20 classes with fewer than 5 rows per class are an error
+INVISIBLE = "\u200b\u2060\ufeff"  # characters of width zero
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
     """Encode labels of any type: text, booleans, whole numbers, categories of any data frame library.
 
     Classes are sorted; categorical and enum columns keep their own order. None, NaN and blank text are missing.
+    White space around a label is not part of it. Whole numbers keep all digits; beyond 64 bits, they become text.
 
     Parameters
     ----------
@@ -95,14 +99,17 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
     if not n_rows:
         raise DataError(f"Every label of {name!r} is missing ({len(labelled)} rows). Choose another column.")
     if values.kind is Kind.TEXT:
-        seen = set(values.texts)
-        classes = np.array([level for level in _declared_order(series) if as_text(level) in seen] or sorted(seen))
-        position = {as_text(level): k for k, level in enumerate(classes.tolist())}
-        codes = np.array([position[text] for text in values.texts], dtype=np.intp)[values.codes[labelled]]
+        texts = list(map(trimmed, values.texts))
+        declared = {trimmed(as_text(level)): trimmed(level) for level in _declared_order(series)}
+        seen = set(texts)
+        ordered = [text for text in declared if text in seen] or sorted(seen)
+        classes = np.array([declared.get(text, text) for text in ordered])
+        position = {text: k for k, text in enumerate(ordered)}
+        codes = np.array([position[text] for text in texts], dtype=np.intp)[values.codes[labelled]]
     elif values.kind is Kind.BOOLEAN:
         classes, codes = np.unique(values.numbers[labelled].astype(bool), return_inverse=True)
     elif values.kind is Kind.NUMBER:
-        classes, codes = _number_classes(values.numbers[labelled], name, categorical=categorical)
+        classes, codes = _number_classes(values.present, name, categorical=categorical)
     else:
         raise DataError(f"{name!r} has {values.kind.value}, which cannot be classes. Choose another column.")
     repeats = len(classes) < n_rows or n_rows == 1
@@ -113,15 +120,33 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
             "or free text instead of classes. Choose another column, or cut it into classes.",
             **({} if categorical else _if_classes(name)),
         )
-    notes: tuple[str, ...] = ()
+    notes = [*_case_notes(classes, name)]
     if classes.dtype.kind in "iuf" and len(classes) > MANY_CLASSES and not categorical:
-        notes = (
+        notes.append(
             f"{name} has whole numbers in {len(classes)} distinct values, from {classes[0]} to {classes[-1]}. Each "
             "value is treated as a class of its own; their order is not used. If they are amounts, cut them into fewer "
             f"classes; if they are classes, confirm it by types={{{name!r}: 'categorical'}} (--types "
-            f"{name}=categorical).",
+            f"{name}=categorical)."
         )
-    return Target(classes, codes, labelled, notes)
+    return Target(classes, codes, labelled, tuple(notes))
+
+
+def trimmed(label: Any) -> Any:
+    """Label without surrounding white space, visible or not."""
+    return label.strip().strip(INVISIBLE).strip() if isinstance(label, str) else label
+
+
+def _case_notes(classes: Array, name: str) -> Iterator[str]:
+    """Notes on labels that are equal except for upper and lower case."""
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for label in classes.tolist() if classes.dtype.kind in "UO" else ():
+        alike[str(label).casefold()].append(repr(label))
+    for labels in alike.values():
+        if len(labels) > 1:
+            yield (
+                f"The labels {enumerated(labels)} of {name!r} differ only in case and are treated as {len(labels)} "
+                "classes. If they mean the same, write them alike."
+            )
 
 
 def _declared_order(series: Any) -> list[Any]:
@@ -134,14 +159,14 @@ def _declared_order(series: Any) -> list[Any]:
     return list(series.dtype.categories) if series.dtype == nw.Enum else []
 
 
-def _number_classes(numbers: Float, name: str, *, categorical: bool) -> tuple[Array, Codes]:
-    """Find the classes and codes of numbers. Whole numbers become integers, other numbers text."""
+def _number_classes(numbers: Array, name: str, *, categorical: bool) -> tuple[Array, Codes]:
+    """Find the classes and codes of numbers. Whole numbers of 64 bits become integers, other numbers text."""
     classes, codes = np.unique(numbers, return_inverse=True)
-    broken = classes[classes != np.floor(classes)]
-    if not len(broken):
-        return classes.astype(np.int64) if np.abs(classes).max() < 2**53 else classes, codes
-    if categorical:
-        return np.array(list(map(format_number, classes.tolist()))), codes
+    broken = [label for label in classes.tolist() if label != label // 1]
+    if not broken and classes[0] >= -(2**63) and classes[-1] < 2**63:
+        return classes.astype(np.int64), codes
+    if categorical or not broken:
+        return np.array(list(map(as_text, classes.tolist()))), codes
     raise DataError(
         f"{name!r} looks continuous: {len(classes)} distinct values from {classes[0]:.6g} to {classes[-1]:.6g}, "
         f"such as {broken[0]:.6g}. A classifier needs labels: cut it into classes, or choose another column.",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -36,6 +36,7 @@ from separatrix.table.text import (
 )
 
 NUMPY_KINDS = dict(zip("biufMm", [Kind.BOOLEAN, *[Kind.NUMBER] * 3, Kind.DATE, Kind.DURATION], strict=True))
+MAX_EXACT = 2**53  # float64 represents all whole numbers up to this one
 IN_MEMORY = {Kind.INTEGER: Kind.NUMBER, Kind.TIME: Kind.DATE}  # in memory, all numbers are float64 and so are all dates
 
 
@@ -64,7 +65,8 @@ def merge_kinds(a: Kind, b: Kind) -> Kind | None:
 class Values(NamedTuple):
     """Values of n rows: ``numbers`` (n,), or ``texts[codes]`` if the kind is text.
 
-    ``declared`` is True if the column's type is categorical; ``example`` shows a value of kind OTHER.
+    ``declared`` is True if the column's type is categorical; ``example`` shows a value of kind OTHER. ``exact`` are the
+    values that are not missing, if some are whole numbers that float64 cannot represent; otherwise it is empty.
     """
 
     kind: Kind
@@ -73,6 +75,7 @@ class Values(NamedTuple):
     codes: Codes = np.empty(0, np.intp)
     declared: bool = False
     example: str = ""
+    exact: Array = np.empty(0)
 
     @property
     def missing(self) -> Array:
@@ -85,9 +88,14 @@ class Values(NamedTuple):
             return self.texts, self.codes
         if self.kind in (Kind.DATE, Kind.DURATION, Kind.OTHER):
             raise _changed(column, "categories", self.kind)
-        distinct, codes = np.unique(self.numbers, return_inverse=True)
-        missing = np.isnan(distinct[codes])
-        return tuple(map(format_number, distinct[~np.isnan(distinct)].tolist())), np.where(missing, -1, codes)
+        codes = np.full(len(self.numbers), -1)
+        distinct, codes[~self.missing] = np.unique(self.present, return_inverse=True)
+        return tuple(map(as_text, distinct.tolist())), codes
+
+    @property
+    def present(self) -> Array:
+        """Numbers that are not missing, exactly."""
+        return self.exact if len(self.exact) else self.numbers[~self.missing]
 
     def as_numbers(self, column: str, spelling: str = PLAIN, unit: str = "") -> Float:
         """Return numbers; text is parsed in a spelling of `SPELLINGS`, with an optional unit such as "%".
@@ -183,17 +191,20 @@ def read_values(column: Any, name: str) -> Values:  # noqa: PLR0911  # one retur
         kind = NUMPY_KINDS.get(column.dtype.kind)
         if kind is None:
             return _read_objects(column.tolist(), name)
-        return _read_numbers(_in_days(column) if kind in (Kind.DATE, Kind.DURATION) else column, name, kind)
+        found = _read_numbers(_in_days(column) if kind in (Kind.DATE, Kind.DURATION) else column, name, kind)
+        return found._replace(exact=column) if column.dtype.kind in "iu" and _is_rounded(found.numbers) else found
     dtype = column.dtype
-    if dtype.is_numeric() or dtype == nw.Boolean:
+    if dtype == nw.Boolean or dtype.is_float():
         kind = Kind.BOOLEAN if dtype == nw.Boolean else Kind.NUMBER
         return _read_numbers(column.cast(nw.Float64).to_numpy(), name, kind)
+    if dtype.is_numeric():
+        found = _read_numbers(_as_floats(column), name, Kind.NUMBER)
+        return found._replace(exact=_exact(column.drop_nulls())) if _is_rounded(found.numbers) else found
     if dtype in (nw.Date, nw.Datetime):
         local = column if dtype == nw.Date else column.dt.replace_time_zone(None)
-        return _read_numbers(local.dt.timestamp("us").cast(nw.Float64).to_numpy() / US_PER_DAY, name, Kind.DATE)
+        return _read_numbers(_as_floats(local.dt.timestamp("us")) / US_PER_DAY, name, Kind.DATE)
     if dtype == nw.Duration:
-        microseconds = column.dt.total_microseconds().cast(nw.Float64).to_numpy()
-        return _read_numbers(microseconds / US_PER_DAY, name, Kind.DURATION)
+        return _read_numbers(_as_floats(column.dt.total_microseconds()) / US_PER_DAY, name, Kind.DURATION)
     if dtype in (nw.Categorical, nw.Enum):
         return _read_texts(map(as_text, column.to_list()), declared=True)
     return _read_texts(column.to_list()) if dtype == nw.String else _read_objects(column.to_list(), name)
@@ -209,6 +220,25 @@ def _read_numbers(column: Array, name: str, kind: Kind) -> Values:
             ". Replace it by a missing value or a finite number.",
         )
     return Values(Kind.NOTHING if np.isnan(numbers).all() else kind, numbers)
+
+
+def _as_floats(column: nw.Series[Any]) -> Float:
+    """Round whole numbers and decimals to float64; Arrow's own cast raises an error beyond 2^53."""
+    try:
+        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    except ValueError:  # ArrowInvalid
+        return np.array([np.nan if is_missing(value) else float(value) for value in column.to_list()])
+
+
+def _is_rounded(numbers: Float) -> bool:
+    return bool((np.abs(numbers) > MAX_EXACT).any())
+
+
+def _exact(column: nw.Series[Any]) -> Array:
+    """Whole numbers as integers of NumPy or, beyond 64 bits, of Python."""
+    if column.dtype in (nw.Int64, nw.UInt64):
+        return np.asarray(column.to_numpy())
+    return np.array([int(value) if value == int(value) else value for value in column.to_list()], dtype=object)
 
 
 def _in_days(column: Array) -> Float:
@@ -237,7 +267,8 @@ def as_text(value: Any) -> Any:
     """Format a category as text, because pandas allows categories of any type; missing values stay missing."""
     if value is None or isinstance(value, str) or is_missing(value):
         return value
-    return format_number(float(value)) if isinstance(value, Real) and not isinstance(value, bool) else str(value)
+    is_float = isinstance(value, Real) and not isinstance(value, Integral)
+    return format_number(float(value)) if is_float else str(value)
 
 
 def _read_objects(column: list[Any], name: str) -> Values:
@@ -263,7 +294,10 @@ def _read_objects(column: list[Any], name: str) -> Values:
     numbers = np.full(len(column), np.nan)
     numbers[~missing] = [_to_float(value, name) for value in present] if kind is not Kind.OTHER else 0.0
     if kind in (Kind.NUMBER, Kind.BOOLEAN):
-        return _read_numbers(numbers, name, kind)
+        is_exact = any(isinstance(value, Integral) and abs(int(value)) > MAX_EXACT for value in present)
+        return _read_numbers(numbers, name, kind)._replace(
+            exact=np.array(present, dtype=object) if is_exact else np.empty(0)
+        )
     return Values(kind, numbers, example=repr(first)[:60] if kind is Kind.OTHER else "")
 
 
