@@ -46,9 +46,9 @@ class CoefficientDisplay:
     upper: Float
     labels: tuple[str, ...]
     level: float
-    per_spread: bool
-    n_left_out: int
-    quantity: str
+    per_spread: bool = False
+    n_left_out: int = 0
+    quantity: str = "log-odds"
 
     @classmethod
     def from_estimator(
