@@ -4,11 +4,20 @@
 from __future__ import annotations
 
 import os
-import secrets
+import shutil
+import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks; abandoned drafts are kept there
+    fcntl = None  # type: ignore[assignment]
+
+DRAFT_SUFFIX = ".draft"
 
 
 def as_frame(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -20,22 +29,94 @@ def as_frame(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
     return pd.DataFrame(dict(columns), index=list(names))
 
 
+def output_problem(file: Path, *, force: bool, option: str = "force=True") -> str:
+    """Why a file cannot be written, and what to do; empty if it can be. A link without a target counts as a file."""
+    try:
+        folder = Path(os.path.realpath(file)).parent if file.is_symlink() else file.parent
+        if file.is_dir():
+            return f"{file} is a folder. Name a file in it, such as {file / 'output'}."
+        if os.path.lexists(file) and not force:
+            return f"{file} exists. Choose another name, or pass {option} to replace it."
+        if not folder.is_dir():
+            return f"{file}: the folder {folder} does not exist. Create it: mkdir -p {folder}"
+        if file.exists() and not os.access(file, os.W_OK):
+            return f"{file} cannot be written: permission denied. Choose another place."
+        if not _is_special(file):  # permissions do not show whether a file can be created
+            with tempfile.TemporaryFile(dir=folder):
+                return ""
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        return f"{str(file)!r} cannot be written: {getattr(error, 'strerror', None) or error}. Choose another place."
+    return ""
+
+
+@contextmanager
+def draft_of(target: Path) -> Iterator[Path]:
+    """Yield the path of a draft that becomes ``target`` at the end, or is removed on any exception, Ctrl-C included.
+
+    Links are followed. If the target is a device or a pipe, the draft is written into it. Drafts that a killed process
+    left for this target are removed: a process keeps its draft locked.
+    """
+    is_special = _is_special(target)
+    final = target if is_special else Path(os.path.realpath(target))
+    prefix = f".{final.name[:50]}."
+    if not is_special:
+        _remove_abandoned(final.parent, prefix)
+    folder = Path(tempfile.mkdtemp(DRAFT_SUFFIX, prefix, None if is_special else final.parent))
+    try:
+        with _locked(folder):
+            yield folder / "draft"
+            if is_special:
+                with open(folder / "draft", "rb") as source, open(final, "wb") as stream:
+                    shutil.copyfileobj(source, stream)
+            else:
+                os.replace(folder / "draft", final)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_special(file: Path) -> bool:
+    return file.exists() and not file.is_file() and not file.is_dir()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a folder until the end of the block or of the process; raises BlockingIOError if it is locked."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _remove_abandoned(parent: Path, prefix: str) -> None:
+    """Remove drafts of processes that no longer run."""
+    if fcntl is None or not os.access(parent, os.R_OK):
+        return
+    for name in os.listdir(parent):
+        folder = parent / name
+        if not (name.startswith(prefix) and name.endswith(DRAFT_SUFFIX)):
+            continue
+        with suppress(OSError):  # locked, or of another user
+            # An empty folder may have been created a moment ago, before it is locked.
+            if os.listdir(folder) or time.time() - folder.stat().st_mtime > 60:
+                with _locked(folder):
+                    shutil.rmtree(folder)
+
+
 @contextmanager
 def atomic_file(target: Path) -> Iterator[IO[bytes]]:
-    """Yield an open file that replaces ``target`` at the end, or is removed on any exception, Ctrl-C included.
+    """Yield an open file that becomes ``target`` at the end, as in `draft_of`.
 
     The content is flushed to disk before the target is replaced. The file has the user's default permissions.
     """
-    path = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with open(path, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(path, target)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+    with draft_of(target) as draft, open(draft, "xb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_atomically(target: Path, content: bytes) -> None:

@@ -61,7 +61,7 @@ def test_a_file_created_in_the_meantime_is_not_replaced(tmp_path):
 def test_a_device_without_space_is_a_full_disk(tmp_path, suffix):
     def fill():
         with open_writer(tmp_path / f"t{suffix}") as out:
-            (out._folder / "draft").symlink_to("/dev/full")
+            out._draft.symlink_to("/dev/full")
             for _ in range(200):
                 out.write(pa.table({"a": os.urandom(2000).hex().split("0")}))
 

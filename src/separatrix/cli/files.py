@@ -7,7 +7,6 @@ Output paths are checked before any work. A command writes all of its files comp
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
@@ -123,6 +122,8 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
 
 def require_free(paths: Iterable[str | None], *, force: bool, inputs: Iterable[str | None] = ()) -> None:
     """Raise unless every output path is writable, is not an input, and is named only once."""
+    from separatrix._output import output_problem
+
     outputs, read = (
         [Path(path.partition("::")[0]) for path in group if path is not None and path != STANDARD]  # without the table
         for group in (paths, inputs)
@@ -130,23 +131,12 @@ def require_free(paths: Iterable[str | None], *, force: bool, inputs: Iterable[s
     for i, file in enumerate(outputs):
         if file in outputs[:i]:
             problem = f"{file} is named for two outputs. Give each output its own name."
-        elif file.is_dir():
-            problem = f"{file} is a folder. Name a file in it, such as {file / 'output'}."
         elif file.exists() and any(other.exists() and file.samefile(other) for other in read):
             problem = f"{file} is an input of this command and is not overwritten. Choose another name."
-        elif file.exists() and not force:
-            problem = f"{file} exists. Choose another name, or pass --force to replace it."
-        elif not file.parent.is_dir():
-            problem = f"{file}: the folder {file.parent} does not exist. Create it: mkdir -p {file.parent}"
-        elif file.exists() and not os.access(file, os.W_OK):
-            problem = f"{file} cannot be written: permission denied. Choose another place."
         else:
-            try:  # permissions do not show whether a file can be created
-                with tempfile.TemporaryFile(dir=file.parent):
-                    continue
-            except OSError as error:
-                problem = f"{file} cannot be written: {error.strerror}. Choose another place."
-        raise CommandError("output", problem)
+            problem = output_problem(file, force=force, option="--force")
+        if problem:
+            raise CommandError("output", problem)
 
 
 def require_ending(path: str, endings: Iterable[str], *, what: str) -> None:

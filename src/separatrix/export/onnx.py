@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_option
 from separatrix._array import Array
-from separatrix._output import write_atomically
+from separatrix._output import output_problem, write_atomically
 from separatrix.exceptions import ExportError
 from separatrix.export.graph import Graph, Value
 from separatrix.export.onnx_models import Predictions, predictions
@@ -81,8 +81,8 @@ def to_onnx(
         raise ImportError("to_onnx needs the onnx library: pip install 'separatrix[onnx]'.") from error
     check_option("to_onnx", "dtype", dtype, ("float32", "float64"))
     target = None if path is None else Path(path)
-    if target is not None and target.exists() and not force:
-        raise ExportError(f"to_onnx: {target} exists. Choose another name, or pass force=True to replace it.")
+    if target is not None and (problem := output_problem(target, force=force)):
+        raise ExportError(f"to_onnx: {problem}")
     check_is_fitted(model)
     kind = "float" if dtype == "float32" else "double"
     graph, inner = Graph(), model

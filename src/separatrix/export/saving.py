@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._output import write_atomically
+from separatrix._output import output_problem, write_atomically
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.exceptions import PACKAGE, FileError
 from separatrix.export.archive import FORMAT, REVISION, TREE, read_archive, write_archive
@@ -55,15 +55,19 @@ def save(
     Raises
     ------
     FileError
-        If the file exists, the disk is full, or a part of the model does not belong to this package.
+        If the file exists, it cannot be written, the disk is full, or a part of the model does not belong to this package.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise FileError(f"save: path={path!r} is not a path. Give the name of a file, such as 'model.sx'.")
     target, content = Path(path), packed(model, about)
-    if target.exists() and not force:
-        raise FileError(f"save: {target} exists. Choose another name, or pass force=True to replace it.")
+    if problem := output_problem(target, force=force):
+        raise FileError(f"save: {problem}")
     try:
         write_atomically(target, content)
     except OSError as error:
-        raise FileError(f"save: {target} cannot be written ({error.strerror}). Nothing was changed.") from error
+        raise FileError(
+            f"save: {target} could not be written ({error.strerror}). Nothing was changed: choose another place."
+        ) from error
     return target
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing a table, completely or not at all.
 
-The file is written to a temporary folder next to its final path. If the block ends without an exception, the file is
-moved to that path in one step. The folder is always removed. A sink writes batches in one format; it is closed at the
+The file is written as a draft. If the block ends without an exception, the draft becomes the file in one step; otherwise
+it is removed. A sink writes batches in one format; it is closed at the
 end, or dropped after an error.
 """
 
@@ -13,12 +13,13 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from separatrix._output import draft_of
 from separatrix.files.location import READ_BYTES, STANDARD, FileWriteError, Location, open_output
 from separatrix.files.table import Sink
 
@@ -48,7 +49,8 @@ class TableWriter:
         self._sink: Sink | None = None
         self._schema: pa.Schema | None = None
         self._stack = ExitStack()
-        self._folder: Path | None = None
+        self._draft: Path | None = None
+        self._placed = draft_of(self.path)
         self._refuse_existing()
 
     def write(self, table: Any) -> None:
@@ -80,25 +82,26 @@ class TableWriter:
             self.n_rows += batch.num_rows
 
     def _refuse_existing(self) -> None:
-        if self.path.exists() and not self._force:
+        if os.path.lexists(self.path) and not self._force:
             raise FileWriteError(
                 f"{self.path} exists and is not replaced. Choose another name, or replace it: --force (force=True)."
             )
 
     def __enter__(self) -> Self:
-        """Create the temporary folder."""
+        """Create the draft."""
         try:
-            self._folder = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}."))
+            self._draft = self._placed.__enter__()
         except OSError as error:
             raise FileWriteError(f"{self.path} cannot be written: {error.strerror}. Choose another folder.") from error
         return self
 
     def _write(self, batch: pa.RecordBatch) -> None:
-        if self._folder is None:
+        draft = self._draft
+        if draft is None:
             raise FileWriteError(f"{self.path}: call write inside a with block, which completes the file at its end.")
         with self._explaining_full_disk():
             if self._sink is None:
-                where, draft = self._where, self._folder / "draft"
+                where = self._where
                 if where.format not in NESTED:
                     refuse_nested(batch.schema, where)
                 target: Any = draft
@@ -108,12 +111,15 @@ class TableWriter:
                 self._sink = self._make_sink(target, batch.schema, where)
             self._sink.write(batch)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Move the file to its final path, or remove it after an error."""
-        assert self._folder is not None
+        assert self._draft is not None
         try:
             if kind is None:
-                self._finish(self._folder)
+                self._finish(self._draft)
+        except BaseException as failure:
+            kind, error, trace = type(failure), failure, failure.__traceback__
+            raise
         finally:
             # If the disk is full, closing may fail again; only the first error is reported.
             with suppress(Exception):
@@ -121,24 +127,23 @@ class TableWriter:
                     self._sink.drop()
             with suppress(Exception):
                 self._stack.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+            self._draft = None
+            self._placed.__exit__(kind, error, trace)
 
-    def _finish(self, folder: Path) -> None:
+    def _finish(self, draft: Path) -> None:
         if self._sink is None:
             raise FileWriteError(f"{self.path}: nothing was written, not even column names. Write a table first.")
         with self._explaining_full_disk():
             self._sink.close()
             self._sink = None
             self._stack.close()
-            done, where = folder / "draft", self._where
+            where = self._where
             if where.compression and where.format not in STREAMED:
-                packed, member = folder / "packed", where.path.with_suffix("").name
-                with done.open("rb") as source, open_output(packed, where.compression, member) as stream:
+                packed, member = draft.with_name("packed"), where.path.with_suffix("").name
+                with draft.open("rb") as source, open_output(packed, where.compression, member) as stream:
                     shutil.copyfileobj(source, stream, READ_BYTES)
-                done = packed
+                os.replace(packed, draft)
             self._refuse_existing()  # another program may have created the file in the meantime
-            os.replace(done, self.path)
 
     @contextmanager
     def _explaining_full_disk(self) -> Iterator[None]:
@@ -149,8 +154,8 @@ class TableWriter:
             is_full = getattr(error, "errno", None) == errno.ENOSPC or any(word in message for word in DISK_FULL)
             if isinstance(error, FileWriteError) or not is_full:
                 raise
-            assert self._folder is not None
-            size = sum(file.stat().st_size for file in self._folder.iterdir())
+            assert self._draft is not None
+            size = sum(file.stat().st_size for file in self._draft.parent.iterdir())
             raise FileWriteError(
                 f"{self.path} could not be written: the disk is full after {self.n_rows} rows ({size / 1e6:.1f} MB). "
                 f"The incomplete file was removed. Free space on {self.path.parent.absolute()}, or write elsewhere."
@@ -172,7 +177,7 @@ class StandardOutput(TableWriter):
             self._sink = CsvSink(sys.stdout.buffer, batch.schema, self._where)
         self._sink.write(batch)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         sys.stdout.buffer.flush()
 
 

@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from separatrix._output import write_atomically
+from separatrix._output import output_problem, write_atomically
 from separatrix.report import sections, summary
 from separatrix.report.performance import performance_of, positive_view
 from separatrix.report.weights import weights_section
@@ -98,10 +98,12 @@ def write_report(
     ------
     FileExistsError
         If the file exists and ``force`` is False.
+    OSError
+        If the file cannot be written.
     """
     target = Path(path)
-    if target.exists() and not force:
-        raise FileExistsError(f"{target} exists. Choose another name, or pass force=True to replace it.")
+    if problem := output_problem(target, force=force):
+        raise (FileExistsError if "exists. " in problem else OSError)(problem)
     document = render(study, model_path=model_path)
     write_atomically(target, document.encode("utf-8", errors="replace"))  # badly decoded names have lone surrogates
     return target
