@@ -31,22 +31,24 @@ def as_frame(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 def output_problem(file: Path, *, force: bool, option: str = "force=True") -> str:
     """Why a file cannot be written, and what to do; empty if it can be. A link without a target counts as a file."""
+    problem = ""
     try:
-        folder = Path(os.path.realpath(file)).parent if file.is_symlink() else file.parent
+        real = Path(os.path.realpath(file))
+        folder = real.parent if file.is_symlink() else file.parent
         if file.is_dir():
-            return f"{file} is a folder. Name a file in it, such as {file / 'output'}."
-        if os.path.lexists(file) and not force:
-            return f"{file} exists. Choose another name, or pass {option} to replace it."
-        if not folder.is_dir():
-            return f"{file}: the folder {folder} does not exist. Create it: mkdir -p {folder}"
-        if file.exists() and not os.access(file, os.W_OK):
-            return f"{file} cannot be written: permission denied. Choose another place."
-        if not _is_special(file):  # permissions do not show whether a file can be created
-            with tempfile.TemporaryFile(dir=folder):
-                return ""
+            problem = f"{file} is a folder. Name a file in it, such as {file / 'output'}."
+        elif os.path.lexists(file) and not force:
+            problem = f"{file} exists. Choose another name, or pass {option} to replace it."
+        elif not folder.is_dir():
+            problem = f"{file}: the folder {folder} does not exist. Create it: mkdir -p {folder}"
+        elif file.exists() and not os.access(file, os.W_OK):
+            problem = f"{file} cannot be written: permission denied. Choose another place."
+        elif not _is_special(file):  # permissions do not show whether a file can be created
+            tempfile.TemporaryFile(dir=folder).close()
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
-        return f"{str(file)!r} cannot be written: {getattr(error, 'strerror', None) or error}. Choose another place."
-    return ""
+        reason = getattr(error, "strerror", None) or error
+        problem = f"{str(file)!r} cannot be written: {reason}. Choose another place."
+    return problem
 
 
 @contextmanager

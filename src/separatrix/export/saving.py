@@ -55,7 +55,7 @@ def save(
     Raises
     ------
     FileError
-        If the file exists, it cannot be written, the disk is full, or a part of the model does not belong to this package.
+        If the file exists or cannot be written, the disk is full, or a part of the model is not of this package.
     """
     if not isinstance(path, str | os.PathLike):
         raise FileError(f"save: path={path!r} is not a path. Give the name of a file, such as 'model.sx'.")

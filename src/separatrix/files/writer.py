@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing a table, completely or not at all.
 
-The file is written as a draft. If the block ends without an exception, the draft becomes the file in one step; otherwise
-it is removed. A sink writes batches in one format; it is closed at the
+The file is written as a draft. If the block ends without an exception, the draft becomes the file in one step;
+otherwise it is removed. A sink writes batches in one format; it is closed at the
 end, or dropped after an error.
 """
 
@@ -111,7 +111,9 @@ class TableWriter:
                 self._sink = self._make_sink(target, batch.schema, where)
             self._sink.write(batch)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Move the file to its final path, or remove it after an error."""
         assert self._draft is not None
         try:
@@ -177,7 +179,9 @@ class StandardOutput(TableWriter):
             self._sink = CsvSink(sys.stdout.buffer, batch.schema, self._where)
         self._sink.write(batch)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         sys.stdout.buffer.flush()
 
 
