@@ -27,3 +27,20 @@ def listed(labels: list[Any]) -> str:
 def enumerated(names: Sequence[str]) -> str:
     """Join names: ``a``, ``a and b``, ``a, b and c``."""
     return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def first_few(names: Sequence[str], most: int = 5) -> str:
+    """List the first names: ``a, b, c and 57 more``."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + f" and {more} more" if more > 1 else enumerated(names)
+
+
+def decimals(value: float, places: int = 4) -> str:
+    """Format a number with a fixed number of decimals, or with an exponent if it is huge.
+
+    Examples
+    --------
+    >>> decimals(0.25), decimals(1e300)
+    ('0.2500', '1e+300')
+    """
+    return f"{value:z.{places}f}" if abs(value) < 1e7 else f"{value:.4g}"

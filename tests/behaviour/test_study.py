@@ -40,7 +40,7 @@ from separatrix.study import (
     spread_rows,
     study_of,
 )
-from separatrix.study.compare import choose, held_out_rows, open_table, sample_of
+from separatrix.study.compare import choose, held_out_rows, open_table, positive_class, sample_of
 from separatrix.study.notes import notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import REPORT_SECONDS, Stages
 from separatrix.table import TableEncoder
@@ -291,7 +291,7 @@ def test_notes_on_dropped_columns_missing_values_rare_classes_and_few_rows():
     notes = list(notes_on_table(encoder.schema_, [features], classes, np.array([97, 2])))
     assert [note.topic for note in notes] == ["dropped", "missing", "imbalance", "few rows"]
     assert str(notes[0]) == "separation_date was dropped: every value is 'earth'."
-    assert "kind (1 %), age (0.5 %)" in notes[1].text
+    assert "kind (1 %) and age (0.5 %)" in notes[1].text
     assert "'yes' has 2 of 99 rows (2 %)" in notes[2].text
     assert len(list(notes_on_table(encoder.schema_, [features], classes, np.array([100, 100])))) == 2
     prices = pd.DataFrame({"price": ["1,234", "5,678", "9,012"] * 40, "x": rng.normal(size=120)})
@@ -439,6 +439,52 @@ def test_the_rarer_of_two_classes_is_positive_unless_another_is_given():
     counts = TABLE["customer"].value_counts()
     assert conduct(TABLE, "customer", models=FAST).positive == counts.idxmin()
     assert conduct(TABLE, "customer", models=FAST, positive=counts.idxmax()).positive == counts.idxmax()
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [
+        (("yes", "no"), "yes"),
+        (("No", "YES"), "YES"),
+        ((0, 1), 1),
+        ((True, False), True),
+        (("negative", "x"), "x"),
+        (("blue", "red"), "red"),
+    ],
+)
+def test_the_positive_class_is_yes_or_the_rarer_never_no(labels, positive):
+    for often, rarely in (labels, labels[::-1]):
+        classes = np.array(sorted(labels))
+        counts = np.where(classes == often, 20, 10)
+        expected = rarely if labels == ("blue", "red") else positive
+        assert positive_class(classes, counts, None) == expected
+
+
+def test_an_unknown_positive_class_and_model_are_reported_before_any_fit(monkeypatch):
+    monkeypatch.setattr(TableClassifier, "configured", lambda *_: pytest.fail("a model was configured"))
+    with pytest.raises(ValueError, match="positive='perhaps' is not a class"):
+        conduct(TABLE, "customer", positive="perhaps")
+    with pytest.raises(ValueError, match="no model 'forest'"):
+        conduct(TABLE, "customer", models=["forest"])
+
+
+def test_if_the_chosen_model_fails_on_all_rows_the_next_is_fitted_with_a_note(monkeypatch):
+    compared = compare_models(TABLE, "customer", models=FAST)
+    assert compared.choice.name == "linear discriminant"
+    fit = TableClassifier.fit_encoded
+
+    def spoilt(self, *arguments):
+        if isinstance(self.estimator, sx.LinearDiscriminantAnalysis):
+            raise RuntimeError("a bug")
+        return fit(self, *arguments)
+
+    monkeypatch.setattr(TableClassifier, "fit_encoded", spoilt)
+    study = study_of(compared)
+    assert study.choice.name == "prior only"
+    assert "linear discriminant could not be fitted to all rows (RuntimeError: a bug)" in str(study.notes[0])
+    monkeypatch.setattr(TableClassifier, "fit_encoded", lambda *_: 1 / 0)
+    with pytest.raises(DataError, match="No model could be fitted to all rows"):
+        study_of(compared)
 
 
 def test_stages_are_reported_in_order_and_the_steps_can_be_taken_separately():

@@ -39,7 +39,7 @@ COLUMNS = {
     "rare levels": (["a"] * 150 + ["b"] * 47 + ["z", "y", "z"], "categorical", ("c=a", "c=b", "c=(other)")),
     "declared categories": (pd.Categorical([str(i) for i in ROW % 20]), "categorical", None),
     "most different but declared": (pd.Categorical([f"k{i % 120}" for i in ROW]), "categorical", None),
-    "all levels rare": (pd.Categorical([f"k{i % 120}" for i in ROW]), "constant", ()),
+    "all levels rare": (pd.Categorical([f"k{i % 120}" for i in ROW]), "rare levels", ()),
     "ids": ([f"id{i}" for i in ROW], "id or text", ()),
     "names": ([f"name{i % 120}" for i in ROW], "id or text", ()),
     "row numbers": (ROW, "id", ()),

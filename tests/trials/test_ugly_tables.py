@@ -96,14 +96,12 @@ TRIALS = [
     Trial("copy of the target", written(base.assign(leak=base["churn"])), ("'leak' alone predicts churn",)),
     Trial("number that gives the class away", written(base.assign(leak=is_churn * 1.5 + 2)), ("'leak' alone predicts",)),
     Trial(
-        "number that nearly gives the class away",
-        written(base.assign(leak=np.round(is_churn + rng.normal(size=N_ROWS) * 1e-3, 6))),
+            written(base.assign(leak=np.round(is_churn + rng.normal(size=N_ROWS) * 1e-3, 6))),
         ("'leak' alone predicts churn",),
     ),
     Trial("level of one class only", written(base.assign(plan=np.where(is_churn & (base.age > 60), "gold", "basic")))),
     Trial(
-        "gap in one class only",
-        written(base.assign(score=np.where(is_churn, np.nan, rng.normal(size=N_ROWS).round(3)))),
+            written(base.assign(score=np.where(is_churn, np.nan, rng.normal(size=N_ROWS).round(3)))),
         ("'score' alone predicts churn",),
     ),
     Trial("constant within every class", written(base.assign(year=np.where(is_churn, 2020, 2021))), ("'year' alone",)),
@@ -197,13 +195,6 @@ TRIALS = [
 
 # Trials that still fail; each is removed from this list when it is mended.
 NOT_YET = {
-    "copy of the target",
-    "number that gives the class away",
-    "number that nearly gives the class away",
-    "gap in one class only",
-    "constant within every class",
-    "identical columns",
-    "one value of 1e18",
     "infinity in a cell",
     "overflow in a cell",
     "letter O for zero",
@@ -217,9 +208,6 @@ NOT_YET = {
     "letter O for zero, seed 4",
     "three odd cells",
     "half words, half numbers",
-    "frequent yes",
-    "twenty-six classes",
-    "sixty constant columns",
     "open quote",
 }
 

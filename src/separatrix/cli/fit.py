@@ -101,11 +101,10 @@ def fit(
 
     options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed}
     with stages("Reading", hidden=as_json) as progress:
-        options |= {"progress": progress, "later": N_LATER_STAGES}
+        options |= {"progress": progress, "later": N_LATER_STAGES, "positive": positive}
         compared, table, everything = compare_file(data, target, split_types(types), drop or (), **options)
-        options = {"positive": positive, "level": level, "progress": progress, "everything": everything}
-        study = fit_and_write(compared, table, files, **options)
-    print_study(compared, study, table, data, files, Printer(as_json=as_json))
+        study = fit_and_write(compared, table, files, level=level, progress=progress, everything=everything)
+    print_study(study.compared or compared, study, table, data, files, Printer(as_json=as_json))
 
 
 @command(
@@ -176,10 +175,10 @@ def report(
     is_one_of_many = study.positive is not None and len(study.classes) > 2
     printer.heading(f"Metrics, {study.positive} against all other classes" if is_one_of_many else "Metrics")
     printer.text(figures)
-    printer.notes([*table.notes, *output.listed_notes(study.notes)])
+    printer.notes([*output.listed_notes(study.notes), *table.notes])
     printer.heading("Written")
     printer.text(f"report  {output_file}")
-    notes = [*table.notes, *map(str, study.notes)]
+    notes = [*map(str, study.notes), *table.notes]
     printer.document(output.study_document(study, notes, {"report": output_file}))
 
 
@@ -187,7 +186,13 @@ def report(
 
 
 def compare_file(
-    data: str, target: str, types: Mapping[str, str], drop: Iterable[str], **options: Any
+    data: str,
+    target: str,
+    types: Mapping[str, str],
+    drop: Iterable[str],
+    *,
+    positive: str | None = None,
+    **options: Any,
 ) -> tuple[Compared, TableFile, Any]:
     """Compare models on the table in a file; a large table is sampled at equal intervals.
 
@@ -195,7 +200,7 @@ def compare_file(
     passed to `compare_models`.
     """
     from separatrix.files import open_table, quoted, scan
-    from separatrix.study import compare_models, spread_rows
+    from separatrix.study import compare_models, labelled_rows, spread_rows
 
     # The target is read with its inferred type, so that 1 and 1.0 are the same class in every file.
     table = open_table(data, types={column: kind for column, kind in types.items() if column != target})
@@ -219,7 +224,9 @@ def compare_file(
         else:
             rows = read_rows(table)
         options = {"name": name_of(data), "types": {**types, **dict.fromkeys(dropped, "drop")}} | options
-        compared = compare_models(rows, target, **options)
+        labelled = labelled_rows(rows, target, types)
+        label = None if positive is None else class_label(labelled.classes.tolist(), positive)
+        compared = compare_models(labelled, target, positive=label, **options)
         everything = scan(table, target=target, where=f"{quoted(target)} IS NOT NULL") if is_sampled else None
         return compared, table, everything
 
@@ -228,8 +235,6 @@ def fit_and_write(
     compared: Compared,
     table: TableFile,
     files: Mapping[str, str],
-    *,
-    positive: str | None = None,
     **options: Any,
 ) -> Study:
     """Fit the chosen model to all rows of the file, in memory or as they are read, and explain it.
@@ -239,9 +244,8 @@ def fit_and_write(
     from separatrix.export import packed
     from separatrix.study import study_of
 
-    label = None if positive is None else class_label(compared.table.classes.tolist(), positive)
     with about(table.path):
-        study = study_of(compared, positive=label, **options)
+        study = study_of(compared, **options)
     contents = {files["model"]: packed(study.model, study.about)}
     if "report" in files:
         from separatrix.report import render
@@ -256,6 +260,7 @@ def class_label(classes: Sequence[Any], given: str | None) -> Any:
     if given is None:
         return classes[1] if len(classes) == 2 else None
     known = [label for label in classes if str(label) == given]
+    known = known or [label for label in classes if str(label).casefold() == given.strip().casefold()]
     if not known:
         few = f"The classes are {', '.join(map(str, classes))}."
         hint = few if len(classes) <= 8 else nearest(given, map(str, classes))
@@ -286,11 +291,11 @@ def print_study(
     printer.heading("Columns")
     columns, n_more = output.column_table(schema)
     printer.text(columns, *([f"{n_more:,} more columns are in the report and in --json."] if n_more else []))
-    printer.notes([*table.notes, *output.listed_notes(notes)])
+    printer.notes([*output.listed_notes(notes), *table.notes])
     if files:
         printer.heading("Written")
         printer.text(*(f"{kind:6}  {path}" for kind, path in files.items()))
         printer.heading("Next")
         printer.text(f"separatrix predict {files['model']} NEW_DATA -o predictions.csv")
         printer.text(f"separatrix explain {files['model']}")
-    printer.document(output.study_document(study or compared, [*table.notes, *map(str, notes)], files))
+    printer.document(output.study_document(study or compared, [*map(str, notes), *table.notes], files))

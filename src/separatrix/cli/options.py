@@ -83,8 +83,8 @@ Positive = Annotated[
     typer.Option(
         "--positive",
         metavar="CLASS",
-        help="Positive class, which odds, effects and decisions refer to. Default for two classes: the rarer one. "
-        "With more classes, it is compared with all others.",
+        help="Positive class, which odds, effects and decisions refer to. Default for two classes: yes, true, "
+        "positive or 1, else the rarer one. With more classes, it is compared with all others.",
         show_default=False,
     ),
 ]

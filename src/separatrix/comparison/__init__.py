@@ -6,7 +6,7 @@
 """
 
 from separatrix.comparison.models import Evidence, ModelAverage
-from separatrix.comparison.result import Comparison, Scores, Trial, notes_on
+from separatrix.comparison.result import Comparison, Scores, Trial, notes_on, one_line
 from separatrix.comparison.trials import Fold, compare, run_trial
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "Trial",
     "compare",
     "notes_on",
+    "one_line",
     "run_trial",
 ]

@@ -49,6 +49,11 @@ TEXT_COLUMNS = (
 )
 
 
+def one_line(error: Exception) -> str:
+    """Class and message of an exception in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Scores on a set of rows; NaN if the model does not predict probabilities.
@@ -92,7 +97,7 @@ class Trial:
     @classmethod
     def failed(cls, name: str, error: Exception) -> Trial:
         """Trial of a model that could not be fitted or scored, with the reason in one line."""
-        return cls(name, failure=f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}")
+        return cls(name, failure=one_line(error))
 
     @property
     def rank(self) -> tuple[float, ...]:

@@ -150,6 +150,12 @@ class Warned(NamedTuple):
 
 # Headings by topic of a note, the most severe first. The report itself adds "calibration" and "few of a class".
 HEADINGS = {
+    "leak": Heading(
+        "A column gives the class away",
+        "If it is recorded after the outcome, the model is useless for new rows: leave the column out and fit again.",
+        is_severe=True,
+    ),
+    "fallback": Heading("Another model than the best", is_severe=True),
     "nothing beats the shares": Heading(
         "No better than the class proportions",
         "Do not act on individual probabilities. Look for columns that contain more information about the target.",
@@ -187,6 +193,8 @@ HEADINGS = {
     "few of a class": Heading(
         "Few rows of a class", "Recall and precision of these classes are imprecise.", is_severe=True
     ),
+    "outlier": Heading("Outliers"),
+    "identical": Heading("Identical columns"),
     "collinear": Heading(
         "Redundant columns",
         "Predictions are not affected, but only the joint effect of these columns is determined, not each weight.",

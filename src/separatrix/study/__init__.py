@@ -3,13 +3,13 @@
 
 Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (comparison and choice) and records.py
 (`Compared`, `Study`). The models: classifier.py (`TableClassifier`), ramps.py (curves), candidates.py (which models
-suit a table). The results: weights.py, effects.py, notes.py. Progress reports: progress.py. Predictions of a table in
+suit a table). The results: weights.py, effects.py, notes.py, screening.py. Progress reports: progress.py. Predictions of a table in
 batches: scoring.py.
 """
 
 from separatrix.study.candidates import MODELS, PriorOnly, candidates
 from separatrix.study.classifier import TableClassifier, continuous_columns
-from separatrix.study.compare import compare_models
+from separatrix.study.compare import compare_models, labelled_rows
 from separatrix.study.notes import captured
 from separatrix.study.progress import Stage
 from separatrix.study.ramps import RampFunctions, Ramps
@@ -56,6 +56,7 @@ __all__ = [
     "continuous_columns",
     "examine",
     "explain",
+    "labelled_rows",
     "spread_rows",
     "study_of",
 ]

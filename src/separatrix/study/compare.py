@@ -31,12 +31,15 @@ from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.notes import captured, notes_on_table
 from separatrix.study.progress import Progress, Stages
 from separatrix.study.records import Choice, Compared, LabelledTable, Note, Question
-from separatrix.table import Schema, TableEncoder, encode_target, infer_types, open_batch, table_statistics
+from separatrix.study.screening import notes_on_columns
+from separatrix.table import Schema, TableEncoder, as_text, encode_target, infer_types, open_batch, table_statistics
 
 MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
 MIN_LEAD_NATS = float(np.log(20))
 NEAR_IN_STANDARD_ERRORS = 2.0
+POSITIVE_WORDS = ("yes", "y", "true", "t", "1", "positive", "pos", "+")
+NEGATIVE_WORDS = ("no", "n", "false", "f", "0", "negative", "neg", "-")
 MIN_SHOWN_NATS = 5e-5  # per row; smaller values round to zero with four digits
 
 
@@ -49,6 +52,7 @@ def compare_models(
     models: Sequence[str] | None = None,
     test_share: float = 0.2,
     seed: int = 0,
+    positive: Any = None,
     progress: Progress | None = None,
     later: int = 0,
 ) -> Compared:
@@ -69,10 +73,10 @@ def compare_models(
     check_number("compare_models", "test_share", test_share, low=1e-6, high=MAX_TEST_SHARE)
     stages, rng = Stages(progress, len(models or MODELS) + 1 + later), generator(seed)
     stages("reading the columns")
-    kind = (types or {}).get(target)
-    if kind not in (None, "categorical"):
-        raise DataError(f"types={{{target!r}: {kind!r}}}: the target holds classes, so its type must be 'categorical'.")
-    rows = without_single_row_classes(open_table(table, target, categorical=kind is not None), target)
+    rows = table if isinstance(table, LabelledTable) else labelled_rows(table, target, types)
+    positive = positive_class(rows.classes, rows.counts, positive)
+    if models is not None:
+        selected(dict.fromkeys(MODELS, TableClassifier()), models)  # unknown names are reported before the work
     some = sample_of(rows, MAX_COMPARED_ROWS, rng, "Models were compared on")
     held = held_out_rows(some.codes, test_share, rng)
     train, test = some.take(np.flatnonzero(~held)), some.take(np.flatnonzero(held))
@@ -99,7 +103,12 @@ def compare_models(
         folds.append(Fold(NamedRows(encoder.transform(fold.X), columns), fold.codes, fold.rows))
     stages.total = len(offered) + 1 + later
     comparison, warnings = _run_trials(offered, encoder.schema_, folds, rows.classes, stages)
-    notes = (*some.notes, *notes_on_table(encoder.schema_, [fold.X.array for fold in folds], rows.classes, rows.counts))
+    features = [fold.X.array for fold in folds]
+    notes = (
+        *some.notes,
+        *notes_on_columns(encoder.schema_, folds, target),
+        *notes_on_table(encoder.schema_, features, rows.classes, rows.counts),
+    )
     return Compared(
         Question(name, target, types, test_share, seed),
         rows,
@@ -111,6 +120,7 @@ def compare_models(
         choose(comparison),
         notes,
         warnings,
+        positive,
         perf_counter() - start,
     )
 
@@ -137,6 +147,31 @@ def _run_trials(
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def labelled_rows(table: Any, target: str, types: Mapping[str, str] | None = None) -> LabelledTable:
+    """Rows that have a label, of classes with two rows or more."""
+    kind = (types or {}).get(target)
+    if kind not in (None, "categorical"):
+        raise DataError(f"types={{{target!r}: {kind!r}}}: the target holds classes, so its type must be 'categorical'.")
+    return without_single_row_classes(open_table(table, target, categorical=kind is not None), target)
+
+
+def positive_class(classes: Array, counts: Codes, label: Any) -> Any:
+    """The given class. Of two classes, the default is yes, true, positive or 1, else the rarer (the second if tied).
+
+    The default for more classes is None.
+    """
+    labels = classes.tolist()
+    if label is not None:
+        if label not in labels:
+            raise ValueError(f"positive={label!r} is not a class. The classes are {listed(labels)}.")
+        return label
+    if len(labels) != 2:
+        return None
+    words = [str(as_text(each)).strip().casefold() for each in labels]
+    said = [(word in POSITIVE_WORDS) - (word in NEGATIVE_WORDS) for word in words]
+    return labels[int(counts[1] <= counts[0]) if said[0] == said[1] else int(said[1] > said[0])]
 
 
 def open_table(table: Any, target: str, *, categorical: bool = False) -> LabelledTable:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from separatrix._array import Array, Codes
+from separatrix._text import first_few
 from separatrix.bayesian import BayesianLogisticRegression, Limit
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, open_rows
@@ -22,8 +24,17 @@ from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema
 
 MAX_RARE_FRACTION = 0.05  # of the rows; smaller classes are reported as rare
-MIN_ROWS = 100  # with fewer rows, scores on held-out rows are imprecise
-MAX_LISTED_COLUMNS = 5
+MAX_RARE_RATIO = 0.25  # to the proportion of a class if all classes are equally frequent
+MIN_ROWS = 100  # with fewer rows, scores are imprecise
+MAX_SINGLE_DROPS = 3  # more columns that are dropped for the same reason share one note
+REASONS = {
+    "constant": "each has a single value",
+    "empty": "all of their values are missing",
+    "id": "they look like identifiers",
+    "id or text": "they have too many distinct values, as identifiers and free text have",
+    "rare levels": "none of their values is frequent enough to learn from",
+    "dropped": "as requested",
+}
 MAX_SEPARATION_UNKNOWNS = 1000  # with at most this many weights, the check takes seconds
 BATCH_ROWS = 4096
 
@@ -60,32 +71,42 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
 
     ``features`` are the encoded rows, in one block or several.
     """
-    n_rows = sum(block.shape[0] for block in features)
-    yield from (Note("warning" if plan.names else "dropped", plan.note) for plan in schema.plans if plan.note)
+    n_rows, groups = sum(block.shape[0] for block in features), schema.groups
+    yield from (Note("warning", plan.note) for plan in schema.plans if plan.note and plan.names)
+    dropped = defaultdict(list)
+    for plan in schema.plans:
+        if not plan.names:
+            dropped[plan.kind].append(plan)
+    for kind, plans in dropped.items():
+        if len(plans) <= MAX_SINGLE_DROPS or kind not in REASONS:
+            yield from (Note("dropped", plan.note) for plan in plans)
+        else:
+            names = first_few([plan.column for plan in plans], 3)
+            yield Note("dropped", f"{len(plans)} columns were dropped: {REASONS[kind]}: {names}.")
     missing = {}
     for plan in schema.plans:
         is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
-        place = schema.groups[plan.column] if plan.names else range(0)
-        if place and (is_flagged or (isinstance(plan, CategoryPlan) and plan.missing)):
+        if plan.names and (is_flagged or (isinstance(plan, CategoryPlan) and plan.missing)):
             # The last feature of the column is the indicator of missing values.
-            missing[plan.column] = sum(float(block[:, [place[-1]]].sum()) for block in features) / n_rows
+            last = [groups[plan.column][-1]]
+            missing[plan.column] = sum(float(block[:, last].sum()) for block in features) / n_rows
     worst = sorted((column for column in missing if missing[column] > 0), key=lambda column: -missing[column])
     if worst:
-        shown = _first_few([f"{column} ({100 * missing[column]:.2g} %)" for column in worst])
+        shown = first_few([f"{column} ({100 * missing[column]:.2g} %)" for column in worst])
         yield Note(
             "missing",
             f"Missing values in {shown}. Missing numbers are set to the mean and flagged; missing categories get "
             "their own level.",
         )
     N, least = int(counts.sum()), int(counts.argmin())
-    if counts[least] < MAX_RARE_FRACTION * N:
+    if counts[least] < min(MAX_RARE_FRACTION, MAX_RARE_RATIO / len(counts)) * N:
         yield Note(
             "imbalance",
             f"Class {classes.tolist()[least]!r} has {counts[least]} of {N} rows ({100 * counts[least] / N:.2g} %): "
-            "accuracy is uninformative here, so use log-loss and AUC, and let the costs of errors decide.",
+            "accuracy hardly depends on it, so use log-loss and AUC, and let the costs of errors decide.",
         )
     if N < MIN_ROWS:
-        yield Note("few rows", f"There are only {N} rows: scores on held-out rows are imprecise; see the intervals.")
+        yield Note("few rows", f"There are only {N} rows: the scores are imprecise; see their standard errors.")
 
 
 def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[Note]:
@@ -123,7 +144,7 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[
     if (K - 1) * (len(source.columns) + 1) <= MAX_SEPARATION_UNKNOWNS:
         found = separability(source, K, fit_intercept=estimator.fit_intercept)
         status, n_apart = found.status, n_rows - found.n_on_plane
-        names = _first_few([f"'{name}'" for name in found.columns])
+        names = first_few([f"'{name}'" for name in found.columns])
         along = f" along {names}" if names else ""
     if status == "unknown":
         batches = gen_batches(n_rows, BATCH_ROWS)
@@ -131,8 +152,8 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[
         A += estimator.intercept_
         if np.array_equal(A[:, 0] > 0 if A.shape[1] == 1 else A.argmax(axis=1), codes):
             status, along = "complete", ""
-    if status == "overlapping":
-        return status, ()
+    if status == "overlapping" or not n_apart:  # if all rows lie on the plane, it separates none of them
+        return "overlapping", ()
     if status == "unknown":
         text = (
             "It is not known whether some columns separate a class from the others: there are too many weights to "
@@ -149,7 +170,3 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[
     )
     return status, (Note("separation", text),)
 
-
-def _first_few(names: Sequence[str]) -> str:
-    more = len(names) - MAX_LISTED_COLUMNS
-    return ", ".join(names[:MAX_LISTED_COLUMNS]) + (f" and {more} more" if more > 0 else "")

@@ -6,9 +6,9 @@ The command line prints these records, and the report shows them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -21,25 +21,29 @@ from separatrix.study.classifier import TableClassifier
 from separatrix.study.weights import Coefficient
 from separatrix.table import Schema, TableEncoder
 
-Topic = Literal[
+Topic = Literal[  # in the order of importance for the reader
+    "leak",  # a column alone predicts the class
+    "nothing beats the shares",  # no model is better than the class proportions
+    "fallback",  # the chosen model could not be fitted to all rows
+    "separation",
+    "approximation",
+    "convergence",
     "unlabelled",  # rows without a label
     "rare class",  # a class with a single row was left out
     "many classes",  # a numeric target that may be a quantity
-    "dropped",  # a column was dropped
-    "missing",  # a column has missing values
     "imbalance",
     "few rows",
-    "sampled",  # not all rows were used
-    "nothing beats the shares",  # no model is better than the class proportions
-    "separation",
-    "separation not checked",
-    "approximation",
-    "tuning",  # the tuned scale of the prior is at its limit
-    "convergence",
+    "outlier",  # a value is far from all others of its column
+    "identical",  # a column is a copy of another
     "collinear",
-    "new values",  # values that the training rows did not have
-    "effects",  # effects are shown for some columns only
     "warning",  # any other warning, such as an ambiguous column
+    "new values",  # values that the training rows did not have
+    "sampled",  # not all rows were used
+    "missing",  # a column has missing values
+    "dropped",  # columns were dropped
+    "tuning",  # the tuned scale of the prior is at its limit
+    "separation not checked",
+    "effects",  # effects are shown for some columns only
     "failure",  # a compared model could not be fitted
     "other model",  # a warning of a compared model that was not chosen
 ]
@@ -61,6 +65,12 @@ class Note:
 
     def __str__(self) -> str:
         return self.text
+
+
+def by_importance(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """Distinct notes, the most important first."""
+    order = get_args(Topic)
+    return tuple(sorted(dict.fromkeys(notes), key=lambda note: order.index(note.topic)))
 
 
 @dataclass(frozen=True)
@@ -168,6 +178,8 @@ class Compared:
     choice : Choice
     table_notes : tuple of Note
     warnings : mapping from the name of a model to its notes
+    positive : label or None
+        The class that odds and decisions refer to; see `Study`.
     seconds : float
     """
 
@@ -181,12 +193,13 @@ class Compared:
     choice: Choice
     table_notes: tuple[Note, ...]
     warnings: Mapping[str, Sequence[Note]]
+    positive: Any = None
     seconds: float = float("nan")
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes on the table, on the chosen model, and on the other models."""
-        return (*self.table_notes, *self.warnings[self.choice.name], *self.notes_on_others)
+        return by_importance((*self.table_notes, *self.warnings[self.choice.name], *self.notes_on_others))
 
     @property
     def notes_on_others(self) -> tuple[Note, ...]:
@@ -225,8 +238,8 @@ class Study:
         Level of intervals and bands.
     seconds : float
     positive : label or None
-        The class that odds and decisions refer to; by default the rarer of two classes. With more than two classes, the
-        positive class is compared with all others; by default it is None.
+        The class that odds and decisions refer to. Of two classes, the default is yes, true, positive or 1, else the
+        rarer one. With more than two classes, the positive class is compared with all others; by default it is None.
     """
 
     question: Question

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from separatrix._array import Array, Codes, Float
+from separatrix._array import Codes, Float
 from separatrix._text import listed
+from separatrix.comparison import one_line
 from separatrix.bayesian import interval_tails
 from separatrix.exceptions import DataError
 from separatrix.files import Scan
@@ -26,11 +27,11 @@ from separatrix.rows import watched
 from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
 from separatrix.study.classifier import TableClassifier
-from separatrix.study.compare import compare_models, open_table, sample_of
+from separatrix.study.compare import compare_models, open_table, positive_class, sample_of
 from separatrix.study.effects import partial_effects
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import Progress, Stages
-from separatrix.study.records import Compared, HeldOut, Note, Question, Study
+from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance
 from separatrix.study.weights import explain
 from separatrix.table import as_text
 
@@ -75,8 +76,8 @@ def conduct(
     level : float, default 0.95
         Level of intervals and bands.
     positive : label, optional
-        Class that odds, effects and decisions refer to, by default the rarer of two; with more than two classes, it is
-        compared with all others.
+        Class that odds, effects and decisions refer to. Of two classes, the default is yes, true, positive or 1, else
+        the rarer one. With more than two classes, it is compared with all others.
     progress : callable, optional
         Called with a `Stage` at the start of each stage, and a few times a second while rows are read.
 
@@ -100,34 +101,56 @@ def conduct(
         models=models,
         test_share=test_share,
         seed=seed,
+        positive=positive,
         progress=progress,
         later=N_LATER_STAGES,
     )
-    return study_of(compared, level=level, positive=positive, progress=progress)
+    return study_of(compared, level=level, progress=progress)
 
 
 def study_of(
-    compared: Compared,
-    *,
-    level: float = 0.95,
-    positive: Any = None,
-    progress: Progress | None = None,
-    everything: Scan | None = None,
+    compared: Compared, *, level: float = 0.95, progress: Progress | None = None, everything: Scan | None = None
 ) -> Study:
-    """Fit the chosen model to all rows, and explain it.
+    """Fit the chosen model to all rows, and explain it. If that fails, do so with the next best model, with a note.
 
     Parameters
     ----------
     compared : Compared
         Result of `compare_models`.
-    level, positive, progress
+    level, progress
         See `conduct`.
     everything : Scan, optional
         All rows with the target, if they do not fit into memory and the comparison used a sample.
+
+    Raises
+    ------
+    DataError
+        If no model can be fitted to all rows.
     """
-    start, before = perf_counter(), len(compared.models) + 1
-    table = compared.table
-    positive = _positive_class(table.classes, table.counts, positive)
+    start, chosen = perf_counter(), compared.choice
+    failed: list[str] = []
+    others = [t.name for t in compared.comparison if t.P is not None and not t.failure and t.name != chosen.name]
+    for name in (chosen.name, *others):
+        again = f"{failed[-1]} Therefore {name} was fitted instead." if failed else ""
+        choice = Choice(name, (*chosen.reasons, *[again] * bool(failed)))
+        try:
+            study = _explained(replace(compared, choice=choice), level, progress, everything)
+        except Exception as error:  # the next model may succeed
+            failed.append(f"{name} could not be fitted to all rows ({one_line(error)}).")
+            if isinstance(error, DataError) and everything is not None:
+                raise  # the rows that were not compared cannot be used
+            continue
+        notes = by_importance((*study.notes, *[Note("fallback", again)] * bool(failed)))
+        return replace(study, notes=notes, seconds=compared.seconds + perf_counter() - start)
+    raise DataError(
+        f"No model could be fitted to all rows. {failed[0]} Leave out unusual columns.",
+        option="Leave out unusual columns (--drop COL).",
+    )
+
+
+def _explained(compared: Compared, level: float, progress: Progress | None, everything: Scan | None) -> Study:
+    """Study of the chosen model, fitted to all rows."""
+    table, before = compared.table, len(compared.models) + 1
     stages = Stages(progress, before + N_LATER_STAGES, done=before)
     model, features, codes, fit_notes = fit_chosen(compared, everything, stages)
     stages("whether a hyperplane separates the classes")
@@ -135,7 +158,6 @@ def study_of(
     stages("effects of the columns")
     P = compared.comparison[compared.choice.name].P
     assert P is not None, "a chosen model has probabilities"
-    notes = (*compared.table_notes, *fit_notes, *separation_notes, *compared.notes_on_others)
     return Study(
         question=compared.question,
         compared=compared,
@@ -146,11 +168,10 @@ def study_of(
         held_out=HeldOut(compared.test.codes, P, table.classes),
         coefficients=explain(model, level),
         effects=partial_effects(model, features, level, compared.question.seed, progress=stages.columns),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=(*compared.table_notes, *fit_notes, *separation_notes, *compared.notes_on_others),
         separation=separation,
         level=level,
-        seconds=compared.seconds + perf_counter() - start,
-        positive=positive,
+        positive=compared.positive,
     )
 
 
@@ -236,7 +257,7 @@ def examine(
         )
     places = np.array([known[as_text(label)] for label in rows.classes.tolist()], dtype=np.intp)
     rows = replace(rows, classes=model.classes_, codes=places[rows.codes])
-    positive = _positive_class(rows.classes, rows.counts, positive)
+    positive = positive_class(rows.classes, rows.counts, positive)
     stages(f"predicting {rows.n_rows:,} rows")
     features = model.encoder_.transform(rows.X)
     with captured() as warned, watched(stages.rows):
@@ -266,7 +287,7 @@ def examine(
         held_out=HeldOut(rows.codes, P, rows.classes),
         coefficients=explain(model, level),
         effects=partial_effects(model, features, level, progress=stages.columns),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=by_importance(notes),
         level=level,
         seconds=perf_counter() - start,
         positive=positive,
@@ -283,12 +304,3 @@ def spread_rows(batches: Iterable[pa.RecordBatch], n_rows: int, most: int = MAX_
         parts.append(pa.table(batch.take(pa.array(drawn_numbers(start, stop, length) - start))))
         start = stop
     return pa.concat_tables(parts).combine_chunks()
-
-
-def _positive_class(classes: Array, counts: Codes, label: Any) -> Any:
-    """The given class. By default the rarer of two classes (the second if tied), or None for more classes."""
-    if label is None:
-        return classes.tolist()[int(counts[1] <= counts[0])] if len(classes) == 2 else None
-    if label not in classes.tolist():
-        raise ValueError(f"positive={label!r} is not a class. The classes are {listed(classes.tolist())}.")
-    return label

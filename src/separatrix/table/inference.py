@@ -332,7 +332,7 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
             if pooled
             else f"every value is {_only_value(column)}"
         )
-        return DropPlan(name, "constant", why)
+        return DropPlan(name, "rare levels" if pooled else "constant", why)
     reference = kept[0] if options.drop == "first" and kept else ""
     why = (
         f"{what}, {len(ranked)} {'level' if len(ranked) == 1 else 'levels'}"

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Columns to check before a model is trusted: columns that give the class away, copies of columns, and outliers.
+
+All checks use the encoded features, one column at a time, and cost about as much as sorting them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln
+
+from separatrix._array import Array, Codes, Float, to_dense
+from separatrix._text import first_few
+from separatrix.comparison import Fold
+from separatrix.study.records import Note
+from separatrix.table import DatePlan, NumberPlan, Schema
+
+MAX_LEAK_ERRORS = 0.02  # of the errors of predicting the largest class for every row
+MAX_CHANCE = 0.01  # probability that any of the columns predicts so well by chance
+MAX_LEAK_ROWS = 20_000  # more rows are thinned out evenly
+MIN_OUTLIER_RATIO = 100  # distance of an outlier from the median, relative to the farthest ordinary value
+MAX_OUTLIERS, MAX_OUTLIER_FRACTION = 3, 0.01
+CELLS_PER_CHUNK = 2_000_000
+
+
+def notes_on_columns(schema: Schema, folds: Sequence[Fold], target: str) -> Iterator[Note]:
+    """Notes on leaks and identical columns in the first fold, which contains most rows, and on outliers in all folds."""
+    features, codes, groups = folds[0].X.array, folds[0].codes, schema.groups
+    step = -(-len(codes) // MAX_LEAK_ROWS)
+    yield from _leaks(schema, groups, _by_column(features[::step]), codes[::step], target)
+    X, copies = _by_column(features), defaultdict(list)
+    for column, place in groups.items():
+        copies[_content(X, place)].append(column)
+    for first, *others in copies.values():
+        if others:
+            names = first_few(list(map(repr, others)))
+            yield Note(
+                "identical",
+                f"{names} {'is' if len(others) == 1 else 'are'} identical to {first!r} and add{'s' * (len(others) == 1)} "
+                f"no information: leave one out ({_drop(others[0])}), or their weights share one effect.",
+            )
+    blocks, rows = [_by_column(fold.X.array) for fold in folds], np.concatenate([fold.rows for fold in folds])
+    for plan in schema.plans:
+        if isinstance(plan, NumberPlan) and plan.kind == "number" and not plan.constant:
+            at = list(groups[plan.column])
+            yield from _outliers(plan, np.concatenate([to_dense(block[:, at]) for block in blocks]), rows)
+
+
+def _by_column(X: Any) -> Any:
+    return X.tocsc() if sparse.issparse(X) else X
+
+
+def _drop(column: str) -> str:
+    return f"--drop {column}; in Python, types={{{column!r}: 'drop'}}"
+
+
+# -- leaks -------------------------------------------------------------------------------------------------------------
+
+
+def _leaks(schema: Schema, groups: Mapping[str, range], X: Any, codes: Codes, target: str) -> Iterator[Note]:
+    """Columns that alone predict the class with at most 2 % of the errors of always predicting the largest class.
+
+    The rule for a number is an interval for each class. The rule for a category or a missing value is the most frequent
+    class of each level among the other rows. There are about N, or K^levels, such rules, so the probability that one
+    of them is as good by chance is at most their number divided by the number of arrangements of the labels.
+    """
+    N, counts = len(codes), np.bincount(codes)
+    K, allowed = len(counts), int(MAX_LEAK_ERRORS * (N - counts.max()))
+    log_arrangements = float(gammaln(N + 1) - gammaln(counts + 1).sum())
+    max_log_rules = log_arrangements + np.log(MAX_CHANCE / max(len(groups), 1))
+    owner: dict[int, str] = {}  # of each numeric feature
+    flags: dict[str, list[int]] = {}  # indicators of levels or missing values
+    for plan in schema.plans:
+        place = list(groups[plan.column]) if plan.names else []
+        n_numbers = len(place) - plan.indicator if isinstance(plan, NumberPlan | DatePlan) else 0
+        owner |= dict.fromkeys(place[:n_numbers], plan.column)
+        flags[plan.column] = place[n_numbers:]
+    errors: dict[str, float] = {}
+    one_hot = np.eye(K)[codes]
+    for column, place in flags.items():
+        if place and (len(place) + 1) * np.log(K) < max_log_rules:
+            levels = X[:, place].T @ one_hot
+            errors[column] = _level_errors(np.vstack([levels, counts - levels.sum(axis=0)]))
+    width = max(1, CELLS_PER_CHUNK // N)
+    for start in range(0, len(owner) if np.log(N) < max_log_rules else 0, width):
+        part = list(owner)[start : start + width]
+        for d, wrong in zip(part, _interval_errors(to_dense(X[:, part]), codes, K).tolist(), strict=True):
+            errors[owner[d]] = min(wrong, errors.get(owner[d], N))
+    for column, wrong in sorted(errors.items(), key=lambda item: item[1]):
+        if wrong <= allowed:
+            how = "without error" if wrong == 0 else f"in {100 * (1 - wrong / N):.4g} % of the rows"
+            yield Note(
+                "leak",
+                f"{column!r} alone predicts {target} {how}: is it known at prediction time? If not, leave it out "
+                f"({_drop(column)}); with it, scores say nothing about new rows.",
+            )
+
+
+def _level_errors(counts: Float) -> int:
+    """Errors if each row gets the most frequent class of the other rows of its level; ``counts`` is (levels, K)."""
+    second, first = np.sort(counts, axis=1)[:, -2:].T
+    return int(counts.sum() - first[first - 1 > second].sum())
+
+
+def _interval_errors(X: Float, codes: Codes, K: int) -> Codes:
+    """Errors of each column if one interval of its values is assigned to each class, (D,).
+
+    With S the running sum of +1 for rows of class k and -1 for other rows, in the order of the column, the rows of the
+    class minus the other rows in an interval are a difference of S at two boundaries. For two classes, either class may
+    be inside. For more classes, each wrong row is counted for the class it has and the class it is assigned to.
+    """
+    order = np.argsort(X, axis=0, kind="stable")
+    values, sorted_codes = np.take_along_axis(X, order, axis=0), codes[order]
+    is_boundary = np.vstack([np.ones((1, X.shape[1]), dtype=bool), values[1:] > values[:-1]])
+    is_boundary = np.vstack([is_boundary, np.ones((1, X.shape[1]), dtype=bool)])
+    errors = []
+    for k in range(K):
+        S = np.vstack([np.zeros((1, X.shape[1])), np.cumsum(np.where(sorted_codes == k, 1.0, -1.0), axis=0)])
+        least = np.minimum.accumulate(np.where(is_boundary, S, np.inf), axis=0)
+        gain = (np.where(is_boundary, S, -np.inf) - least).max(axis=0)
+        errors.append((codes == k).sum() - gain)
+    found: Codes = np.min(errors, axis=0) if K == 2 else np.sum(errors, axis=0) / 2
+    return found
+
+
+# -- copies and outliers -----------------------------------------------------------------------------------------------
+
+
+def _content(X: Any, place: range) -> int:
+    """Hash of the features of a column; equal for identical columns."""
+    part = X[:, place.start : place.stop]
+    if sparse.issparse(part):
+        return hash((part.indptr.tobytes(), part.indices.tobytes(), part.data.tobytes()))
+    return hash((part.shape[1], np.ascontiguousarray(part.T).tobytes()))
+
+
+def _outliers(plan: NumberPlan, X: Float, rows: Codes) -> Iterator[Note]:
+    """At most three values that are a hundred times as far from the median as all other values of the column."""
+    seen = np.flatnonzero(X[:, -1] == 0) if plan.indicator else np.arange(len(X))
+    x: Float = X[seen, 0]
+    most = min(MAX_OUTLIERS, int(MAX_OUTLIER_FRACTION * len(x)) or 1)
+    if len(x) < 10:
+        return
+    distance: Array = np.abs(x / 2 - np.median(x) / 2)  # halves, so that the difference does not overflow
+    order = np.argsort(distance)[::-1]
+    far = [n for n in range(1, most + 1) if distance[order[n]] * MIN_OUTLIER_RATIO < distance[order[n - 1]]]
+    if not far or not np.median(distance) > 0:
+        return
+    shown = [f"{x[i]:g} (row {rows[seen[i]] + 1})" for i in order[: far[-1]]]
+    yield Note(
+        "outlier",
+        f"{plan.column!r} has {'a value' if len(shown) == 1 else 'values'} more than {MIN_OUTLIER_RATIO} times as far "
+        f"from the median as all others: {', '.join(shown)}. Such values dominate means and weights: correct them, or "
+        "leave them empty if they are errors.",
+    )
