@@ -3,8 +3,8 @@
 
 Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (comparison and choice) and records.py
 (`Compared`, `Study`). The models: classifier.py (`TableClassifier`), ramps.py (curves), candidates.py (which models
-suit a table). The results: weights.py, effects.py, notes.py, screening.py. Progress reports: progress.py. Predictions of a table in
-batches: scoring.py.
+suit a table). The results: weights.py, effects.py, notes.py, screening.py (columns to check). Progress reports:
+progress.py. Predictions of a table in batches: scoring.py.
 """
 
 from separatrix.study.candidates import MODELS, PriorOnly, candidates

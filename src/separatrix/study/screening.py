@@ -29,7 +29,7 @@ CELLS_PER_CHUNK = 2_000_000
 
 
 def notes_on_columns(schema: Schema, folds: Sequence[Fold], target: str) -> Iterator[Note]:
-    """Notes on leaks and identical columns in the first fold, which contains most rows, and on outliers in all folds."""
+    """Notes on leaks and identical columns in the first fold, which has most rows, and on outliers in all folds."""
     features, codes, groups = folds[0].X.array, folds[0].codes, schema.groups
     step = -(-len(codes) // MAX_LEAK_ROWS)
     yield from _leaks(schema, groups, _by_column(features[::step]), codes[::step], target)
@@ -38,11 +38,11 @@ def notes_on_columns(schema: Schema, folds: Sequence[Fold], target: str) -> Iter
         copies[_content(X, place)].append(column)
     for first, *others in copies.values():
         if others:
-            names = first_few(list(map(repr, others)))
+            names, verb = first_few(list(map(repr, others))), "is" if len(others) == 1 else "are"
             yield Note(
                 "identical",
-                f"{names} {'is' if len(others) == 1 else 'are'} identical to {first!r} and add{'s' * (len(others) == 1)} "
-                f"no information: leave one out ({_drop(others[0])}), or their weights share one effect.",
+                f"{names} {verb} identical to {first!r}: the weights share one effect. Leave copies out "
+                f"({_drop(others[0])}).",
             )
     blocks, rows = [_by_column(fold.X.array) for fold in folds], np.concatenate([fold.rows for fold in folds])
     for plan in schema.plans:

@@ -19,8 +19,8 @@ from sklearn.base import clone
 
 from separatrix._array import Codes, Float
 from separatrix._text import listed
-from separatrix.comparison import one_line
 from separatrix.bayesian import interval_tails
+from separatrix.comparison import one_line
 from separatrix.exceptions import DataError
 from separatrix.files import Scan
 from separatrix.rows import watched
