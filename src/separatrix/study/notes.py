@@ -169,4 +169,3 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[
         "Probabilities near 0 and 1 therefore depend on the prior; be careful with rows unlike the training rows."
     )
     return status, (Note("separation", text),)
-
