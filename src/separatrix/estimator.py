@@ -26,6 +26,7 @@ from separatrix.rows import (
     LabelRules,
     RowMap,
     Source,
+    StreamEndedError,
     in_memory,
     labels_of,
     open_rows,
@@ -152,7 +153,13 @@ def check_results(
     with np.errstate(invalid="ignore", over="ignore"):
         results = source.map(row_function, reads_once=reads_once)
         if not np.isfinite(results).all():
-            require_finite(source, allow_nan=allow_nan)
+            try:
+                require_finite(source, allow_nan=allow_nan)
+            except StreamEndedError as error:
+                raise DataError(
+                    "A prediction is not finite: X has NaN or infinity. The column is unknown, because the stream can "
+                    "be read only once. Scan a function that opens it (scan(lambda: ...)), or a file."
+                ) from error
             if results.dtype == np.float32 or not allow_nan:  # rows are finite, so float32 overflowed
                 results = source.map(lambda X: row_function(X.astype(np.float64)))
     return results

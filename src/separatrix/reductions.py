@@ -58,6 +58,7 @@ from separatrix.rows import (
     check_weight,
     encode_labels,
     is_dask,
+    readable_again,
     require_classes,
     targets_in_memory,
     without_targets,
@@ -180,14 +181,14 @@ class AbstractReduction(AbstractWrapper):
     def predict_proba(self, X: Any) -> Float:
         """p(C_k | x) from the probabilities of the binary classifiers, (N, K)."""
         check_is_fitted(self)
-        X = as_table(X)
+        X = readable_again(X) if len(self.estimators_) > 1 else X
         P = [np.asarray(model.predict_proba(X), dtype=np.float64) for model in self.estimators_]
         return self._combine(np.column_stack([p[:, 1] for p in P])) if len(self.classes_) > 2 else P[0]
 
     def _discriminants(self, X: Any) -> Float:
         """y(x) with one column per binary classifier: its decision values, or 2 p(C_1 | x) - 1."""
         check_is_fitted(self)
-        X = as_table(X)
+        X = readable_again(X) if len(self.estimators_) > 1 else X
 
         def discriminant(model: Any) -> Float:
             if getattr(model, "decision_function", None) is not None:

@@ -3,9 +3,11 @@
 import glob
 import os
 import pwd
+import re
 import sqlite3
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -245,6 +247,53 @@ def test_a_fit_reads_a_query_once_and_sees_no_later_change(monkeypatch, tmp_path
         assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def shuffled(monkeypatch, tmp_path):
+    """A query that returns its rows in another order every time."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with closing(duckdb.connect()) as connection:
+        connection.register("given", TABLE)
+        connection.execute("CREATE TABLE t AS SELECT *, row_number() OVER () - 1 AS id FROM given")
+        yield lambda **roles: scan("SELECT * FROM t ORDER BY random()", connection=connection, **roles), connection
+
+
+def test_columns_match_the_predictions_after_a_fit(shuffled):
+    rows = shuffled[0](target="y", columns=["a", "b"])
+    found = fit(rows).predict_proba(rows)
+    expected = fit(TABLE.select(["a", "b"]), TABLE["y"].to_numpy()).predict_proba(TABLE.select(["a", "b"]))
+    np.testing.assert_allclose(found, expected[rows.column("id").astype(int)], rtol=1e-8)
+
+
+def test_a_fit_after_a_prediction_sees_added_rows_and_a_scan_shows_the_time_of_its_copy(shuffled):
+    make, connection = shuffled
+    rows = make(target="y", columns=["a", "b"])
+    model = fit(TABLE.select(["a", "b"]), TABLE["y"].to_numpy())
+    assert len(model.predict(rows)) == N
+    connection.execute("INSERT INTO t SELECT a, b, y, id + 1000 FROM t WHERE a > 0")
+    n_more = len(make(columns=["a"]).column("a"))
+    assert "copied" not in repr(rows)
+    model.fit(rows)
+    assert len(model.predict(rows)) == rows.n_rows == n_more > N
+    assert re.search(r"\(copied at \d\d:\d\d:\d\d\): \d+ rows", repr(rows))
+
+
+def test_threads_that_fit_one_query_make_one_copy(shuffled, tmp_path):
+    rows = shuffled[0](target="y", columns=["a", "b"])
+    with ThreadPoolExecutor(4) as pool:
+        fits = list(pool.map(lambda _: fit(rows).coef_, range(4)))
+    assert len(list(tmp_path.iterdir())) == 1
+    for coef in fits:
+        np.testing.assert_array_equal(coef, fits[0])
+
+
+def test_nan_in_a_stream_that_is_read_once_is_named():
+    model = fit(TABLE.select(["a", "b"]), TABLE["y"].to_numpy())
+    batch = pa.record_batch({"a": [1.0, np.nan], "b": [0.0, 1.0]})
+    rows = scan(pa.RecordBatchReader.from_batches(batch.schema, [batch]))
+    with pytest.raises(DataError, match=r"X has NaN or infinity.*scan\(lambda"):
+        model.predict(rows)
+
+
 def test_a_prediction_needs_no_copy(monkeypatch, tmp_path):
     model = fit(TABLE.select(["a", "b"]), TABLE["y"].to_numpy())
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -334,9 +383,10 @@ CONDITIONS = [
 def cells(request, tmp_path):
     if request.param == "memory":
         return CELLS
-    path = tmp_path / f"t.{request.param}"
+    path = tmp_path / f"t[1].{request.param}"
     if request.param == "parquet":
         pq.write_table(CELLS, path, row_group_size=2)
+        pq.write_table(CELLS.slice(1, 1), tmp_path / "t1.parquet")  # the name as a pattern matches this file
     else:
         path.write_text("a,b c,d\n1,x,1.0\n2,y,2.0\n,x,3.0\n4,,4.0\n")
     return path

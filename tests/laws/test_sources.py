@@ -1,4 +1,4 @@
-"""Fits and predictions do not depend on where the rows are stored: files, Dask collections, tensors or memory.
+"""Fits and predictions do not depend on where the rows are stored: files, queries, Dask, tensors or memory.
 
 Every estimator is tested on three problems in every place. Each solver, likelihood and basis is tested on the weighted
 problem. Fitted attributes and predictions must agree with those of the same rows in memory to 1e-8 relative, at default
@@ -11,8 +11,10 @@ from functools import cache, partial
 import dask
 import dask.array as da
 import dask.dataframe as dd
+import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, is_regressor
 
@@ -140,11 +142,36 @@ def parquet_file(**how):
         path = folder / "rows.parquet"
         if not path.exists():
             table(X, y, weight).to_parquet(path, row_group_size=ALIKE - 3)
-        target, labels = ("y", None) if y.ndim == 1 else (None, y)
-        weight_column = None if weight is None else "weight"
-        return scan(path, target=target, columns=names(X), weight=weight_column, **how), labels, None
+        return scan(path, **roles(X, y, weight), **how), *beside(y)
 
     return place
+
+
+def roles(X, y, weight):
+    """Columns of a scan: features, target and weight."""
+    return {"columns": names(X), "target": "y" if y.ndim == 1 else None, "weight": None if weight is None else "weight"}
+
+
+def beside(y):
+    """Labels and weights in memory, if they are not columns of the table."""
+    return None if y.ndim == 1 else y, None
+
+
+def query(order):
+    """The connection and its table live as long as the scan."""
+
+    def place(X, y, weight, folder, monkeypatch):
+        connection = duckdb.connect()
+        connection.register("given", pa.Table.from_pandas(table(X, y, weight).assign(position=range(len(X)))))
+        return scan(f"SELECT * FROM given ORDER BY {order}", connection=connection, **roles(X, y, weight)), *beside(y)
+
+    return place
+
+
+def stream(X, y, weight, folder, monkeypatch):
+    """A reader that can be read only once."""
+    batches = pa.Table.from_pandas(table(X, y, weight), preserve_index=False).to_batches(ALIKE - 3)
+    return scan(pa.RecordBatchReader.from_batches(batches[0].schema, batches), **roles(X, y, weight)), *beside(y)
 
 
 def libsvm_file(X, y, weight, folder, monkeypatch):
@@ -171,7 +198,13 @@ DASK = {
     "dask_frame": dask_frame,
 }
 #: Places that are tested on one problem only.
-BESIDES = {"blocks_of_37": in_blocks(37), "scan_by_workers": parquet_file(client=True), "libsvm": libsvm_file}
+BESIDES = {
+    "blocks_of_37": in_blocks(37),
+    "scan_by_workers": parquet_file(client=True),
+    "libsvm": libsvm_file,
+    "query": query("position"),
+    "stream": stream,
+}
 PLACES = {"scan": parquet_file(), "torch": torch_tensor, **DASK, **BESIDES}
 ASKED = "three", "dask_ragged"  # the Dask case in which all methods are compared; elsewhere only the first
 FIRST, WEIGHTED = "two", "weighted"  # the problem for all places, and the problem for all settings
@@ -185,7 +218,7 @@ REFUSALS = {
     **{(name, place): "one row after the other" for name in IN_ORDER for place in (*DASK, "scan_by_workers")},
     **{(name, place): "an encoder would load all of it into memory" for name in ENCODED for place in DASK},
     **{(name, "libsvm"): "only numbers" for name in ENCODED},
-    **{("one_vs_one", place): "by number" for place in ("dask_frame", "scan", "scan_by_workers")},
+    **{("one_vs_one", place): "by number" for place in ("dask_frame", "scan", "scan_by_workers", "query", "stream")},
 }
 
 
@@ -293,6 +326,25 @@ def test_fits_and_predictions_are_equal_in_every_place(name, problem, place, fol
     assert_same(knowledge(model), learnt, RTOL)
     found = answers(model, rows, most=1 if place in DASK and (problem, place) != ASKED else None)
     assert_same(found, {method: said[method] for method in found}, RTOL)
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if kind_of(name) != "shares"])
+def test_predictions_of_a_query_belong_to_its_rows_and_a_stream_need_be_read_only_once(name, monkeypatch):
+    """The query returns its rows in another order in every pass; the predictions are those of memory, reordered."""
+    X, y, weight, settings = posed("three" if name != "one_vs_one" else FIRST, kind_of(name))
+    frame = pd.DataFrame(X, columns=names(X))
+    model = made(name, settings).fit(frame, y)
+    for method, wanted in answers(model, frame).items():
+        once = np.asarray(getattr(model, method)(stream(X, y, weight, None, monkeypatch)[0]))
+        assert_same({method: once}, {method: wanted}, RTOL)
+        found = np.asarray(getattr(model, method)(query("random()")(X, y, weight, None, monkeypatch)[0]))
+        assert_same({method: in_order(found)}, {method: in_order(wanted)}, RTOL)
+
+
+def in_order(rows):
+    """Sort the rows, so that results for rows in different orders can be compared."""
+    flat = rows.reshape(len(rows), -1)
+    return flat[np.lexsort(flat.T[::-1].round(10) if flat.dtype.kind == "f" else flat.T[::-1])]
 
 
 @pytest.mark.parametrize("place", ["blocks_of_37", "dask_ragged", "torch", "scan"])

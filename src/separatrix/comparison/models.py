@@ -27,7 +27,16 @@ from separatrix.estimator import truth_in_memory
 from separatrix.exceptions import DataError
 from separatrix.generative import GenerativeClassifier
 from separatrix.meta import is_ours
-from separatrix.rows import RowStore, check_weight, encode_labels, in_memory, is_dask, labels_of, require_classes
+from separatrix.rows import (
+    RowStore,
+    check_weight,
+    encode_labels,
+    in_memory,
+    is_dask,
+    labels_of,
+    readable_again,
+    require_classes,
+)
 
 # Transformers of these modules do not use the labels.
 UNSUPERVISED_MODULES = (
@@ -273,10 +282,11 @@ class ModelAverage(ClassifierMixin, Estimator):
     def predict_proba(self, X: Any) -> Any:
         """p(C_k | x, D), (N, K); lazy if X is lazy."""
         check_is_fitted(self)
+        weights = {name: weight for name, weight in self.weights_.items() if weight > 0}
+        X = readable_again(X) if len(weights) > 1 else X
         terms = (
             weight * in_order(self.models_[name].predict_proba(X), self.models_[name], self.classes_)
-            for name, weight in self.weights_.items()
-            if weight > 0
+            for name, weight in weights.items()
         )
         return sum(terms)
 

@@ -46,7 +46,7 @@ from separatrix.discriminative.inference import (
 from separatrix.estimator import check_results, known_columns, truth_in_memory, unchanged_on_error
 from separatrix.exceptions import warn
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
-from separatrix.rows import Block, RowMap, in_memory, open_rows, targets_in_memory
+from separatrix.rows import Block, RowMap, in_memory, open_rows, readable_again, targets_in_memory
 from separatrix.solvers import Newton
 
 PENALISED = (
@@ -262,6 +262,7 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
             Z = np.column_stack([Z, np.ones(len(Z))]) if self._design.bias else Z
             return np.asarray(np.einsum("np,np->n", Z @ self._unscaled, Z))
 
+        X = readable_again(X)  # two passes
         a = self._activations(X, offset)
         variance = self.dispersion_ * in_memory(self._map_rows(X, leverage))[0]
         half = quantile(level, self._residual) * np.sqrt(variance)

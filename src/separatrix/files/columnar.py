@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix._text import did_you_mean
 from separatrix.files.dialect import name_columns
-from separatrix.files.location import FileReadError, Location, unpacked
+from separatrix.files.location import FORMATS, FileReadError, Location, unpacked
 from separatrix.files.table import TableFile
 
 if TYPE_CHECKING:
@@ -33,6 +34,15 @@ class ParquetTable(TableFile):
                 self.n_rows += opened.metadata.num_rows
         self.columns, notes = name_columns(schemas[0].names, self._name(self._files[0]))
         self._notes += notes
+        # Whether DuckDB and pyarrow can read the file directly: uncompressed, names distinct ignoring case. DuckDB
+        # would read a file name with [, * or ? as a pattern.
+        self.is_plain = (
+            self._files == (self.path,)
+            and not has_magic(str(self.path))
+            and self.path.suffix in FORMATS["parquet"]
+            and self.columns == tuple(schemas[0].names)
+            and len({name.lower() for name in self.columns}) == len(self.columns)
+        )
         require_same_columns(dict(zip(self._files, [schema.names for schema in schemas], strict=True)))
         try:
             self.types = pa.unify_schemas(schemas, promote_options="permissive")

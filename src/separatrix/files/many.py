@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.files.columnar import read_groups, require_same_columns
-from separatrix.files.location import FORMATS, STANDARD, FileReadError, find
+from separatrix.files.location import STANDARD, FileReadError, find
 from separatrix.files.open import open_table
 from separatrix.files.table import TableFile
 from separatrix.files.where import Condition, SqlCondition
@@ -66,7 +66,7 @@ class FilePart(ArrowRows):
         # DuckDB orders NaN above every number, but the statistics of row groups ignore NaN. With a condition on
         # floating-point columns, it would skip row groups that contain matching rows.
         may_skip = self.groups is None and not any(pa.types.is_floating(self.types[name]) for name in used)
-        if isinstance(where, SqlCondition) and may_skip and _is_plain_parquet(table):
+        if isinstance(where, SqlCondition) and may_skip and table.is_plain:
             batches = self._cast(where.read_parquet(self.path, columns, rows), columns)
         else:
             wanted = tuple(dict.fromkeys([*columns, *used]))
@@ -136,7 +136,7 @@ class FileRows(ArrowRows):
         found: list[ArrowRows] = []
         for part, table in zip(self._parts(columns), self._tables, strict=True):
             lengths: list[int] = []
-            if _is_plain_parquet(table):
+            if table.is_plain:
                 metadata = pq.read_metadata(table.path)
                 lengths = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
             span: list[int] = []
@@ -185,16 +185,6 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
     tables = [open_table(path, types=types) for path in paths]
     require_same_columns({path: table.columns for path, table in zip(paths, tables, strict=True)})
     return FileRows(paths, tables)
-
-
-def _is_plain_parquet(table: TableFile) -> bool:
-    """Whether DuckDB and pyarrow can read a file directly: uncompressed Parquet, names distinct ignoring case."""
-    if table.format != "parquet" or table.path.suffix not in FORMATS["parquet"] or not table.path.is_file():
-        return False
-    import pyarrow.parquet as pq
-
-    names = pq.read_schema(table.path).names
-    return tuple(names) == table.columns and len({name.lower() for name in names}) == len(names)
 
 
 def _common_type(name: str, schemas: list[tuple[str, pa.Schema]]) -> pa.DataType:

@@ -36,6 +36,7 @@ class QueryRows(SpooledRows):
     """
 
     def __init__(self, database: Database, sql: str) -> None:
+        super().__init__()
         self._database, self._sql = database, sql
         line = " ".join(sql.split())
         self.title = f"the query {line if len(line) <= 60 else line[:57] + '...'!r}"

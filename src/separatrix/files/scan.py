@@ -98,7 +98,8 @@ def scan(
     A fit reads the target once to find the classes, and then all columns once per pass (``n_passes_``). The next batch
     is read while the current one is processed. Repeated runs are bit-identical, because blocks and the order of
     additions are fixed. An error is raised if a file changes between two passes. Queries and streams are copied to a
-    temporary file before the first pass of a fit.
+    temporary file before the first pass of a fit. The scan then keeps these rows: scan again to see rows that were
+    added later.
 
     Columns must be numbers or booleans; `TableClassifier` encodes columns of other types.
 
@@ -187,7 +188,8 @@ class Scan(RowStore):
         count = "" if self.rows.known_rows is None else f"{self.rows.known_rows} rows x "
         named = ", ".join(self.features[:6]) + (", ..." if len(self.features) > 6 else "")
         roles = [f"{what} {name!r}" for what, name in (("target", self.target), ("weight", self.weight)) if name]
-        return f"<Scan of {self.rows.title}: {'; '.join([f'{count}{len(self.features)} columns ({named})', *roles])}>"
+        columns = f"{count}{len(self.features)} columns ({named})"
+        return f"<Scan of {self.rows.described}: {'; '.join([columns, *roles])}>"
 
     @property
     def n_rows(self) -> int:
@@ -248,7 +250,7 @@ class Scan(RowStore):
     def column(self, name: str) -> Array:
         """Read a column into memory. Missing values are NaN among numbers and None among texts."""
         _require_column(name, self.rows)
-        self.prepare(name)
+        self.prepare()
         return column_in_memory(Batches(self.rows, BatchPlan((name,), (name,))), name)
 
     def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
@@ -288,9 +290,9 @@ class Scan(RowStore):
         parts = self.rows.parts(tuple(dict.fromkeys([*plan.features, *self._roles()])))
         return open_batches(parts, plan, template, self, dask_runner(None if self.client is True else self.client))
 
-    def prepare(self, *more: str) -> None:
-        """Copy the rows of a query or a stream, so that all passes of a fit read the same rows."""
-        self.rows.prepare(tuple(dict.fromkeys([*self.features, *self._roles(), *more])))
+    def prepare(self) -> None:
+        """Copy the rows of a query or a stream, so that all passes read the same rows."""
+        self.rows.prepare()
 
     def _roles(self) -> list[str]:
         return [name for name in (self.target, self.weight) if name is not None]

@@ -2,9 +2,9 @@
 """Streams of Arrow batches as a table, and temporary copies of queries and streams.
 
 A fit reads its rows several times. A database may return other rows the next time, and a stream may not be readable
-again. Before the first pass of a fit the rows are therefore copied to an Arrow file in the folder for temporary files
-(`tempfile.gettempdir`, set by TMPDIR). All passes read this copy, which is also faster. The file is removed when the
-scan is no longer used. A prediction is one pass and needs no copy.
+again. Before the first pass of a fit, all columns are therefore copied to an Arrow file in the folder for temporary
+files. From then on the scan reads this copy only, which is also faster. The file is removed when the scan is no longer
+used. A prediction that reads its rows once needs no copy.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
+import time
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -20,12 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.exceptions import DataError
 from separatrix.files.where import Condition
-from separatrix.rows import ArrowRows, batch_rows
+from separatrix.rows import ArrowRows, StreamEndedError, batch_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MIN_FREE_BYTES = 2**28  # disk space that must remain free after a copy
+LARGE_FILES = "/var/tmp"  # replaces /tmp, which is in memory on many machines
 
 
 class SpooledRows(ArrowRows):
@@ -35,7 +38,15 @@ class SpooledRows(ArrowRows):
     where: Condition | None = None
     _schema: pa.Schema
     _copy: str | None = None
-    _copied: tuple[str, ...] = ()
+    _copied_at = ""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    @property
+    def described(self) -> str:
+        """Title with the time of the copy, if there is one."""
+        return f"{self.title}{self._copied_at}"
 
     def read_source(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read these columns once from the source."""
@@ -47,18 +58,21 @@ class SpooledRows(ArrowRows):
 
         return pa.schema([self._schema.field(name) for name in columns])
 
-    def prepare(self, columns: tuple[str, ...]) -> None:
-        """Copy these columns, unless the copy already has them."""
-        if self._copy is not None and set(columns) <= set(self._copied):
-            return
-        wanted = tuple(dict.fromkeys([*self._copied, *columns]))
-        path = _write_copy(self.read_source(wanted, batch_rows(len(wanted))), self.schema(wanted), self.title)
-        self._copy, self._copied, self.reads_ahead = path, wanted, True
-        weakref.finalize(self, _remove, path)
+    def prepare(self) -> None:
+        """Copy all columns in one pass, unless there is a copy; other threads wait."""
+        with self._lock:
+            if self._copy is not None:
+                return
+            batches = self.read_source(self.columns, batch_rows(len(self.columns)))
+            path, self.known_rows = _write_copy(batches, self._schema, self.title)
+            weakref.finalize(self, _remove, path)
+            self.reads_ahead, self._copied_at = True, f" (copied at {time.strftime('%H:%M:%S')})"
+            self._copy = path  # last: from now on other threads read the copy
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
         """Make a copy, which is the only part. Workers must have access to the folder for temporary files."""
-        SpooledRows.prepare(self, columns)
+        del columns
+        SpooledRows.prepare(self)
         return (self,)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -67,14 +81,13 @@ class SpooledRows(ArrowRows):
                 f"{self.title} cannot be sent to another process. Leave client= out, or write the rows to Parquet "
                 "files and scan those."
             )
-        names = ("title", "columns", "known_rows", "reads_ahead", "_copy", "_copied")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ("title", "columns", "known_rows", "reads_ahead", "_copy")}
 
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read the copy if it has these columns, otherwise the source."""
+        """Read the copy if there is one, otherwise the source."""
         import pyarrow as pa
 
-        if self._copy is None or not set(columns) <= set(self._copied):
+        if self._copy is None:
             yield from self.read_source(columns, rows)
             return
         with pa.memory_map(self._copy) as file, pa.ipc.open_stream(file) as reader:
@@ -84,11 +97,16 @@ class SpooledRows(ArrowRows):
                     yield chosen.slice(start, rows)
 
 
-def _write_copy(batches: Generator[pa.RecordBatch], schema: pa.Schema, title: str) -> str:
+def _write_copy(batches: Generator[pa.RecordBatch], schema: pa.Schema, title: str) -> tuple[str, int]:
+    """Write a temporary file; return its path and the number of rows."""
     import pyarrow as pa
 
-    handle, path = tempfile.mkstemp(prefix="separatrix-", suffix=".arrow")
+    folder = tempfile.gettempdir()
+    if folder == "/tmp" and "TMPDIR" not in os.environ and os.access(LARGE_FILES, os.W_OK):
+        folder = LARGE_FILES
+    handle, path = tempfile.mkstemp(prefix="separatrix-", suffix=".arrow", dir=folder)
     os.close(handle)
+    n_rows = 0
     try:
         first = next(batches, None)  # the first batch has the final types, which some databases find only from rows
         schema = schema if first is None else first.schema
@@ -96,14 +114,15 @@ def _write_copy(batches: Generator[pa.RecordBatch], schema: pa.Schema, title: st
             for batch in chain([] if first is None else [first], batches):
                 if shutil.disk_usage(path).free < batch.nbytes + MIN_FREE_BYTES:
                     raise DataError(
-                        f"{title} must be copied to {path} for a fit, but the disk is nearly full. Free space, or set "
-                        "TMPDIR to a folder on a larger disk."
+                        f"{title} must be copied to {path}, but the disk is nearly full after {n_rows} rows. Free "
+                        "space, set TMPDIR to a folder on a larger disk, or select fewer columns or rows."
                     )
                 writer.write_batch(batch.cast(schema))
+                n_rows += batch.num_rows
     except BaseException:
         _remove(path)
         raise
-    return path
+    return path, n_rows
 
 
 def _remove(path: str) -> None:
@@ -117,6 +136,7 @@ class StreamRows(SpooledRows):
     def __init__(
         self, title: str, make: Callable[[tuple[str, ...]], Any] | None, schema: pa.Schema, first: Any = None
     ) -> None:
+        super().__init__()
         self.title, self._make, self._schema, self._first = title, make, schema, first
         self.columns = tuple(schema.names)
         self.is_fixed = False  # whether the rows cannot change, so that no copy is needed
@@ -126,10 +146,10 @@ class StreamRows(SpooledRows):
         self.where, self.known_rows = where, None
         return self
 
-    def prepare(self, columns: tuple[str, ...]) -> None:
+    def prepare(self) -> None:
         """Copy the rows, unless they are a table in memory."""
         if not self.is_fixed:
-            super().prepare(columns)
+            super().prepare()
 
     def read_source(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the stream; large batches are split."""
@@ -139,7 +159,7 @@ class StreamRows(SpooledRows):
         wanted = tuple(dict.fromkeys([*columns, *(where.columns if where is not None else ())]))
         first, self._first = self._first, None
         if first is None and self._make is None:
-            raise DataError(
+            raise StreamEndedError(
                 f"{self.title} has been read to its end and cannot be read again. Give a function that opens the "
                 "stream (scan(lambda: ...)), a file, a pyarrow data set, or a table in memory."
             )

@@ -46,6 +46,7 @@ class TableFile(ABC):
     columns: tuple[str, ...]
     n_rows: int | None = None
     types: pa.Schema
+    is_plain = False  # True for a Parquet file that DuckDB and pyarrow can read directly
 
     def __init__(self, where: Location) -> None:
         self.path: Path = where.path

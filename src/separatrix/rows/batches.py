@@ -44,6 +44,10 @@ class RowsChangedError(DataError):
     """The number of rows changed between two passes."""
 
 
+class StreamEndedError(DataError):
+    """A stream that can be read only once was opened again."""
+
+
 def batch_rows(width: int) -> int:
     """Number of rows per batch of ``width`` columns."""
     return max(MIN_BATCH_ROWS, min(BATCH_BYTES // (8 * max(width, 1)), MAX_BATCH_ROWS))
@@ -78,9 +82,14 @@ class ArrowRows(ABC):
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
         """Read these columns in batches of about ``rows`` rows."""
 
-    def prepare(self, columns: tuple[str, ...]) -> None:
-        """Make sure that these columns can be read several times; called before every pass except a prediction."""
-        del columns
+    @property
+    def described(self) -> str:
+        """Name of the table in its representation."""
+        return self.title
+
+    def prepare(self) -> None:
+        """Make sure that every pass reads the same rows; called before a fit, and before several passes."""
+        return
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
         """Split the table into independent parts for several workers: files, or row groups of Parquet files."""
@@ -346,6 +355,7 @@ class ColumnTargets:
     classes: Any = None
     unlabelled: Any = "error"
     weight: str | None = None
+    known: dict[Any, Any] = field(default_factory=dict, repr=False)  # the classes as Arrow array, by type
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -356,7 +366,7 @@ class ColumnTargets:
         """Return the block of rows of a piece, with class codes and weights."""
         codes = weight = None
         if self.target is not None:
-            codes = codes_of(piece.column(self.target), self.classes, self.unlabelled)
+            codes = codes_of(piece.column(self.target), self.classes, self.unlabelled, self.known)
         if self.weight is not None:
             weight = numbers(piece.column(self.weight)).astype(np.float64, copy=False)
         return Block(X, codes, weight, range(first + piece.start, first + piece.stop))
@@ -498,8 +508,8 @@ def _numpy_type(kind: pa.DataType) -> np.dtype[Any] | None:
     return np.dtype(np.bytes_) if types.is_binary(kind) or types.is_large_binary(kind) else None
 
 
-def codes_of(column: pa.Array, classes: Array, unlabelled: Any = "error") -> Codes:
-    """Class code of each label; -1 for unlabelled rows, if they are allowed.
+def codes_of(column: pa.Array, classes: Array, unlabelled: Any = "error", known: dict[Any, Any] | None = None) -> Codes:
+    """Class code of each label; -1 for unlabelled rows, if they are allowed. ``known`` caches the converted classes.
 
     Raises
     ------
@@ -513,8 +523,10 @@ def codes_of(column: pa.Array, classes: Array, unlabelled: Any = "error") -> Cod
     codes = _codes_of_integers(labels, classes)
     if codes is not None:
         return codes
-    known = pa.array(classes.tolist(), labels.type)
-    codes = pc.index_in(labels, value_set=known).fill_null(UNLABELLED).to_numpy(zero_copy_only=False)
+    known = {} if known is None else known
+    if labels.type not in known:
+        known[labels.type] = pa.array(classes.tolist(), labels.type)
+    codes = pc.index_in(labels, value_set=known[labels.type]).fill_null(UNLABELLED).to_numpy(zero_copy_only=False)
     lost = np.flatnonzero(codes < 0)
     allowed = isinstance(unlabelled, str) and unlabelled == "missing"
     for label in set(_without_nan(labels).take(pa.array(lost)).to_pylist()) if len(lost) else ():

@@ -43,7 +43,7 @@ class RowStore(ABC):
         """Return targets and weights in memory: as given, or read from the columns that hold them."""
 
     def prepare(self) -> None:
-        """Make sure that the rows can be read several times; called before a fit."""
+        """Make sure that every pass reads the same rows; called before a fit, and before several passes."""
         return
 
     def weights(self, sample_weight: Any) -> Any:
@@ -63,6 +63,14 @@ def targets_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
 def without_targets(X: Any) -> Any:
     """Return X without its stored targets and weights; `targets_in_memory` returns these."""
     return X.without_targets() if isinstance(X, RowStore) else X
+
+
+def readable_again(X: Any) -> Any:
+    """Return X for several passes over the same rows: streams become tables, and queries are copied."""
+    if isinstance(X, RowStore):
+        X.prepare()
+        return X
+    return as_table(X)
 
 
 def open_rows(X: Any, columns: Sequence[str] | None = None) -> Source:
