@@ -43,6 +43,24 @@ def test_empty_rows_ragged_rows_and_failed_formulas(tmp_path):
     assert table.n_rows == 3
 
 
+def test_rows_at_the_end_with_only_failed_formulas_count_as_rows(tmp_path):
+    path = make(tmp_path / "t.xlsx", Sheet=[[], ["a", "b"], [1, "x"], ["#N/A", None], [], ["#DIV/0!", " "], [None, " "]])
+    book = load_workbook(path)
+    for cell in (book["Sheet"]["A4"], book["Sheet"]["A6"]):
+        cell.data_type = "e"
+    book.save(path)
+    table = open_table(path)
+    assert table.n_rows == 4
+    assert table.read().to_pydict() == {"a": [1, None, None, None], "b": ["x", None, None, None]}
+
+
+def test_dates_before_1900_are_missing_with_a_note(tmp_path):
+    rows = [["d", "t"], [dt.date(1850, 1, 1), dt.time(0)], [dt.date(2024, 1, 1), dt.time(13)], [None, None]]
+    table = open_table(make(tmp_path / "t.xlsx", Sheet=rows))
+    assert table.read().to_pydict() == {"d": [None, dt.date(2024, 1, 1)], "t": ["00:00:00", "13:00:00"]}
+    assert [note for note in table.notes if note.startswith("d: dates before 1900 (cells: 1)")]
+
+
 def test_dates_with_a_time_among_them_are_times(tmp_path):
     rows = [["a"], [dt.datetime(2024, 1, 1)], [dt.datetime(2024, 1, 1, 12)]]
     table = open_table(make(tmp_path / "t.xlsx", Sheet=rows))

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
-from itertools import islice
+from contextlib import closing, contextmanager
+from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 8_192  # rows that are in memory as Python objects at a time
 FORMULA_ERRORS = {"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
+DATES, DAY_ZERO = (Kind.DATE, Kind.TIME), dt.time()  # calamine reads dates before 1900 as this time
 MAX_EXACT_INTEGER = 2**53  # workbooks store all numbers as floats
 MAX_SHEET_ROWS = 1_048_575
 MAX_CELL_CHARACTERS = 32_767
@@ -39,28 +41,36 @@ class ExcelSheet(TableFile):
     def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
         super().__init__(where)
         self._file = unpacked(where, self)
+        self._n_failed: int | None = None  # rows at the end with nothing but failed formulas, once counted
         with self._workbook() as book:
             self._sheet = choose_table(list(book.sheet_names), where, "sheet")
             sheet = book.get_sheet_by_name(self._sheet)
-            first = list(islice(_rows(sheet), SAMPLE_ROWS))
+            first = list(islice(self._rows(sheet), SAMPLE_ROWS))
             if not first:
                 raise FileReadError(f"{self.path}, sheet {self._sheet!r} is empty: it has no row of column names.")
             n_above = n_title_rows(first)
             self._first_row = n_above + 1
             self._margin = min((filled_span(row)[0] for row in first[n_above:] if n_filled(row)), default=0)
             names = first[n_above][self._margin : filled_span(first[n_above])[1]]
-            kinds = [Kind.NOTHING] * len(names)
-            self.n_rows = 0
+            kinds, self.n_rows = [Kind.NOTHING] * len(names), 0
+            midnights: Counter[int] = Counter()
             for rows in self._chunks(sheet):
                 # Columns without a name are read if they have a value.
                 widest = max((i for row in rows for i, cell in enumerate(row, 1) if cell is not None), default=0)
                 kinds += [Kind.NOTHING] * (widest - len(kinds))
-                kinds = [kind_of_values(_column(rows, i), kind) for i, kind in enumerate(kinds)]
+                midnights.update(i for row in rows for i, cell in enumerate(row) if cell == DAY_ZERO)
+                kinds = [kind_of_values(_column(rows, i, Kind.DATE), kind) for i, kind in enumerate(kinds)]
                 self.n_rows += len(rows)
+        kinds = [kind if kind in DATES or not midnights[i] else Kind.TEXT for i, kind in enumerate(kinds)]
         header = [*names, *[None] * (len(kinds) - len(names))]
         columns, notes = name_columns(header, f"{self.path}, sheet {self._sheet!r}")
         self._set_kinds(dict(zip(columns, kinds, strict=True)))
         self._notes += notes
+        self._notes += [
+            f"{columns[i]}: dates before 1900 (cells: {n}), which workbooks cannot store, were read as missing."
+            for i, n in midnights.items()
+            if kinds[i] in DATES
+        ]
         if n_above:
             self._notes.append(title_note(join_title(first[:n_above])))
 
@@ -77,8 +87,34 @@ class ExcelSheet(TableFile):
                 "save it as .xlsx."
             ) from error
 
+    def _rows(self, sheet: Any) -> Iterator[list[Any]]:
+        """Yield rows from the first to the last that is not empty, including empty rows between them."""
+        n_empty = 0
+        has_begun = False
+        for row in sheet.iter_rows():
+            cells = [_value(cell) for cell in row]
+            if all(cell is None for cell in cells):
+                n_empty += has_begun
+                continue
+            yield from repeat([], n_empty)
+            yield cells
+            has_begun, n_empty = True, 0
+        if n_empty and self._n_failed is None:
+            self._n_failed = self._count_failed(sheet.end[0] + 2 - n_empty)
+        yield from repeat([], self._n_failed or 0)
+
+    def _count_failed(self, first: int) -> int:
+        """Number of rows, counted from ``first``, up to the last failed formula; calamine reads failures as blank."""
+        from openpyxl import load_workbook
+
+        with closing(load_workbook(self._file, read_only=True, data_only=True)) as book:
+            sheet = book[self._sheet]
+            sheet.reset_dimensions()  # the file may state them wrongly
+            rows = enumerate(sheet.iter_rows(min_row=first, values_only=True), start=1)
+            return max((n for n, row in rows if FORMULA_ERRORS.intersection(map(str, row))), default=0)
+
     def _chunks(self, sheet: Any) -> Iterator[list[list[Any]]]:
-        rows = (row[self._margin :] for row in islice(_rows(sheet), self._first_row, None))
+        rows = (row[self._margin :] for row in islice(self._rows(sheet), self._first_row, None))
         while chunk := list(islice(rows, CHUNK_ROWS)):
             yield chunk
 
@@ -91,25 +127,10 @@ class ExcelSheet(TableFile):
         with self._workbook() as book:
             for chunk in self._chunks(book.get_sheet_by_name(self._sheet)):
                 arrays = [
-                    values_to_arrow(_column(chunk, place), self.kinds[name])
+                    values_to_arrow(_column(chunk, place, self.kinds[name]), self.kinds[name])
                     for name, place in zip(columns, places, strict=True)
                 ]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _rows(sheet: Any) -> Iterator[list[Any]]:
-    """Yield rows from the first to the last that is not empty, including empty rows between them."""
-    n_empty = 0
-    has_begun = False
-    for row in sheet.iter_rows():
-        cells = [_value(cell) for cell in row]
-        if all(cell is None for cell in cells):
-            n_empty += has_begun
-            continue
-        for _ in range(n_empty):
-            yield []
-        yield cells
-        has_begun, n_empty = True, 0
 
 
 def _value(cell: Any) -> Any:
@@ -123,8 +144,10 @@ def _value(cell: Any) -> Any:
     return cell
 
 
-def _column(rows: list[list[Any]], place: int) -> list[Any]:
-    return [row[place] if place < len(row) else None for row in rows]
+def _column(rows: list[list[Any]], place: int, kind: Kind) -> list[Any]:
+    """Cells of a column; in a column of dates, day zero is missing."""
+    cells = [row[place] if place < len(row) else None for row in rows]
+    return [None if cell == DAY_ZERO else cell for cell in cells] if kind in DATES else cells
 
 
 class ExcelSink(Sink):
