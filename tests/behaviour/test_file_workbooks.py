@@ -44,7 +44,8 @@ def test_empty_rows_ragged_rows_and_failed_formulas(tmp_path):
 
 
 def test_rows_at_the_end_with_only_failed_formulas_count_as_rows(tmp_path):
-    path = make(tmp_path / "t.xlsx", Sheet=[[], ["a", "b"], [1, "x"], ["#N/A", None], [], ["#DIV/0!", " "], [None, " "]])
+    rows = [[], ["a", "b"], [1, "x"], ["#N/A", None], [], ["#DIV/0!", " "], [None, " "]]
+    path = make(tmp_path / "t.xlsx", Sheet=rows)
     book = load_workbook(path)
     for cell in (book["Sheet"]["A4"], book["Sheet"]["A6"]):
         cell.data_type = "e"
