@@ -33,7 +33,7 @@ from separatrix.rows import (
     targets_in_memory,
 )
 from separatrix.solvers import Solution
-from separatrix.stats import dots, require_finite
+from separatrix.stats import dots, require_finite, require_squares
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -162,6 +162,8 @@ def check_results(
                 ) from error
             if results.dtype == np.float32 or not allow_nan:  # rows are finite, so float32 overflowed
                 results = source.map(lambda X: row_function(X.astype(np.float64)))
+            if not allow_nan and np.isnan(results).any():
+                require_squares(source)
     return results
 
 

@@ -75,7 +75,7 @@ def test_methods_that_the_model_lacks_do_not_exist():
         TableClassifier().predict(TABLE)
     point = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
     for name in ("predict_interval", "decision_distribution"):
-        with pytest.raises(AttributeError):
+        with pytest.raises(AttributeError, match=f"LogisticRegression has no {name}.*BayesianLogisticRegression"):
             getattr(point, name)
     assert TableClassifier(TUNED).fit(TABLE, Y).decision_distribution(TABLE).mean.shape == (300,)
     with pytest.raises(AttributeError):
@@ -87,7 +87,8 @@ def test_methods_that_the_model_lacks_do_not_exist():
 
 def test_new_categories_missing_columns_and_changed_types():
     model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
-    assert np.isfinite(model.predict_proba(TABLE.assign(contract="weekly"))).all()
+    with pytest.warns(UserWarning, match="'weekly': 300 rows"):
+        assert np.isfinite(model.predict_proba(TABLE.assign(contract="weekly"))).all()
     with pytest.raises(DataError, match="'charge'"):
         model.predict(TABLE.drop(columns="charge"))
     with pytest.raises(DataError, match=r"'tenure' .*'long' in row 1 "):
@@ -116,6 +117,98 @@ def test_a_saved_model_needs_nothing_else(tmp_path, curved):
     assert again.sources_ == model.sources_
     few = TABLE[["charge", "contract"]]
     assert clone(again).fit(few, Y).predict_proba(few).shape == (300, 2)
+
+
+# -- forms of the input ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [sx.LogisticRegression(), None, LogisticRegression(max_iter=1000)])
+@pytest.mark.parametrize("y", [Y, THREE])
+def test_zero_rows_give_zero_rows_of_the_shape_of_other_rows(estimator, y):
+    model = TableClassifier(estimator).fit(TABLE, y)
+    for name in ("predict", "predict_proba", "predict_log_proba", "decision_function", "predict_interval"):
+        if hasattr(model, name):
+            some, none = (getattr(model, name)(rows) for rows in (TABLE[:3], TABLE[:0]))
+            assert (none.shape, none.dtype) == ((0, *some.shape[1:]), some.dtype)
+    if estimator is None:
+        assert model.decision_distribution(TABLE[:0]).mean.shape == (0, *model.decision_function(TABLE).shape[1:])
+
+
+def test_a_row_is_a_series_or_a_dict_and_a_table_is_a_list_of_dicts_or_a_dict_of_columns():
+    model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    P, rows = model.predict_proba(TABLE), TABLE.to_dict("records")
+    for table, expected in ((TABLE.iloc[3], P[[3]]), (rows[3], P[[3]]), (rows, P), (TABLE.to_dict("list"), P)):
+        assert_array_equal(model.predict_proba(table), expected)
+    lacking = {name: value for name, value in rows[0].items() if name != "charge"}
+    with pytest.warns(UserWarning, match=r"'charge' \('\(missing\)': 1 rows\)"):
+        model.predict([rows[1], lacking])
+    for table in (rows, TABLE.to_dict("list")):
+        again = TableClassifier(sx.LogisticRegression()).fit(table, Y)
+        assert_array_equal(again.predict_proba(table), P)
+        assert again.n_features_in_ == 5
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_y_may_be_the_name_of_a_column(library):
+    model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    table = library(TABLE.assign(churn=Y))
+    again = TableClassifier(sx.LogisticRegression()).fit(table, "churn")
+    assert_array_equal(again.predict_proba(table), model.predict_proba(TABLE))
+    assert again.feature_names_in_.tolist() == list(TABLE.columns)
+    assert again.score(table, "churn") == model.score(TABLE, Y)
+
+
+def test_x_may_be_the_path_of_a_file(tmp_path):
+    path, table = tmp_path / "t.csv", TABLE.assign(zip=np.array(["07030", "10001", "60601"])[np.arange(300) % 3])
+    table.assign(churn=Y).to_csv(path, index=False)
+    make = TableClassifier(sx.LogisticRegression(), types={"zip": "categorical"})
+    model = clone(make).fit(table, Y)
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    for again in (clone(make).fit(path, "churn"), clone(make).fit(str(tmp_path / "rows.csv"), Y)):
+        assert "zip=07030" in again.get_feature_names_out()
+        assert_allclose(again.predict_proba(path), model.predict_proba(table), rtol=1e-6)
+    assert model.score(path, "churn") == model.score(table, Y)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas, pd.DataFrame.to_numpy])
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_rows_without_a_label_are_left_out_with_a_warning(library, missing):
+    y, weight, kept = Y.astype(object), np.arange(300) % 4 + 1.0, np.arange(300) % 10 != 0
+    y[~kept] = missing
+    expected = TableClassifier(sx.LogisticRegression()).fit(library(TABLE[kept]), Y[kept], weight[kept])
+    for labels in (y, y.tolist(), pd.Series(y)):
+        with pytest.warns(UserWarning, match="30 of 300 labels are missing"):
+            model = TableClassifier(sx.LogisticRegression()).fit(library(TABLE), labels, weight)
+        assert model.n_rows_ == 270
+        assert_array_equal(model.predict_proba(library(TABLE)), expected.predict_proba(library(TABLE)))
+
+
+def test_a_model_that_uses_rows_without_a_label_gets_them():
+    y = np.where(np.arange(300) % 10 == 0, None, Y.astype(object))
+    model = TableClassifier(sx.LinearDiscriminantAnalysis(unlabelled="missing"), drop="first").fit(TABLE, y)
+    assert model.n_rows_ == 300
+
+
+def test_weights_and_activations_are_those_of_the_model():
+    model = TableClassifier(sx.LogisticRegression(), curved=True).fit(TABLE, Y)
+    Phi = functions_of(model, model.encoder_.transform(TABLE))
+    assert Phi.shape[1] == len(model.get_feature_names_out()) == model.coef_.shape[1]
+    a = Phi @ model.coef_[0] + model.intercept_[0]
+    assert_allclose(model.decision_function(TABLE), a, atol=1e-10)
+    assert_allclose(model.predict_log_proba(TABLE)[:, 1], log_expit(a), atol=1e-10)
+    assert not hasattr(TableClassifier(sx.NaiveBayes()).fit(TABLE, Y), "coef_")
+    assert not hasattr(TableClassifier(), "coef_")
+
+
+def test_values_that_did_not_occur_in_training_give_one_warning_that_names_them():
+    model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    new = TABLE.assign(contract=["weekly", "daily", *TABLE["contract"][2:]], calls=[np.nan, *TABLE["calls"][1:]])
+    with pytest.warns(UserWarning, match="did not occur in training") as caught:
+        model.predict_proba(new)
+    assert len(caught) == 1
+    for words in ("'contract' ('weekly', 'daily': 2 rows)", "'calls' ('(missing)': 1 rows)"):
+        assert words in str(caught[0].message)
+    assert caught[0].filename == __file__
 
 
 # -- priors and curves -------------------------------------------------------------------------------------------------

@@ -460,9 +460,30 @@ ROWS = [
     Mistake(name, lambda _, call=call: call(), error, tuple(words))
     for name, call, error, *words in [
         # Tables in memory
-        ("text in pandas", lambda: open_rows(pd.DataFrame(CITIES)), DataError, "'city' (", "'when' (", "Encode"),
-        ("text in polars", lambda: open_rows(pl.DataFrame(CITIES)), DataError, "'city' (String)", "'when' (", "Encode"),
-        ("text in Arrow", lambda: open_rows(pa.table(CITIES)), DataError, "'city' (String)", "'when' (", "Encode"),
+        (
+            "text in pandas",
+            lambda: open_rows(pd.DataFrame(CITIES)),
+            DataError,
+            "'city' (",
+            "'when' (",
+            "sx.TableClassifier(model)",
+        ),
+        (
+            "text in polars",
+            lambda: open_rows(pl.DataFrame(CITIES)),
+            DataError,
+            "'city' (String)",
+            "'when' (",
+            "sx.TableClassifier(model)",
+        ),
+        (
+            "text in Arrow",
+            lambda: open_rows(pa.table(CITIES)),
+            DataError,
+            "'city' (String)",
+            "'when' (",
+            "sx.TableClassifier(model)",
+        ),
         ("text in a list", lambda: open_rows([[1.0, "x"]]), ValueError, "'x1' holds 'x' at row 0"),
         ("complex numbers", lambda: open_rows(X + 1j), ValueError, "Complex data not supported"),
         ("a vector", lambda: open_rows(X[:, 0]), ValueError, "Reshape your data"),
@@ -823,6 +844,8 @@ TABLES = [
     Mistake("a series as table", lambda _: table.open_batch(pd.Series([1])), DataError, ("single column", "to_frame")),
     Mistake("a lazy frame", lambda _: table.open_batch(pl.LazyFrame({"a": [1]})),
             DataError, ("LazyFrame", "collect()")),
+    Mistake("columns of two lengths", lambda _: table.open_batch({"a": [1], "b": [1, 2]}),
+            DataError, ("'a': 1", "'b': 2")),
     Mistake("an array of one dimension as table", lambda _: table.open_batch(np.zeros(3)),
             ValueError, ("Reshape your data",)),
     Mistake("a sparse matrix as table", lambda _: table.open_batch(sparse.csr_array(np.eye(2))), TypeError, ("parse",)),
@@ -897,6 +920,29 @@ TABLES = [
             DataError, ("'price' has dates",)),
     Mistake("numbers and text as target", lambda _: _target([1, "a", None]), DataError, ("'price' mixes numbers",)),
     Mistake("target of two dimensions", lambda _: _target([[1], [2]]), DataError, ("one column of labels",)),
+]  # fmt: skip
+
+# Tables given to models of numbers, and to TableClassifier
+WRAP = "sx.TableClassifier(model)"
+LR, TABLES_OF = sx.LogisticRegression(), sx.TableClassifier(sx.LogisticRegression())
+BAYES_OF_3 = sx.TableClassifier(sx.BayesianLogisticRegression()).fit(X, THREE)
+FEW = pd.DataFrame({"n": [1.0, 2.0, 3.0, 4.0], "text": list("abab"), "when": pd.to_datetime(["2024-01-01"] * 4)})
+FORMS = [
+    Mistake(name, lambda _, call=call: call(), error, tuple(words))
+    for name, call, error, *words in [
+        ("text in a model of numbers", lambda: LR.fit(FEW[["n", "text"]], [0, 1] * 2), DataError, "'text'", WRAP),
+        ("dates in a model of numbers", lambda: LR.fit(FEW[["n", "when"]], [0, 1] * 2), DataError, "'when'", WRAP),
+        ("objects in a model of numbers", lambda: LR.fit(FEW.to_numpy(), [0, 1] * 2), ValueError, "'x1'", "'a'", WRAP),
+        ("an array of dates", lambda: LR.fit(FEW[["when"]].to_numpy(), [0, 1] * 2), DataError, "datetime64", WRAP),
+        ("missing numbers", lambda: LR.fit(HOLES, Y), DataError, "'x0'", "9 of 60 rows", WRAP),
+        ("a path for a model of numbers", lambda: LR.fit("t.csv", Y), DataError, "'t.csv'", "sx.scan("),
+        ("a name for a model of numbers", lambda: LR.fit(FRAME, "a"), DataError, "'a'", "TableClassifier"),
+        ("a name that no column has", lambda: TABLES_OF.fit(FEW, "txt"), DataError, "'txt'", "'text'"),
+        ("a name and an array", lambda: TABLES_OF.fit(X, "x0"), DataError, "'x0'", "target="),
+        ("a path to nothing", lambda: TABLES_OF.fit("nowhere.csv", "y"), FileReadError, "nowhere.csv"),
+        ("two columns of a name", lambda: LR.fit(pd.concat([FRAME, FRAME], axis=1), Y), DataError, "'a'", "Rename"),
+        ("1e300", lambda: BAYES_OF_3.predict_proba(changed(X, 7, 2, 1e300)), DataError, "'x2'", "1e+300", "Correct"),
+    ]
 ]  # fmt: skip
 
 # Comparisons, studies, command line, report
@@ -1097,7 +1143,7 @@ EXPORT = [
     argument("negative test rows", lambda: sx.datasets.make_rbf_experiment(n_test=-1), "n_test=-1"),
 ]  # fmt: skip
 
-MISTAKES = RULES + GENERATIVE + DISCRIMINATIVE + BAYESIAN + ROWS + FILES + ARGUMENTS + TABLES + STUDIES + EXPORT
+MISTAKES = RULES + GENERATIVE + DISCRIMINATIVE + BAYESIAN + ROWS + FILES + ARGUMENTS + TABLES + FORMS + STUDIES + EXPORT
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.name for mistake in MISTAKES])

@@ -88,6 +88,11 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     """
     if y is None:
         raise ValueError("This classifier requires y to be passed, but the target y is None.")
+    if isinstance(y, str):
+        raise DataError(
+            f"y is the text {y!r}. Pass the labels: fit(X.drop(columns={y!r}), X[{y!r}]). Only TableClassifier accepts "
+            "the name of a column."
+        )
     labels = y if type(y) is np.ndarray else np.asarray(to_host(y))
     if isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y):
         labels = np.array(y, dtype=object)  # NumPy would turn NaN among strings into the word "nan"

@@ -24,6 +24,7 @@ from separatrix.exceptions import DataError
 
 BLOCK_BYTES = 2**21  # about the size of one core's second-level cache
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 2**16
+TO_ENCODE = "Wrap the model, sx.TableClassifier(model).fit(X, y), which encodes text and dates; or drop the columns."
 CONVERTED_AT_ONCE = 2**20  # values of a data frame that are converted at a time
 
 
@@ -131,6 +132,11 @@ def open_memory(X: Any) -> Memory:
             raise DataError("X is a single column (a Series or an Arrow array); give a table, such as X.to_frame().")
         if nw.dependencies.is_polars_lazyframe(X):
             raise DataError("X is a LazyFrame, which has no rows yet; give X.collect().")
+        if isinstance(X, str | os.PathLike):
+            raise DataError(
+                f"X is a path, {os.fspath(X)!r}. Use sx.scan(path, target=...), which reads the rows of a file: "
+                "model.fit(sx.scan(path, target='column'))."
+            )
         if np.ma.isMaskedArray(X):
             X = np.ma.filled(X.astype(float), np.nan)
         elif nw.dependencies.is_into_dataframe(X):
@@ -142,6 +148,8 @@ def open_memory(X: Any) -> Memory:
                 X = frame.to_numpy()
             else:
                 return _open_frame(frame)
+    if getattr(getattr(X, "dtype", None), "kind", "-") in "mM":
+        raise DataError(f"X has dates or durations ({X.dtype}), which are not numbers. {TO_ENCODE}")
     try:  # scikit-learn's checks of shape and type; NaN and infinity are found during the first pass
         array = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
     except (ValueError, TypeError) as error:
@@ -258,10 +266,7 @@ def _open_frame(frame: Any) -> Memory:
         if not (kind.is_numeric() or kind == nw.Boolean)
     ]
     if wrong:
-        raise DataError(
-            f"These columns are not numbers: {', '.join(wrong)}. Encode them (for example with "
-            "sklearn.preprocessing.OneHotEncoder) or drop them before fitting."
-        )
+        raise DataError(f"These columns are not numbers: {', '.join(wrong)}. {TO_ENCODE}")
     for count, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
         if count == 0:
             raise DataError(f"Found a table with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
@@ -287,7 +292,6 @@ def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None
             except (TypeError, ValueError) as why:
                 name = columns[d] if columns else f"x{d}"
                 return type(why)(
-                    f"Column {name!r} holds {value!r} at row {n}, which is not a number ({why}). "
-                    "Encode the column (for example with sklearn.preprocessing.OneHotEncoder) or drop it."
+                    f"Column {name!r} holds {value!r} at row {n}, which is not a number ({why}). {TO_ENCODE}"
                 )
     return error

@@ -107,10 +107,13 @@ def require_finite(source: Source, *, allow_nan: bool = False) -> None:
             "or choose another basis."
         )
     column = '"' + source.columns[bad[0]].replace('"', '""') + '"'
-    condition = f"{column} IS NULL OR NOT isinf({column})" if allow_nan else f"isfinite({column})"
+    what, remedy = "NaN or infinity", "or wrap the model, sx.TableClassifier(model), which accepts missing values"
+    condition = f"isfinite({column})"
+    if allow_nan:
+        what, remedy = "infinity", "or replace these values by NaN"
+        condition = f"{column} IS NULL OR NOT isinf({column})"
     raise DataError(
-        f"Input X contains {'infinity' if allow_nan else 'NaN or infinity'} in {named}. Drop those rows "
-        f"(for a scan, with where={condition!r}), or impute them (for example with sklearn.impute.SimpleImputer)."
+        f"Input X contains {what} in {named}. Drop those rows (for a scan, with where={condition!r}), {remedy}."
     )
 
 
@@ -120,7 +123,7 @@ def require_squares(source: Source) -> None:
         reach = source.reduce(extent)
     largest = np.maximum(np.abs(reach.low), np.abs(reach.high))
     for dtype, where, remedy in (
-        (np.float64, "", "Divide those columns by a constant first."),
+        (np.float64, "", "Correct these values. Divide the columns by a constant if they are correct."),
         (np.float32, " in float32", "Convert the table to float64."),
     ):
         bad = np.flatnonzero(largest > np.sqrt(float(np.finfo(dtype).max) / source.n_rows) / 2)

@@ -9,27 +9,31 @@ indicator of a rare level has a small standard deviation, so a prior per deviati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
+from types import MethodType
 from typing import Any, NamedTuple, Self
 
+import narwhals as nw
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import Estimator
-from separatrix._array import Array, Float, to_dense
+from separatrix._array import Array, Float, to_dense, to_host
+from separatrix._text import listed
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.estimator import truth_in_memory, unchanged_on_error
-from separatrix.exceptions import DataError
-from separatrix.files import Scan
+from separatrix.exceptions import DataError, warn
+from separatrix.files import Scan, scan
 from separatrix.meta import is_ours
 from separatrix.priors import Gaussian
-from separatrix.rows import NamedRows, RowStore, Source, open_rows
+from separatrix.rows import NamedRows, RowStore, Source, is_unlabelled, open_rows
 from separatrix.stats import column_moments
 from separatrix.study.ramps import Ramps
 from separatrix.study.weights import Contrasts, contrasts_of, has_contrasts, summarise
-from separatrix.table import DatePlan, NumberPlan, Schema, TableEncoder
+from separatrix.table import Batch, DatePlan, NumberPlan, Schema, TableEncoder, Unseen, open_batch, table_statistics
 
 
 class Moments(NamedTuple):
@@ -39,15 +43,23 @@ class Moments(NamedTuple):
     std: Float
 
 
-def _estimator_has(method: str) -> Callable[[Any], bool]:
-    """Return a check that the model has a method; `TableClassifier` hides the methods that its model lacks."""
+class ModelMethod:
+    """A method that `TableClassifier` has if its model has a method of that name; otherwise AttributeError."""
 
-    def check(self: Any) -> bool:
-        model = vars(self).get("estimator_", self.estimator)
-        getattr(BayesianLogisticRegression if model is None else model, method)
-        return True
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
 
-    return check
+    def __get__(self, classifier: Any, owner: type | None = None) -> Any:
+        if classifier is None:
+            return self
+        model, name = vars(classifier).get("estimator_", classifier.estimator), self.function.__name__
+        if getattr(BayesianLogisticRegression if model is None else model, name, None) is None:
+            raise AttributeError(
+                f"{type(model).__name__} has no {name}. A model that has it is sx.BayesianLogisticRegression: "
+                "sx.TableClassifier(sx.BayesianLogisticRegression(tune='evidence'))."
+            )
+        return MethodType(self.function, classifier)
 
 
 class TableClassifier(ClassifierMixin, Estimator):
@@ -114,10 +126,12 @@ class TableClassifier(ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Infer the types of the columns, encode them, and fit the model.
 
-        A scan provides its own labels and weights. It is read once more for the types of the columns, and once or twice
-        more for the standard deviations.
+        X is a table in memory, a scan, or the path of a file. y is the labels or the name of their column in X. Rows
+        without a label are left out with a warning. A scan provides its own labels and weights. It is read once more
+        for the types of the columns, and once or twice more for the standard deviations.
         """
         encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
+        X, y = _opened(X, y, [name for name, kind in (self.types or {}).items() if kind == "categorical"])
         if isinstance(X, Scan):
             encoder.fit_statistics(X.statistics(encoder.unread()), X.template())
         elif isinstance(X, RowStore):
@@ -126,9 +140,14 @@ class TableClassifier(ClassifierMixin, Estimator):
                 "Fit the model itself to these rows."
             )
         else:
-            encoder.fit(X)
+            template, X = X, open_batch(X)
+            if getattr(self.estimator, "unlabelled", "error") == "error":
+                X, y, sample_weight = _labelled(X, y, sample_weight)
+            if isinstance(template, Mapping | list):
+                template = NamedRows(np.empty((0, len(X.columns))), tuple(X.columns))
+            encoder.fit_statistics(table_statistics(X, unread=encoder.unread()), template)
         with unchanged_on_error(self):  # the pass for the moments comes after the fit, and may fail
-            return self.fit_encoded(encoder, _features(encoder, X), y, sample_weight)
+            return self.fit_encoded(encoder, _features(encoder, X)[0], y, sample_weight)
 
     def fit_encoded(self, encoder: TableEncoder, features: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model to the features of a fitted encoder, so that several models can share one encoding."""
@@ -183,41 +202,64 @@ class TableClassifier(ClassifierMixin, Estimator):
             return tuple(owners[basis.functions_.sources].tolist())
         return ("",) * len(self.spread_)
 
+    @property
+    def coef_(self) -> Float:
+        """Weights of the model, (K, M), or (1, M) for two classes; `get_feature_names_out` names their columns."""
+        return np.asarray(self.estimator_.coef_)
+
+    @property
+    def intercept_(self) -> Float:
+        """Intercepts of the model."""
+        return np.asarray(self.estimator_.intercept_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the features that have a weight: the encoded columns, after the basis of the model."""
+        names = self.encoder_.get_feature_names_out(input_features)
+        basis = getattr(self.estimator_, "basis_", None)
+        return names if basis is None else np.asarray(basis.names(tuple(names)), dtype=object)
+
     def predict(self, X: Any) -> Array:
-        """Most probable class of each row."""
-        rows = self._encoded(X)
-        return np.asarray(self.estimator_.predict(rows))
+        """Most probable class of each row; X is a table, a dict, a list of dicts, a scan or the path of a file."""
+        return np.asarray(self._apply("predict", X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Weighted accuracy of `predict`; a scan provides its own labels and weights."""
+        """Weighted accuracy of `predict`; y may be the name of a column, and a scan provides labels and weights."""
+        X, y = _opened(X, y, self.encoder_.schema_.text_types)
         return float(super().score(X, *truth_in_memory(X, y, sample_weight)))
 
-    @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ModelMethod
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), (N, K)."""
-        rows = self._encoded(X)
-        return np.asarray(self.estimator_.predict_proba(rows))
+        return np.asarray(self._apply("predict_proba", X))
 
-    @available_if(_estimator_has("predict_interval"))  # type: ignore[untyped-decorator]
+    @ModelMethod
+    def predict_log_proba(self, X: Any) -> Array:
+        """ln p(C_k | x), (N, K)."""
+        return np.asarray(self._apply("predict_log_proba", X))
+
+    @ModelMethod
+    def decision_function(self, X: Any) -> Array:
+        """Activations of the model: (N,) for two classes, (N, K) for more."""
+        return np.asarray(self._apply("decision_function", X))
+
+    @ModelMethod
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Lower and upper bound of each probability, if the model has a posterior."""
-        rows = self._encoded(X)
-        return np.asarray(self.estimator_.predict_interval(rows, level))
+        return np.asarray(self._apply("predict_interval", X, level))
 
-    @available_if(_estimator_has("decision_distribution"))  # type: ignore[untyped-decorator]
+    @ModelMethod
     def decision_distribution(self, X: Any) -> Any:
         """Mean and variance of the activation of each row, if the model has a posterior."""
-        rows = self._encoded(X)
-        return self.estimator_.decision_distribution(rows)
+        return self._apply("decision_distribution", X)
 
-    @available_if(_estimator_has("summary"))  # type: ignore[untyped-decorator]
+    @ModelMethod
     def summary(self, level: float = 0.95) -> Any:
         """Table of the weights; if the model has a posterior, the weights are those of `contrasts`."""
         check_is_fitted(self)
         is_bayesian = isinstance(self.estimator_, BayesianLogisticRegression)
         return summarise(self, level) if is_bayesian else self.estimator_.summary(level)
 
-    @available_if(lambda self: "estimator_" not in vars(self) or has_contrasts(self.estimator_))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: "estimator_" not in vars(self) or has_contrasts(self.estimator_))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def contrasts(self) -> Contrasts:
         """Weights that the data identify: each level relative to the average over rows, each class to the class mean.
 
@@ -226,9 +268,21 @@ class TableClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self)
         return contrasts_of(self)
 
-    def _encoded(self, X: Any) -> Any:
+    def _apply(self, method: str, X: Any, *arguments: Any) -> Any:
+        """Apply a method of the model to encoded rows; warn about values that did not occur in training."""
         check_is_fitted(self)
-        return named(_features(self.encoder_, X), self.encoder_.schema_, self.estimator_)
+        schema, function = self.encoder_.schema_, getattr(self.estimator_, method)
+        features, unseen = _features(self.encoder_, _opened(X, None, schema.text_types)[0])
+        if unseen:
+            found = (f"{column!r} ({listed(list(rows))}: {rows.total():,} rows)" for column, rows in unseen.items())
+            warn(
+                f"Some columns have values that did not occur in training: {', '.join(found)}. New levels have no "
+                "weight of their own, and new missing values are set to the mean."
+            )
+        if not isinstance(features, Scan) and features.shape[0] == 0:  # predict a row of zeros, and drop it
+            one = function(named(np.zeros((1, features.shape[1])), schema, self.estimator_), *arguments)
+            return type(one)(*(part[:0] for part in one)) if isinstance(one, tuple) else one[:0]
+        return function(named(features, schema, self.estimator_), *arguments)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -251,13 +305,44 @@ def functions_of(classifier: TableClassifier, features: Any) -> Array:
     return to_dense(features if basis is None else basis.evaluate(features))
 
 
-def _features(encoder: TableEncoder, X: Any) -> Any:
-    """Encoded rows; those of a scan are encoded as they are read."""
+def _opened(X: Any, y: Any, texts: Iterable[str]) -> tuple[Any, Any]:
+    """Open a path as a scan that reads ``texts`` as text; if y is the name of a column, separate it from the table."""
+    if isinstance(X, str | os.PathLike):
+        target = y if isinstance(y, str) else None
+        return scan(X, target=target, types=dict.fromkeys(texts, "categorical")), None if target else y
+    if not isinstance(y, str):
+        return X, y
+    if not nw.dependencies.is_into_dataframe(X):
+        raise DataError(
+            f"y={y!r} is the name of a column, but X is not a data frame. Pass the labels themselves; for a scan, name "
+            "the column in scan(..., target=...)."
+        )
+    open_batch(X).require([y])
+    frame = nw.from_native(X, eager_only=True)
+    return frame.drop(y).to_native(), frame.get_column(y).to_native()
+
+
+def _labelled(batch: Batch, y: Any, sample_weight: Any) -> tuple[Batch, Any, Any]:
+    """Rows, labels and weights without the rows whose label is missing."""
+    labels = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(to_host(y))
+    if labels.shape != (batch.n_rows,) or not (missing := is_unlabelled(labels, "missing")).any() or missing.all():
+        return batch, y, sample_weight
+    warn(f"{missing.sum():,} of {len(labels):,} labels are missing. These rows are left out.")
+    columns = {
+        name: column[~missing] if isinstance(column, np.ndarray) else column.filter((~missing).tolist())
+        for name, column in batch.columns.items()
+    }
+    if np.shape(sample_weight) == labels.shape:
+        sample_weight = np.asarray(sample_weight)[~missing]
+    return Batch(columns, int((~missing).sum())), labels[~missing], sample_weight
+
+
+def _features(encoder: TableEncoder, X: Any) -> tuple[Any, dict[str, Unseen]]:
+    """Encoded rows and unseen values. Rows of a scan are encoded as they are read; its values are not counted."""
     if not isinstance(X, Scan):
-        return encoder.transform(X)
-    check_is_fitted(encoder)
+        return encoder.encode(X)
     wanted = encoder.schema_.is_sparse if encoder.sparse == "auto" else encoder.sparse
-    return X.encoded(encoder.schema_, sparse=bool(wanted))
+    return X.encoded(encoder.schema_, sparse=bool(wanted)), {}
 
 
 def named(features: Any, schema: Schema, estimator: Any) -> Any:

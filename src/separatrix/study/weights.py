@@ -148,9 +148,7 @@ def contrasts_of(classifier: Any) -> Contrasts:
         mean = _contrasts(np.concatenate([W, bias], axis=1), W.shape[1], categories)
         std = np.full(mean.shape, np.nan)
     labels = classifier.classes_[1:] if len(mean) == 1 else classifier.classes_
-    basis = getattr(estimator, "basis_", None)
-    names = schema.columns if basis is None else tuple(basis.names(schema.columns))
-    return Contrasts(names, classifier.sources_, labels, mean, std)
+    return Contrasts(tuple(classifier.get_feature_names_out().tolist()), classifier.sources_, labels, mean, std)
 
 
 def summarise(classifier: Any, level: float) -> WeightSummary:

@@ -23,7 +23,7 @@ from separatrix.table.kinds import (
     kind_of_values,
     values_to_arrow,
 )
-from separatrix.table.plans import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan
+from separatrix.table.plans import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan, Unseen
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import ColumnStatistics, TableStatistics, number_readings, table_statistics
 from separatrix.table.target import Target, encode_target
@@ -47,6 +47,7 @@ __all__ = [
     "TableEncoder",
     "TableStatistics",
     "Target",
+    "Unseen",
     "as_text",
     "cast_texts",
     "encode_target",

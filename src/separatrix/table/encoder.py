@@ -18,7 +18,7 @@ from separatrix.table.inference import MAX_LEVELS, infer_types
 from separatrix.table.plans import Unseen
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import TableStatistics, table_statistics
-from separatrix.table.values import open_batch
+from separatrix.table.values import is_records, open_batch
 
 
 class TableEncoder(TransformerMixin, Estimator):
@@ -123,16 +123,19 @@ class TableEncoder(TransformerMixin, Estimator):
 
     def transform(self, X: Any) -> Rows:
         """Encode a table as float64 (n, M). Columns of a data frame are found by name, in any order."""
+        return self.encode(X)[0]
+
+    def encode(self, X: Any) -> tuple[Rows, dict[str, Unseen]]:
+        """Encode a table as `transform` does; also count the rows of each value that did not occur in training."""
         check_is_fitted(self)
         batch = open_batch(X)
-        if isinstance(X, np.ndarray | list):
+        if isinstance(X, np.ndarray | list) and not is_records(X):
             validate_data(self, X, skip_check_array=True, reset=False)
-        return self.schema_.encode_counted(batch, sparse=None if self.sparse == "auto" else bool(self.sparse))[0]
+        return self.schema_.encode_counted(batch, sparse=None if self.sparse == "auto" else bool(self.sparse))
 
     def unseen(self, X: Any) -> dict[str, Unseen]:
         """Count the rows of each value that did not occur in training, by column."""
-        check_is_fitted(self)
-        return self.schema_.encode_counted(X, sparse=True)[1]
+        return self.encode(X)[1]
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the numeric columns; ``input_features`` must be the columns seen in `fit`, as in scikit-learn."""

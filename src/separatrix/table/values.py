@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from separatrix._array import Array, Codes, Float
+from separatrix._array import Array, Codes, Float, is_sparse
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.rows import as_frame, as_table, is_dask
@@ -152,7 +152,9 @@ class Batch(NamedTuple):
 
 
 def open_batch(table: Any) -> Batch:
-    """Open a pandas, polars or pyarrow table, a record batch, or a two-dimensional array.
+    """Open a pandas, polars or pyarrow table, a record batch, a two-dimensional array, a dict or a list of dicts.
+
+    A pandas Series whose index contains names is a row of a table.
 
     Raises DataError if it is a single column, a Dask collection or a LazyFrame, or if two columns have the same name.
     """
@@ -163,6 +165,10 @@ def open_batch(table: Any) -> Batch:
             "The table is a Dask collection, and an encoder would load all of it into memory. Write it to Parquet and "
             "use scan('*.parquet', target=..., client=...), which the workers encode; or pass table.compute()."
         )
+    if nw.dependencies.is_pandas_series(table) and all(isinstance(name, str) for name in table.index):
+        table = dict(zip(table.index, table.tolist(), strict=True))
+    if is_records(table):
+        return _open_records([table] if isinstance(table, Mapping) else table)
     table = as_table(table)
     if nw.dependencies.is_into_series(table):
         raise DataError(
@@ -183,6 +189,24 @@ def open_batch(table: Any) -> Batch:
         twice = Counter(names).most_common(1)[0][0]
         raise DataError(f"Column {twice!r} is in the table more than once. Rename one of them.")
     return Batch(dict(zip(names, frame.iter_columns(), strict=True)), int(frame.shape[0]))
+
+
+def is_records(table: Any) -> bool:
+    """Whether a table is a dict or a list of dicts; SciPy's sparse dictionaries are not."""
+    first = table[0] if isinstance(table, list) and table else table
+    return isinstance(first, Mapping) and not is_sparse(first)
+
+
+def _open_records(rows: Sequence[Mapping[str, Any]]) -> Batch:
+    """Open one dict for each row. A value that a row lacks is missing; a dict of columns is a table."""
+    if len(rows) == 1 and rows[0] and all(np.ndim(values) == 1 for values in rows[0].values()):
+        columns = {str(name): np.fromiter(values, object) for name, values in rows[0].items()}
+        lengths = {name: len(values) for name, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise DataError(f"The columns of the table have different lengths: {lengths}. Give one value for each row.")
+        return Batch(columns, next(iter(lengths.values())))
+    names = dict.fromkeys(name for row in rows for name in row)
+    return Batch({str(name): np.fromiter((row.get(name) for row in rows), object) for name in names}, len(rows))
 
 
 def read_values(column: Any, name: str) -> Values:  # noqa: PLR0911  # one return per type
