@@ -39,6 +39,7 @@ from separatrix.likelihoods import ClassLikelihood, Derivatives, Probit
 
 RULES = ("exact", "qmc", "probit", "map")
 MAX_BLOCK_FLOATS = 2**18  # floats in the temporary arrays of one block of rows
+MIN_MERGED_ROWS, MAX_MERGED_FLOATS = 1000, 2**22  # with many classes, larger blocks take half the time
 MAX_INTERVAL_FLOATS = 2**20  # probabilities in memory at once for intervals of K classes: 8 MB
 N_INTERVAL_DRAWS = 2000  # draws of the weights for intervals of K classes
 
@@ -274,7 +275,8 @@ def softmax_normal(mu: ArrayLike, cov: ArrayLike) -> Float:
     mean, Sigmas = np.asarray(mu, dtype=np.float64), np.asarray(cov, dtype=np.float64)
     n, K = mean.shape
     p = np.empty((n, K))
-    for rows in row_blocks(n, max(1, MAX_BLOCK_FLOATS // (4 * K * K))):
+    at_once = (MAX_BLOCK_FLOATS // (4 * K * K), min(MIN_MERGED_ROWS, MAX_MERGED_FLOATS // (4 * K * K)), 1)
+    for rows in row_blocks(n, max(at_once)):
         m, Sigma = mean[rows], Sigmas[rows]
         order = np.argsort(-m, axis=1, kind="stable")  # makes the result independent of the order of the classes
         m = np.take_along_axis(m, order, axis=1)

@@ -93,16 +93,18 @@ def stages(description: str, *, hidden: bool = False) -> Iterator[Callable[[Stag
 
     class TimeLeft(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(time_left(task.fields["end"] - monotonic()))
+            stage, study = (task.fields[name] - monotonic() for name in ("end", "limit"))
+            return Text(f"{time_left(stage)} (time limit in {study:.0f} s)".lstrip() if study > 0 else time_left(stage))
 
     text = TextColumn("{task.description}", markup=False)
     left = TimeLeft(table_column=Column(no_wrap=True))
     with _progress(SpinnerColumn(), MofNCompleteColumn(), text, left, TimeElapsedColumn(), hidden=hidden) as bar:
-        task = bar.add_task(description, total=None, end=nan)
+        task = bar.add_task(description, total=None, end=nan, limit=nan)
 
         def update(stage: Stage) -> None:
-            end = monotonic() + stage.seconds_left
-            bar.update(task, description=stage.text, completed=stage.done, total=stage.total, end=end)
+            now = monotonic()
+            times = {"end": now + stage.seconds_left, "limit": now + stage.budget_left}
+            bar.update(task, description=stage.text, completed=stage.done, total=stage.total, **times)
 
         yield update
 

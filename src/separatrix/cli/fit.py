@@ -36,6 +36,7 @@ from separatrix.cli.options import (
     Seed,
     Target,
     TestShare,
+    Time,
     Types,
     command,
     model_names,
@@ -75,6 +76,7 @@ def fit(
     positive: Positive = None,
     test_share: TestShare = 0.2,
     seed: Seed = 0,
+    time: Time = 60,
     level: Level = 0.95,
     model: Annotated[str, typer.Option("--model", "-o", metavar="FILE", help="Model file (.sx).")] = "model.sx",
     report: Annotated[
@@ -99,7 +101,7 @@ def fit(
     require_free(files.values(), force=force, inputs=[data])
     from separatrix.study import N_LATER_STAGES
 
-    options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed}
+    options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed, "time": time}
     with stages("Reading", hidden=as_json) as progress:
         options |= {"progress": progress, "later": N_LATER_STAGES, "positive": positive}
         compared, table, everything = compare_file(data, target, split_types(types), drop or (), **options)
@@ -119,10 +121,11 @@ def compare(
     models: Models = None,
     test_share: TestShare = 0.2,
     seed: Seed = 0,
+    time: Time = 60,
     as_json: Json = False,
 ) -> None:
     """Compare models on a table by held-out metrics, evidence and time, without writing a file."""
-    options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed}
+    options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed, "time": time}
     with stages("Reading", hidden=as_json) as progress:
         compared, table, _ = compare_file(data, target, split_types(types), drop or (), progress=progress, **options)
     print_study(compared, None, table, data, {}, Printer(as_json=as_json))

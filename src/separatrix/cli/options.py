@@ -75,6 +75,15 @@ TestShare = Annotated[
 Seed = Annotated[
     int, typer.Option("--seed", metavar="N", help="Random seed of the split into training and test rows.", min=0)
 ]
+Time = Annotated[
+    float,
+    typer.Option(
+        "--time",
+        metavar="SECONDS",
+        help="Approximate time of the study. Models that would take too long are fitted to fewer rows or not tried.",
+        min=1,
+    ),
+]
 Level = Annotated[
     float, typer.Option("--level", metavar="P", help="Probability level of intervals.", callback=_check_level)
 ]

@@ -6,10 +6,11 @@
 """
 
 from separatrix.comparison.models import Evidence, ModelAverage
-from separatrix.comparison.result import Comparison, Scores, Trial, notes_on, one_line
+from separatrix.comparison.result import NOT_TRIED, Comparison, Scores, Trial, notes_on, one_line
 from separatrix.comparison.trials import Fold, compare, run_trial
 
 __all__ = [
+    "NOT_TRIED",
     "Comparison",
     "Evidence",
     "Fold",

@@ -48,6 +48,8 @@ TEXT_COLUMNS = (
     },
 )
 
+NOT_TRIED = "Not tried"  # beginning of ``failure`` if a model was not fitted
+
 
 def one_line(error: Exception) -> str:
     """Class and message of an exception in one line."""
@@ -98,6 +100,11 @@ class Trial:
     def failed(cls, name: str, error: Exception) -> Trial:
         """Trial of a model that could not be fitted or scored, with the reason in one line."""
         return cls(name, failure=one_line(error))
+
+    @property
+    def outcome(self) -> str:
+        """Word for a model without scores: "failed" or "not tried"; empty for other models."""
+        return "" if not self.failure else NOT_TRIED.lower() if self.failure.startswith(NOT_TRIED) else "failed"
 
     @property
     def rank(self) -> tuple[float, ...]:
@@ -303,7 +310,7 @@ def as_text(comparison: Comparison) -> str:
     scores, _ = tables
     for i, trial in enumerate(comparison, start=1):
         if trial.failure:
-            scores["test_log_likelihood"][i] = "failed"
+            scores["test_log_likelihood"][i] = trial.outcome
     if scores["difference"][1]:
         scores["difference"][1], scores["difference"][n + 1] = "best", ""
     shown = [[column for column in columns.values() if any(column[1 : n + 1])] for columns in tables]

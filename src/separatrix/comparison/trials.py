@@ -168,8 +168,11 @@ def _random_split(fold: Fold, classes: Array, test_size: float, rng: Any) -> tup
 # -- one model ---------------------------------------------------------------------------------------------------------
 
 
-def run_trial(name: str, model: Any, train: Fold, test: Fold, classes: Array) -> Trial:
-    """Fit a model to the training rows and score it on both folds; an exception is recorded as a failed trial."""
+def run_trial(name: str, model: Any, train: Fold, test: Fold, classes: Array, *, most_probable: bool = False) -> Trial:
+    """Fit a model to the training rows and score it on both folds; an exception is recorded as a failed trial.
+
+    ``most_probable`` declares that ``predict`` returns the most probable class, so that rows are predicted only once.
+    """
     try:
         if is_regressor(model):
             raise TypeError(f"{type(model).__name__} is a regressor: it predicts numbers, not classes.")
@@ -178,21 +181,24 @@ def run_trial(name: str, model: Any, train: Fold, test: Fold, classes: Array) ->
         model.fit(train.X, classes[train.codes], **arguments)
         fit_seconds = perf_counter() - start
         # Training rows are predicted first, so that the measured time excludes compilation.
-        train_scores, _, _ = _scored(model, train, classes)
-        test_scores, P, predict_seconds = _scored(model, test, classes)
+        train_scores, _, _ = _scored(model, train, classes, most_probable=most_probable)
+        test_scores, P, predict_seconds = _scored(model, test, classes, most_probable=most_probable)
         evidence = read_evidence(model)
     except Exception as error:  # the comparison continues if a model raises
         return Trial.failed(name, error)
     return Trial(name, model, train_scores, test_scores, evidence, fit_seconds, predict_seconds, P=P)
 
 
-def _scored(model: Any, fold: Fold, classes: Array) -> tuple[Scores, Float | None, float]:
+def _scored(model: Any, fold: Fold, classes: Array, *, most_probable: bool) -> tuple[Scores, Float | None, float]:
     """Scores, probabilities (None without ``predict_proba``), and prediction time in seconds."""
     probabilities = getattr(model, "predict_proba", None)
     start = perf_counter()
     predicted = model.predict(fold.X) if probabilities is None else probabilities(fold.X)
     seconds = perf_counter() - start
-    decided = column_or_1d(predicted if probabilities is None else model.predict(fold.X))
+    if probabilities is not None and most_probable:
+        decided = classes[in_order(predicted, model, classes).argmax(axis=1)]
+    else:
+        decided = column_or_1d(predicted if probabilities is None else model.predict(fold.X))
     accuracy = metrics.weighted_mean(np.asarray(decided) == classes[fold.codes], fold.weight)
     if probabilities is None:
         return Scores(accuracy=accuracy), None, seconds

@@ -34,6 +34,11 @@ MAX_CURVED_WEIGHTS = 2500  # limit for storing their full covariance
 MIN_CURVED_ROWS = 60
 MAX_LINEAR_COLUMNS = 2000  # limit for one covariance common to all classes
 MAX_QUADRATIC_COLUMNS, MIN_QUADRATIC_ROWS_PER_COLUMN = 30, 5  # limits for one covariance per class
+# Times of the reference machine with two cores, and numbers of passes over the rows
+MATRIX_SECONDS = 2e-10  # per multiplication in products of matrices
+BAYES_SECONDS = 1.5e-7  # per cell and class: density families and the temperature
+PAIR_SECONDS = 3e-7  # per row and pair of classes: averages of the softmax
+N_LOGISTIC_PASSES, N_CURVED_PASSES = 15, 30  # passes as expensive as a Hessian
 MAX_FEATURE_CELLS = 2.5e8  # cells of an encoded table, 2 GB
 
 
@@ -72,8 +77,30 @@ def candidates(
     return models
 
 
+def expected_seconds(name: str, n_rows: int, n_columns: int, n_classes: int, n_numbers: int = 0) -> float:
+    """Time to fit and score a candidate on the reference machine, from its operations. Accurate to a factor of three.
+
+    The arguments are those of `candidates`.
+    """
+    N, K, M = float(n_rows), n_classes, n_columns
+    if name == PRIOR:
+        return 0.0
+    if name == BAYES:
+        return BAYES_SECONDS * N * M * K
+    if name == LINEAR:
+        return MATRIX_SECONDS * (N * M * min(N, M) + 2.0 * M**3 + N * M * K)
+    if name == QUADRATIC:
+        return MATRIX_SECONDS * (N + M) * M**2 * K
+    M += n_numbers * default_n_knots(n_rows) if name == CURVED else 0
+    outputs = K if K > 2 else 1
+    W = float(min(N, M) * outputs)
+    passes = N_CURVED_PASSES if name == CURVED else N_LOGISTIC_PASSES
+    scoring = 0.0 if K == 2 else N * (PAIR_SECONDS * K**2 + MATRIX_SECONDS * W**2 * (1 + 2 * K / M))
+    return MATRIX_SECONDS * passes * (N * W**2 + W**3) + scoring
+
+
 def max_fit_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:
-    """Largest number of rows to fit a model to, limited by memory and, for curves, by time.
+    """Largest number of rows to fit a model to, limited by memory and, for curves, by operations.
 
     The comparison checked the cost of curves on its own rows only; the whole table may have many more.
     """

@@ -19,17 +19,17 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from separatrix._arguments import check_number, generator
+from separatrix._arguments import check_number, check_positive, generator
 from separatrix._array import Array, Codes
 from separatrix._text import enumerated, listed
-from separatrix.comparison import Comparison, Fold, Trial, run_trial
+from separatrix.comparison import NOT_TRIED, Comparison, Fold, Trial, run_trial
 from separatrix.exceptions import DataError
 from separatrix.reductions import take_rows
 from separatrix.rows import NamedRows, as_table, encode_labels, watched
-from separatrix.study.candidates import MODELS, PRIOR, PriorOnly, candidates, selected
+from separatrix.study.candidates import MODELS, PRIOR, PriorOnly, candidates, expected_seconds, selected
 from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.notes import captured, notes_on_table
-from separatrix.study.progress import Progress, Stages
+from separatrix.study.progress import MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import Choice, Compared, LabelledTable, Note, Question
 from separatrix.study.screening import notes_on_columns
 from separatrix.table import Schema, TableEncoder, as_text, encode_target, infer_types, open_batch, table_statistics
@@ -53,6 +53,7 @@ def compare_models(
     test_share: float = 0.2,
     seed: int = 0,
     positive: Any = None,
+    time: float = STUDY_SECONDS,
     progress: Progress | None = None,
     later: int = 0,
 ) -> Compared:
@@ -71,7 +72,8 @@ def compare_models(
     """
     start = perf_counter()
     check_number("compare_models", "test_share", test_share, low=1e-6, high=MAX_TEST_SHARE)
-    stages, rng = Stages(progress, len(models or MODELS) + 1 + later), generator(seed)
+    budget = Budget(check_positive("compare_models", "time", time))
+    stages, rng = Stages(progress, len(models or MODELS) + 1 + later, budget=budget), generator(seed)
     stages("reading the columns")
     rows = table if isinstance(table, LabelledTable) else labelled_rows(table, target, types)
     positive = positive_class(rows.classes, rows.counts, positive)
@@ -94,15 +96,15 @@ def compare_models(
             plans[i] = replace(plan, **texts)
     encoder.schema_ = replace(encoder.schema_, plans=tuple(plans))
     n_numbers = len(continuous_columns(encoder.schema_))
-    offered = candidates(
-        train.n_rows, len(encoder.schema_.columns), len(rows.classes), n_numbers=n_numbers, types=inputs
-    )
+    size = (train.n_rows, len(encoder.schema_.columns), len(rows.classes))
+    offered = candidates(*size, n_numbers=n_numbers, types=inputs)
     offered = offered if models is None else selected(offered, models)
+    costs = {name: expected_seconds(name, *size, n_numbers) for name in offered}
     columns, folds = encoder.schema_.columns, []
     for fold in (train, test):
         folds.append(Fold(NamedRows(encoder.transform(fold.X), columns), fold.codes, fold.rows))
     stages.total = len(offered) + 1 + later
-    comparison, warnings = _run_trials(offered, encoder.schema_, folds, rows.classes, stages)
+    comparison, warnings = _run_trials(offered, costs, encoder.schema_, folds, rows.classes, stages, budget)
     features = [fold.X.array for fold in folds]
     notes = (
         *some.notes,
@@ -110,7 +112,7 @@ def compare_models(
         *notes_on_table(encoder.schema_, features, rows.classes, rows.counts),
     )
     return Compared(
-        Question(name, target, types, test_share, seed),
+        Question(name, target, types, test_share, seed, time),
         rows,
         train,
         test,
@@ -126,24 +128,55 @@ def compare_models(
 
 
 def _run_trials(
-    models: Mapping[str, TableClassifier], schema: Schema, folds: Sequence[Fold], classes: Array, stages: Stages
+    models: Mapping[str, TableClassifier],
+    costs: Mapping[str, float],
+    schema: Schema,
+    folds: Sequence[Fold],
+    classes: Array,
+    stages: Stages,
+    budget: Budget,
 ) -> tuple[Comparison, dict[str, list[Note]]]:
-    """Fit all candidates to the training fold and score them on both folds; also return their warnings."""
+    """Fit the candidates to the training fold, the cheapest first; score them on both folds; also return warnings.
+
+    A candidate whose expected time (of ``costs``) exceeds the budget is fitted to a sample of rows, or not tried. The
+    cheapest one is always fitted.
+    """
     train, test = folds
     trials: list[Trial] = []
     warnings: dict[str, list[Note]] = {}
     with captured():  # warm up, so that no fit time includes imports and compilation
         PriorOnly().fit(np.zeros((len(classes), 1)), np.arange(len(classes)))
-    for name, model in models.items():
-        stages(f"{name}, {len(train.codes):,} rows")
+    for name in sorted(models, key=costs.__getitem__):
+        N, expected = len(train.codes), budget.expected(costs[name])
+        n_rows = budget.affordable_rows(costs[name], N) or (0 if trials else min(N, MIN_SAMPLED_ROWS))
+        stages(f"{name}, {n_rows:,} rows", expected * n_rows / N)
+        if not n_rows:
+            warnings[name] = []
+            trials.append(Trial(name, failure=_not_tried(expected, budget)))
+            continue
+        start, fold = perf_counter(), train
+        if n_rows < N:
+            fold = train.take(stratified_sample(train.codes, n_rows, np.random.default_rng(0)))
         with captured() as warnings[name], watched(stages.rows):
             try:
-                estimator, _ = model.configured(schema, train.X.array)
+                estimator, _ = models[name].configured(schema, fold.X.array)
             except Exception as error:  # if one model fails, the study continues
                 trials.append(Trial.failed(name, error))
             else:
-                trials.append(run_trial(name, estimator, train, test, classes))
+                trials.append(run_trial(name, estimator, fold, test, classes, most_probable=True))
+        if n_rows < N:  # the evidence of a sample cannot be compared with the evidence of all rows
+            trials[-1] = replace(trials[-1], evidence=trials[-1].evidence._replace(of_labels=False))
+            text = f"In the comparison, it was fitted to {n_rows} of {N} training rows to keep to the time limit."
+            warnings[name].insert(0, Note("sampled", text))
+        budget.measure(costs[name] * n_rows / N, perf_counter() - start)
     return Comparison(tuple(sorted(trials, key=lambda trial: trial.rank)), classes, train.rows, test.rows), warnings
+
+
+def _not_tried(expected: float, budget: Budget) -> str:
+    return (
+        f"{NOT_TRIED}: it would take about {expected:,.0f} s, and {budget.left:.0f} of {budget.seconds:g} s are left. "
+        "Allow more with --time (in Python, time=)."
+    )
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -234,13 +267,18 @@ def sample_of(rows: LabelledTable, most: int, rng: np.random.Generator, what: st
     """Random sample of at most ``most`` rows, with a note; at least two rows of every class are kept."""
     if rows.n_rows <= most:
         return rows
-    order = np.lexsort([rng.random(rows.n_rows), rows.codes])
-    first = np.flatnonzero(np.diff(rows.codes[order], prepend=-1))
-    pairs = np.concatenate([first, first + 1])
-    rest = np.setdiff1d(np.arange(rows.n_rows), pairs)
-    drawn = np.sort(order[np.concatenate([pairs, rng.choice(rest, most - len(pairs), replace=False)])])
+    drawn = stratified_sample(rows.codes, most, rng)
     text = f"{what} a sample of {most} of {rows.n_rows} rows, to limit time and memory."
     return rows.take(drawn, Note("sampled", text))
+
+
+def stratified_sample(codes: Codes, n: int, rng: np.random.Generator) -> Codes:
+    """Positions of n rows drawn at random, with two rows of every class, if it has two."""
+    order = np.lexsort([rng.random(len(codes)), codes])
+    place = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order])  # position within the class
+    pairs, rest = np.flatnonzero(place < 2), np.flatnonzero(place >= 2)
+    drawn = rng.choice(rest, min(max(n - len(pairs), 0), len(rest)), replace=False)
+    return np.sort(order[np.concatenate([pairs, drawn])])
 
 
 def held_out_rows(codes: Codes, fraction: float, rng: np.random.Generator) -> Array:

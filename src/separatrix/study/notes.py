@@ -20,6 +20,7 @@ from separatrix.rows import NamedRows, open_rows
 from separatrix.separation import SeparationStatus, separability
 from separatrix.study.classifier import TableClassifier, functions_of
 from separatrix.study.effects import MAX_EFFECT_COLUMNS
+from separatrix.study.progress import MAX_CANDIDATE_FRACTION, Budget
 from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema
 
@@ -35,7 +36,8 @@ REASONS = {
     "rare levels": "none of their values is frequent enough to learn from",
     "dropped": "as requested",
 }
-MAX_SEPARATION_UNKNOWNS = 1000  # with at most this many weights, the check takes seconds
+MAX_SEPARATION_UNKNOWNS = 1000
+SEPARATION_SECONDS = 2e-7  # per cubed unknown, for K classes; two classes take less
 BATCH_ROWS = 4096
 
 DEPRECATIONS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
@@ -127,7 +129,9 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
 # weights. A fit with a prior does not fail in this case, so separation has to be checked.
 
 
-def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[SeparationStatus, tuple[Note, ...]]:
+def separation_of(
+    model: TableClassifier, features: Any, codes: Codes, budget: Budget | None = None
+) -> tuple[SeparationStatus, tuple[Note, ...]]:
     """Whether the basis functions of a logistic model separate the classes, and a note on the consequences.
 
     The status is "unknown" for other models, whose estimates exist in any case. It is also "unknown" if there are too
@@ -141,7 +145,9 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[
     source = source.mapped(estimator.basis_)
     K, along, n_apart = len(model.classes_), "", n_rows
     status: SeparationStatus = "unknown"
-    if (K - 1) * (len(source.columns) + 1) <= MAX_SEPARATION_UNKNOWNS:
+    unknowns = (K - 1) * (len(source.columns) + 1)
+    expected = SEPARATION_SECONDS * unknowns**3
+    if unknowns <= MAX_SEPARATION_UNKNOWNS and (budget is None or expected <= MAX_CANDIDATE_FRACTION * budget.left):
         found = separability(source, K, fit_intercept=estimator.fit_intercept)
         status, n_apart = found.status, n_rows - found.n_on_plane
         names = first_few([f"'{name}'" for name in found.columns])
@@ -157,7 +163,8 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[
     if status == "unknown":
         text = (
             "It is not known whether some columns separate a class from the others: there are too many weights to "
-            "check, or columns are nearly collinear. If some do, probabilities near 0 and 1 depend on the prior."
+            "check in the time of the study, or columns are nearly collinear. If some do, probabilities near 0 and 1 "
+            "depend on the prior."
         )
         return status, (Note("separation not checked", text),)
     if status == "complete":

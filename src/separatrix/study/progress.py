@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Progress of a study: the current stage, pass and row, and the time left if it can be estimated."""
+"""Progress of a study: the current stage, pass and row, the time left if it can be estimated, and the time budget.
+
+A candidate starts if its expected time is at most `MAX_CANDIDATE_FRACTION` of the time left. Otherwise it is fitted to
+a sample of rows or, if that would be too small, not tried. Expected times are those of a reference machine with two
+cores (`candidates.expected_seconds`), times the ratio of measured to expected time of the previous candidate.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,11 @@ from time import perf_counter
 import numpy as np
 
 REPORT_SECONDS = 0.1  # minimum time between two reports on the same stage
+STUDY_SECONDS = 60.0  # default time of a study
+MAX_CANDIDATE_FRACTION = 0.4  # of the time left; the chosen model is fitted twice, and other candidates follow
+MIN_SAMPLED_ROWS = 2000  # a candidate is not tried on fewer rows, unless the table has fewer
+MIN_TIMED_SECONDS = 0.5  # shorter fits do not measure the speed of the machine
+MIN_SLOWNESS, MAX_SLOWNESS = 0.5, 10.0
 
 
 @dataclass(frozen=True)
@@ -23,23 +33,58 @@ class Stage:
     done, total : int
         Number of completed stages, and of all stages.
     seconds_left : float
-        Estimated time until the end of this stage; NaN if unknown, as for fits of the comparison.
+        Estimated time until the end of this stage; NaN if unknown.
+    budget_left : float
+        Time left for the whole study; NaN if it has no limit.
     """
 
     text: str
     done: int
     total: int
     seconds_left: float = float("nan")
+    budget_left: float = float("nan")
 
 
 Progress = Callable[[Stage], None]
 
 
+class Budget:
+    """The time that a study may take, and the speed of this machine relative to the reference."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self._start, self._slowness = seconds, perf_counter(), 1.0
+
+    @property
+    def left(self) -> float:
+        """Seconds left, not negative."""
+        return max(0.0, self.seconds - (perf_counter() - self._start))
+
+    def expected(self, reference_seconds: float) -> float:
+        """Expected time on this machine of what takes ``reference_seconds`` on the reference."""
+        return reference_seconds * self._slowness
+
+    def affordable_rows(self, reference_seconds: float, n_rows: int) -> int:
+        """Rows to fit a candidate to: all, if ``reference_seconds`` for all of them fit into the time left; else fewer.
+
+        Returns zero if a sample would be too small.
+        """
+        expected, most = self.expected(reference_seconds), MAX_CANDIDATE_FRACTION * self.left
+        if expected <= most:
+            return n_rows
+        affordable = int(n_rows * most / expected)
+        return affordable if affordable >= MIN_SAMPLED_ROWS else 0
+
+    def measure(self, reference_seconds: float, seconds: float) -> None:
+        """Update the speed of this machine from the time of a candidate."""
+        if seconds > MIN_TIMED_SECONDS and reference_seconds > 0:
+            self._slowness = float(np.clip(seconds / reference_seconds, MIN_SLOWNESS, MAX_SLOWNESS))
+
+
 class Stages:
     """Reports each stage, and the progress within it, to a callback."""
 
-    def __init__(self, progress: Progress | None, total: int, done: int = 0) -> None:
-        self.progress, self.total, self.done = progress, total, done
+    def __init__(self, progress: Progress | None, total: int, done: int = 0, budget: Budget | None = None) -> None:
+        self.progress, self.total, self.done, self.budget = progress, total, done, budget
         self._stage, self._start, self._end, self._reported = Stage("", done, total), 0.0, np.nan, -np.inf
 
     def __call__(self, text: str, seconds: float = np.nan) -> None:
@@ -65,4 +110,5 @@ class Stages:
     def _report(self, more: str, seconds: float) -> None:
         if self.progress is not None:
             self._reported = perf_counter()
-            self.progress(replace(self._stage, text=self._stage.text + more, seconds_left=seconds))
+            left = np.nan if self.budget is None or np.isinf(self.budget.seconds) else self.budget.left
+            self.progress(replace(self._stage, text=self._stage.text + more, seconds_left=seconds, budget_left=left))

@@ -112,9 +112,9 @@ class Effect:
 
 @dataclass(frozen=True)
 class Question:
-    """Arguments of a study: name of the table, target, types set by the user, fraction of test rows, and seed.
+    """Arguments of a study: name of the table, target, types set by the user, fraction of test rows, seed and time.
 
-    ``test_share`` and ``seed`` are None if a model that was already fitted is examined.
+    ``test_share``, ``seed`` and ``time`` (in seconds) are None if a model that was already fitted is examined.
     """
 
     name: str
@@ -122,6 +122,7 @@ class Question:
     types: Mapping[str, str] | None = None
     test_share: float | None = None
     seed: int | None = None
+    time: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +206,8 @@ class Compared:
     def notes_on_others(self) -> tuple[Note, ...]:
         """Notes about models that failed or were not chosen, and whether no model beats the class proportions."""
         useless = [Note("nothing beats the shares", self.choice.reasons[-1])] * (self.choice.name == PRIOR)
-        failed = [Note("failure", f"{t.name} failed. {t.failure}") for t in self.comparison if t.failure]
+        failed = [Note("failure", f"{t.name} failed. {t.failure}") for t in self.comparison if t.outcome == "failed"]
+        failed += [Note("failure", f"{t.name}: {t.failure}") for t in self.comparison if t.outcome == "not tried"]
         others = [
             Note("other model", f"{name}: {note}")
             for name, notes in self.warnings.items()

@@ -30,7 +30,7 @@ from separatrix.study.classifier import TableClassifier
 from separatrix.study.compare import compare_models, open_table, positive_class, sample_of
 from separatrix.study.effects import partial_effects
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
-from separatrix.study.progress import Progress, Stages
+from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance
 from separatrix.study.weights import explain
 from separatrix.table import as_text
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 N_LATER_STAGES = 3  # stages after the comparison: fitting to all rows, separation, effects
+MAX_FIT_FRACTION = 0.7  # of the time left, if a fit to all rows would take longer
 MAX_SPREAD_ROWS = 200_000  # sample of a table larger than memory; twice the number of rows in the comparison
 
 
@@ -51,6 +52,7 @@ def conduct(
     models: Sequence[str] | None = None,
     test_share: float = 0.2,
     seed: int = 0,
+    time: float = STUDY_SECONDS,
     level: float = 0.95,
     positive: Any = None,
     progress: Progress | None = None,
@@ -73,6 +75,9 @@ def conduct(
         Fraction of the rows of each class that is held out, at most one half.
     seed : int, default 0
         Seed of the split.
+    time : float, default 60
+        Time in seconds that the study may take, approximately. Candidates are tried from the cheapest to the most
+        expensive. A candidate that would take too long is fitted to a sample of rows or not tried, with a note.
     level : float, default 0.95
         Level of intervals and bands.
     positive : label, optional
@@ -102,6 +107,7 @@ def conduct(
         test_share=test_share,
         seed=seed,
         positive=positive,
+        time=time,
         progress=progress,
         later=N_LATER_STAGES,
     )
@@ -151,10 +157,11 @@ def study_of(
 def _explained(compared: Compared, level: float, progress: Progress | None, everything: Scan | None) -> Study:
     """Study of the chosen model, fitted to all rows."""
     table, before = compared.table, len(compared.models) + 1
-    stages = Stages(progress, before + N_LATER_STAGES, done=before)
-    model, features, codes, fit_notes = fit_chosen(compared, everything, stages)
+    budget = Budget((compared.question.time or np.inf) - compared.seconds)
+    stages = Stages(progress, before + N_LATER_STAGES, done=before, budget=budget)
+    model, features, codes, fit_notes = fit_chosen(compared, everything, stages, budget)
     stages("whether a hyperplane separates the classes")
-    separation, separation_notes = ("unknown", ()) if codes is None else separation_of(model, features, codes)
+    separation, separation_notes = ("unknown", ()) if codes is None else separation_of(model, features, codes, budget)
     stages("effects of the columns")
     P = compared.comparison[compared.choice.name].P
     assert P is not None, "a chosen model has probabilities"
@@ -176,7 +183,7 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
 
 
 def fit_chosen(
-    compared: Compared, everything: Scan | None, stages: Stages
+    compared: Compared, everything: Scan | None, stages: Stages, budget: Budget
 ) -> tuple[TableClassifier, Any, Codes | None, tuple[Note, ...]]:
     """Fit the chosen model to all rows, in memory or as they are read.
 
@@ -192,10 +199,13 @@ def fit_chosen(
     model = clone(compared.models[name])
     if everything is None:
         most = max_fit_rows(model, len(compared.encoder.schema_.columns), np.size(getattr(trial.model, "coef_", ())))
+        n_tried = compared.train.n_rows if trial.train.rows is None else len(trial.train.rows)
+        if trial.fit_seconds * compared.table.n_rows / n_tried > budget.left:
+            most = min(most, max(n_tried, int(MAX_FIT_FRACTION * budget.left / trial.fit_seconds * n_tried)))
         # A separate random stream, so that the sample does not depend on earlier steps.
         rng = np.random.default_rng([compared.question.seed or 0, 1])
         rows = sample_of(compared.table, most, rng, "The model was fitted to")
-        stages(f"fitting {name} to {rows.n_rows:,} rows", trial.fit_seconds * rows.n_rows / compared.train.n_rows)
+        stages(f"fitting {name} to {rows.n_rows:,} rows", trial.fit_seconds * rows.n_rows / n_tried)
         features = compared.encoder.transform(rows.X)
         with captured() as warned, watched(stages.rows):
             model.fit_encoded(compared.encoder, features, rows.labels)
