@@ -618,6 +618,26 @@ def test_explain_lists_the_posterior_strongest_weight_first(folder, fitted):
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_explain_shows_the_odds_for_a_step_near_one_standard_deviation_and_the_intercept(folder, rng):
+    x = rng.normal(size=(200, 2))
+    y = np.where(x.sum(axis=1) + rng.normal(size=200) > 0, "b", "a")
+    table = pa.table({"tiny": 1e-12 * x[:, 0], "huge": 1e9 * x[:, 1], "coin": np.array(["h", "t"])[np.arange(200) % 2]})
+    model = TableClassifier(sx.BayesianLogisticRegression()).fit(table, y)
+    sx.save(model, "units.sx")
+    text = run("explain", "units.sx").stdout
+    lines = {line.split()[0]: one_line(line) for line in text.splitlines() if line.strip()}
+    weights = {c.name: c for c in explain(model)}
+    for name, step, words in (("tiny", 1e-12, "for +1.00e-12"), ("huge", 1e9, "for +1.00e+09")):
+        assert lines[name].startswith(f"{name} × {np.exp(step * weights[name].weight):.3g} (")
+        assert words in lines[name]
+    assert "vs." in next(line for name, line in lines.items() if name.startswith("coin="))
+    assert sum(name.startswith("coin=") for name in lines) == 1
+    (intercept,) = run_json("explain", "units.sx")["intercepts"]
+    assert lines["(intercept)"].startswith(f"(intercept) weight {intercept['weight']:.3g}".replace("-", "−"))
+    assert intercept["weight"] == pytest.approx(model.contrasts().mean[0, -1])
+    assert intercept["lower"] < intercept["weight"] < intercept["upper"]
+
+
 def test_the_positive_class_sets_the_sign_of_weights_and_is_saved(folder, fitted):
     one, other = (run_json("explain", "model.sx", "--positive", label) for label in ("defaulted", "repaid"))
     assert (one["positive"], other["positive"]) == ("defaulted", "repaid")
@@ -627,7 +647,7 @@ def test_the_positive_class_sets_the_sign_of_weights_and_is_saved(folder, fitted
     sx.save(fitted, "named.sx", about=about)
     text = one_line(run("explain", "named.sx").stdout)
     assert text.startswith("named.sx: logistic (Bayesian); target outcome")
-    assert "the log-odds of defaulted against repaid" in text
+    assert "the odds of defaulted against repaid" in text
     refuse(folder, ["explain", "model.sx", "--positive", "lost"], 2, "no such class")
 
 

@@ -69,7 +69,8 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Show the weights of a saved model with intervals and odds ratios, its evidence, and warnings."""
-    from separatrix.study import captured
+    from separatrix.report import effect_text, merge_two_levels, steps_of
+    from separatrix.study import INTERCEPT, captured
     from separatrix.study import explain as explain_model
 
     printer = Printer(as_json=as_json)
@@ -77,10 +78,12 @@ def explain(
     estimator, schema, classes = fitted.estimator_, fitted.encoder_.schema_, fitted.classes_.tolist()
     label = class_label(classes, positive or names.get("positive"))
     with stages("Computing weights and intervals", hidden=as_json), captured() as warned:
-        found = explain_model(fitted, level, label)
+        whole = explain_model(fitted, level, label, intercept=True)
+    found, intercepts = [c for c in whole if c.name != INTERCEPT], [c for c in whole if c.name == INTERCEPT]
     weights, curves = sorted(found, key=lambda c: -abs(c.per_spread)), curves_of(fitted, found)
     pieces = {piece.name for curve in curves for piece in curve.pieces}
-    listed = weights if everything else [c for c in weights if c.name not in pieces]
+    listed = [c for c in merge_two_levels(weights, schema) if everything or c.name not in pieces]
+    steps = steps_of(listed, schema)
     evidence = output.evidence_of(estimator)
     notes = list(dict.fromkeys([*schema.notes, *getattr(estimator, "notes_", ()), *map(str, warned)]))
 
@@ -89,10 +92,12 @@ def explain(
     name = names.get("model", type(estimator).__name__)
     printer.text(f"{model}: {name}; {target}classes {', '.join(map(str, classes[:8]))}{more}.")
     many = len(classes) > 2
-    if listed:
+    if whole:
         shown = listed if everything else listed[:N_LISTED_WEIGHTS]
         printer.heading(f"Weights, strongest first ({len(shown)} of {len(listed)})")
-        printer.text(output.coefficient_table(shown, level, has_classes=many))
+        rows = [*shown, *intercepts]
+        effects = [effect_text(c, steps.get(c.name)) for c in rows]
+        printer.text(output.coefficient_table(rows, effects, level, has_classes=many))
         if len(shown) < len(listed):
             printer.text(f"{len(listed) - len(shown)} more with --all.")
     if curves:
@@ -125,6 +130,7 @@ def explain(
             "columns": output.column_list(schema),
             "level": level,
             "coefficients": output.coefficient_list(weights),
+            "intercepts": output.coefficient_list(intercepts),
             "curves": [{"name": c.name, "class": c.label, "knots": c.knots, "log_odds": c.log_odds} for c in curves],
             "evidence": evidence,
             "notes": notes,
@@ -146,8 +152,9 @@ def _meaning_of_weights(model: Any, weights: Sequence[Coefficient], *, has_curve
     else:
         toward = f"{side} against {classes[0] if side == classes[1] else classes[1]}"
     text = (
-        f"A weight is the change of the log-odds of {toward} for one unit of its feature, or for a level compared with "
-        "the average level. 'odds x' is the factor on the odds, 'per sd' the weight of one standard deviation."
+        f"'odds' is the factor on the odds of {toward} for a step of the feature. A weight is the change of the "
+        "log-odds for one unit of the feature, or for a level compared with the average level; 'per sd' is the weight "
+        "of one standard deviation. The intercept is the log-odds if numbers are 0 and levels are average."
     )
     curves = " A curve shows the log-odds at the knots; 'range' is their maximum minus minimum." * has_curves
     return text + curves

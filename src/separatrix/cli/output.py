@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from math import exp, floor, inf, isnan, log10, nan
+from math import exp, inf, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -91,27 +91,19 @@ def comparison_table(comparison: Comparison) -> Table:
     return table
 
 
-def coefficient_table(coefficients: Sequence[Coefficient], level: float, *, has_classes: bool) -> Table:
-    """Weights with intervals and odds ratios; weights whose interval excludes zero are bold."""
+def coefficient_table(
+    coefficients: Sequence[Coefficient], effects: Iterable[str], level: float, *, has_classes: bool
+) -> Table:
+    """Weights with their effects on the odds; weights whose interval excludes zero are bold."""
     from rich.text import Text
 
-    heads = (
-        "feature",
-        *(("class",) if has_classes else ()),
-        "weight",
-        f"{100 * level:g} % interval",
-        "odds x",
-        "per sd",
-    )
-    table = text_table(*heads, right=range(len(heads) - 4, len(heads)))
-    for c in coefficients:
+    heads = ("feature", *(("class",) if has_classes else ()), f"odds ({100 * level:g} % interval)", "weight", "per sd")
+    table = text_table(*heads, right=(len(heads) - 2, len(heads) - 1))
+    for c, effect in zip(coefficients, effects, strict=True):
         excludes_zero = not (isnan(c.lower) or c.lower <= 0 <= c.upper)
-        interval = "" if isnan(c.lower) else f"{c.lower:.3g} to {c.upper:.3g}"
-        # Use more than three digits if the odds ratio would otherwise be rounded to 1.
-        more = max(0, floor(-log10(abs(c.weight))) - 1) if 0 < abs(c.weight) < 0.1 else 0
-        odds = f"{odds_ratio(c.weight):.{3 + min(more, 9)}g}"
-        cells = (c.name, *((str(c.label),) if has_classes else ()), f"{c.weight:.3g}", interval, odds)
-        table.add_row(*map(Text, cells), Text(f"{c.per_spread:+.3f}"), style="bold" if excludes_zero else None)
+        per_sd = "" if isnan(c.per_spread) else f"{c.per_spread:+.3f}"
+        cells = (c.name, *((str(c.label),) if has_classes else ()), effect, f"{c.weight:.3g}", per_sd)
+        table.add_row(*map(Text, cells), style="bold" if excludes_zero else None)
     return table
 
 

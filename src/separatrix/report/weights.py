@@ -59,12 +59,8 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     for c, per_sd in zip(found, marks, strict=False):
         step, name = steps[c.name], shortened(c.name, MAX_NAME_LETTERS)
         label = shortened(c.label, MAX_NAME_LETTERS) if len(perf.labels) > 2 else ""
-        with np.errstate(over="ignore"):  # odds beyond the range of a float are infinite
-            factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
-        effect = f"× {interval(factor, low, high)} {step.words}" if step.words else ""
-        title = f"{name}{f', {label}' if label else ''}: {effect}"
-        mark = whiskers([per_sd], scale, title, reference=0.0)
-        effect = effect or f"weight {interval(c.weight, c.lower, c.upper)}"
+        effect = effect_text(c, step)
+        mark = whiskers([per_sd], scale, f"{name}{f', {label}' if label else ''}: {effect}", reference=0.0)
         rows.append({"name": name, "label": label, "mark": mark, "effect": effect})
     axis = axis_row(scale, factor_text, "factor on the odds for an increase of one standard deviation", width=300.0)
     return {
@@ -78,6 +74,15 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
         "has_intervals": any(math.isfinite(c.lower) for c in found),
         "evidence": _evidence_sentence(study.model.estimator_, perf.n_trained),
     }
+
+
+def effect_text(c: Coefficient, step: Step | None) -> str:
+    """Factor on the odds for a step of the feature, with its interval: ``× 1.28 (1.02 to 1.51) for +10``."""
+    if step is None or not step.words:
+        return f"weight {interval(c.weight, c.lower, c.upper)}"
+    with np.errstate(over="ignore"):  # odds beyond the range of a float are infinite
+        factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
+    return f"× {interval(factor, low, high)} {step.words}"
 
 
 def factor_text(log_factor: float) -> str:
@@ -156,8 +161,8 @@ def merge_two_levels(coefficients: Iterable[Coefficient], schema: Schema) -> lis
     return found
 
 
-def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Iterable[Effect]) -> dict[str, Step]:
-    """Step of every feature that has a weight, by name; integer columns have steps of at least 1."""
+def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Iterable[Effect] = ()) -> dict[str, Step]:
+    """Step of every feature that has a weight, by name; integer columns with an effect have steps of at least 1."""
     plans = {plan.column: plan for plan in schema.plans}
     by_name = {c.name: c for c in coefficients}
     spreads = {name: abs(c.per_spread / c.weight) for name, c in by_name.items() if c.weight}

@@ -26,9 +26,10 @@ from separatrix.study.records import (
 )
 from separatrix.study.scoring import BatchScorer, RowCounts, ValueCounts
 from separatrix.study.study import N_LATER_STAGES, conduct, examine, spread_rows, study_of
-from separatrix.study.weights import Coefficient, explain
+from separatrix.study.weights import INTERCEPT, Coefficient, explain
 
 __all__ = [
+    "INTERCEPT",
     "MODELS",
     "N_LATER_STAGES",
     "BatchScorer",

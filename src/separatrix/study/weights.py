@@ -31,6 +31,7 @@ from separatrix.table import CategoryPlan
 
 N_DRAWS = 500  # used if the full covariance is not stored; gives standard deviations to 3 %
 
+INTERCEPT = "(intercept)"
 REFERENCE_NOTE = (
     "Levels of a category are relative to their average over the rows; with three or more classes, each class is "
     "relative to the average over classes."
@@ -83,11 +84,14 @@ class Coefficient:
     per_spread: float
 
 
-def explain(model: Any, level: float = 0.95, positive: Any = None) -> tuple[Coefficient, ...]:
-    """Weights of a fitted `TableClassifier` without the bias; empty if the model has no weights.
+def explain(
+    model: Any, level: float = 0.95, positive: Any = None, *, intercept: bool = False
+) -> tuple[Coefficient, ...]:
+    """Weights of a fitted `TableClassifier`; empty if the model has no weights.
 
     Weights are relative to averages as in `Contrasts`. They raise the log-odds of the class ``positive``; by default of
-    the second of two classes, or of each class if there are more.
+    the second of two classes, or of each class if there are more. With ``intercept``, the weights of each class are
+    followed by its intercept, which has no column.
 
     Examples
     --------
@@ -98,20 +102,23 @@ def explain(model: Any, level: float = 0.95, positive: Any = None) -> tuple[Coef
     >>> calls.label, calls.weight < calls.upper < 0  # customers who call often are less likely to stay
     ('stays', True)
     """
-    interval_tails("explain", level)
+    tails = interval_tails("explain", level)
     if not has_contrasts(model.estimator_):
         return ()
     found = contrasts_of(model)
-    weight, (lower, upper), labels = found.mean[:, :-1], found.interval(level), found.labels.tolist()
+    reach = special.ndtri(tails[1]) * found.std
+    weight, lower, upper, labels = found.mean, found.mean - reach, found.mean + reach, found.labels.tolist()
     if positive is not None and len(labels) > 1:
         at = labels.index(positive)
         weight, lower, upper, labels = weight[[at]], lower[[at]], upper[[at]], [positive]
     elif positive is not None and positive != labels[0]:  # the first of two classes
         weight, lower, upper, labels = -weight, -upper, -lower, [positive]
+    features = list(zip(found.columns, found.names, model.spread_, strict=True))
+    features += [("", INTERCEPT, np.nan)] * intercept
     return tuple(
         Coefficient(column, name, label, float(w), float(low), float(high), float(w * spread))
         for label, *bounds in zip(labels, weight, lower, upper, strict=True)
-        for column, name, w, low, high, spread in zip(found.columns, found.names, *bounds, model.spread_, strict=True)
+        for (column, name, spread), w, low, high in zip(features, *bounds, strict=False)  # the bias is last
     )
 
 
