@@ -1,8 +1,10 @@
 """Rows in the partitions of a Dask collection: the numbers of memory, in a fixed order, and no rows on the client."""
 
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 
+import cloudpickle
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -15,6 +17,7 @@ import separatrix as sx
 from problems import blobs
 from separatrix.exceptions import DataError
 from separatrix.rows import LabelRules, as_source, in_memory, is_dask, labels_of, open_rows, pair, watched
+from separatrix.rows.dask import Dask
 from separatrix.stats import ClassScatter, collect_moments
 
 X, y = blobs()
@@ -69,6 +72,37 @@ def test_the_callers_floating_point_policy_holds_in_a_task():
         source.reduce(overflow)
     with np.errstate(over="ignore"):
         assert source.reduce(overflow) == np.inf
+
+
+@pytest.mark.parametrize("scheduler", ["sync", "threads"])
+def test_mapped_rows_are_read_in_the_blocks_and_with_the_policy_of_memory(scheduler):
+    def seen(rows):
+        return np.tile([len(rows), np.geterr()["over"] == "raise"], (len(rows), 1))
+
+    rows = np.zeros((70_000, 40))  # several blocks
+    lazy = open_rows(da.from_array(rows, chunks=(35_000, 40)))
+    with dask.config.set(scheduler=scheduler), np.errstate(over="raise"):
+        height, raises = lazy.map(seen).T
+    assert height.max() == as_source(rows).map(seen)[:, 0].max() == 2 * lazy.height
+    assert raises.all()
+
+
+def test_a_large_statistic_is_sent_to_the_given_client_once():
+    class Client:
+        """Runs tasks in this thread; Dask and the runner take it for the client of a cluster."""
+
+        __module__ = "distributed"
+        asynchronous = False
+
+        def get(self, graph, keys, **_):
+            collection = graph.__dask_graph__() if hasattr(graph, "__dask_graph__") else graph
+            sent.append(sum(len(cloudpickle.dumps(task)) for task in dict(collection).values()))
+            return dask.get(collection, keys)
+
+    sent, large = [], np.ones(100_000)
+    source = replace(partitioned(CHUNKS["many"], rows=np.ones((N, 4))), runner=Dask(Client()))
+    assert source.reduce(lambda block: large[0] * len(block)) == N
+    assert large.nbytes < sent[0] < 1.5 * large.nbytes
 
 
 def test_ordered_work_is_refused_with_alternatives():

@@ -66,16 +66,6 @@ def task(value: Any) -> Any:
     return import_module("dask").delayed(value, pure=False, traverse=False)
 
 
-def for_each(value: Any) -> Any:
-    """Prepare a value for all tasks of a graph: a small value is sent with each task, a large one once to each worker.
-
-    Sending once to each worker needs a task and a transfer between workers, and takes 5 ms per pass.
-    """
-    if not is_cluster():
-        return value  # threads share memory
-    return value if len(import_module("cloudpickle").dumps(value)) <= MAX_BYTES_PER_TASK else task(value)
-
-
 def is_cluster() -> bool:
     """Whether Dask would run tasks on the workers of a distributed client."""
     scheduler = import_module("dask.base").get_scheduler()
@@ -248,7 +238,7 @@ class Dask(Runner):
         parts = source.partitions
         unknown = [p for p in parts if p.known_rows is None]
         if unknown:
-            counts = [self._on_part(_count_part, p)(p.value, for_each(p.shared_plan)) for p in unknown]
+            counts = [self._on_part(_count_part, p)(p.value, self._for_each(p.shared_plan)) for p in unknown]
             found = iter(self._compute(counts, [0] * len(counts)))
             parts = tuple(p if p.known_rows is not None else _of_length(p, next(found)) for p in parts)
         if not sum(p.n_rows for p in parts):
@@ -261,7 +251,7 @@ class Dask(Runner):
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum the statistic, with one task graph."""
         source = self.measured(source)
-        of_block, common = for_each(statistic), for_each(source.partitions[0].shared_plan)
+        of_block, common = self._for_each(statistic), self._for_each(source.partitions[0].shared_plan)
         sums, lengths = [], []
         for part, targets, position in zip(source.partitions, source.targets, _positions(source), strict=True):
             if position.length:
@@ -276,7 +266,7 @@ class Dask(Runner):
     ) -> Any:
         """Sum a statistic of Arrow batches, with one task graph."""
         source = self.measured(source)
-        common = for_each(source.partitions[0].shared_plan)
+        common = self._for_each(source.partitions[0].shared_plan)
         sums = [
             self._on_part(_reduce_batches, part, position, statistic, columns, empty)(part.value, common)
             for part, position in zip(source.partitions, _positions(source), strict=True)
@@ -301,8 +291,9 @@ class Dask(Runner):
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
         """Collect the results of all rows in the client's process."""
-        function, common = for_each(row_function), for_each(source.partitions[0].shared_plan)
-        lazy = [self._on_part(_map_part, part, height)(part.value, common, function) for part in source.partitions]
+        function, common = self._for_each(row_function), self._for_each(source.partitions[0].shared_plan)
+        settings = (height, dict(np.geterr()))
+        lazy = [self._on_part(_map_part, part, *settings)(part.value, common, function) for part in source.partitions]
         found = self._compute(lazy, [part.known_rows or 0 for part in source.partitions])
         results = [result for result in found if result is not None]
         if not results:
@@ -328,7 +319,7 @@ class Dask(Runner):
         except ValueError:
             like = answer(_source_of(open_memory(_first_row(parts)), source.height))
         shape, dtype = like.shape[1:], like.dtype
-        function, common = for_each(answer), for_each(source.template)
+        function, common = self._for_each(answer), self._for_each(source.template)
         work = [self._on_part(_predict_part, p, source.height, shape, dtype)(p.value, common, function) for p in parts]
         lengths = tuple(np.nan if part.length is None else part.length for part in parts)
         name = f"stacked-{work[0].key}"
@@ -359,6 +350,16 @@ class Dask(Runner):
     def _on_part(self, work: Callable[..., Any], part: Any, *settings: Any) -> Any:
         """Make a lazy call of ``work`` on a partition; a partial keeps Dask from searching settings for lazy values."""
         return task(partial(work, part.without_shared_plan(), *settings))
+
+    def _for_each(self, value: Any) -> Any:
+        """Prepare a value for all tasks: a small value is sent with each task, a large one once to each worker.
+
+        Sending once to each worker needs a task and a transfer between workers, and takes 5 ms per pass.
+        """
+        with self._scheduler():
+            if not is_cluster():
+                return value  # threads share memory
+        return value if len(import_module("cloudpickle").dumps(value)) <= MAX_BYTES_PER_TASK else task(value)
 
     def _scheduler(self) -> AbstractContextManager[Any]:
         """Context in which the client runs all tasks."""
@@ -493,12 +494,14 @@ def _reduce_batches(
     return functools.reduce(operator.add, found, empty)
 
 
-def _map_part(part: Any, height: int, value: Any, common: Any, row_function: Callable[[Rows], Array]) -> Array | None:
+def _map_part(
+    part: Any, height: int, policy: dict[str, Any], value: Any, common: Any, row_function: Callable[[Rows], Array]
+) -> Array | None:
     """Return the results of one partition; None if it has no rows."""
-    if isinstance(part, Lazy):
-        return None if not value.shape[0] else _source_of(part.opened(value, common), height).map(row_function)
+    if isinstance(part, Lazy) and not value.shape[0]:
+        return None
     rows = part.opened(value, common)
-    with single_thread_blas(), np.errstate(invalid="ignore", over="ignore"):
+    with single_thread_blas(), np.errstate(**policy):
         results = [row_function(rows.read(piece)) for piece in rows.pieces(height)]
     return stack(iter(results), None) if results else None
 
