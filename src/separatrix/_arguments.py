@@ -31,7 +31,7 @@ REPLACEMENTS: dict[str, dict[str, str]] = {
     "class_weight": {"": "fit(X, y, sample_weight=...) or sx.DecisionRule(model, costs=...)"},
     "random_state": {"rng": "rng"},
     "eta0": {"learning_rate": "learning_rate"},
-    "verbose": {"trace": "trace=True, and read solution_.trace after the fit"},
+    "verbose": {"trace": "trace=True, which stores the steps of the fit"},
     "multi_class": {"": "sx.OneVsRest(model) for one-vs-rest; softmax is the default"},
     "reg_param": {"shrinkage": "shrinkage"},
     "alpha": {"pseudo_count": "pseudo_count", "prior": "prior=sx.Gaussian(scale=alpha**-0.5)"},

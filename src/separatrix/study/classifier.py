@@ -161,7 +161,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         self.__dict__.pop("feature_names_in_", None)
         if "feature_names_in_" in vars(encoder):
             self.feature_names_in_ = encoder.feature_names_in_
-        self.centre_, self.spread_ = moments or _moments(opened, getattr(estimator, "basis_", None))
+        self.centre_, self.spread_ = moments or _moments(opened, self.basis_)
         return self
 
     def configured(self, schema: Schema, features: Any) -> tuple[Any, Moments | None]:
@@ -194,7 +194,7 @@ class TableClassifier(ClassifierMixin, Estimator):
     def sources_(self) -> tuple[str, ...]:
         """The column of the table that each feature came from; "" if a basis combines columns."""
         check_is_fitted(self)
-        groups, basis = self.encoder_.schema_.groups, getattr(self.estimator_, "basis_", None)
+        groups, basis = self.encoder_.schema_.groups, self.basis_
         owners = np.repeat(np.array(list(groups), dtype=object), [len(place) for place in groups.values()])
         if basis is None:
             return tuple(owners.tolist())
@@ -212,11 +212,15 @@ class TableClassifier(ClassifierMixin, Estimator):
         """Intercepts of the model."""
         return np.asarray(self.estimator_.intercept_)
 
+    @property
+    def basis_(self) -> Any:
+        """Fitted basis of the model; None if it has no basis."""
+        return getattr(self.estimator_, "basis_", None)
+
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the features that have a weight: the encoded columns, after the basis of the model."""
         names = self.encoder_.get_feature_names_out(input_features)
-        basis = getattr(self.estimator_, "basis_", None)
-        return names if basis is None else np.asarray(basis.names(tuple(names)), dtype=object)
+        return names if self.basis_ is None else np.asarray(self.basis_.names(tuple(names)), dtype=object)
 
     def predict(self, X: Any) -> Array:
         """Most probable class of each row; X is a table, a dict, a list of dicts, a scan or the path of a file."""
@@ -301,7 +305,7 @@ def continuous_columns(schema: Schema) -> tuple[int, ...]:
 
 def functions_of(classifier: TableClassifier, features: Any) -> Array:
     """Φ (n, M) of a few encoded rows, dense."""
-    basis = getattr(classifier.estimator_, "basis_", None)
+    basis = classifier.basis_
     return to_dense(features if basis is None else basis.evaluate(features))
 
 
