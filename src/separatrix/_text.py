@@ -35,7 +35,7 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + f" and {more} more" if more > 1 else enumerated(names)
 
 
-def decimals(value: float, places: int = 4) -> str:
+def decimals(value: float, form: str = ".4f") -> str:
     """Format a number with a fixed number of decimals, or with an exponent if it is huge.
 
     Examples
@@ -43,4 +43,4 @@ def decimals(value: float, places: int = 4) -> str:
     >>> decimals(0.25), decimals(1e300)
     ('0.2500', '1e+300')
     """
-    return f"{value:z.{places}f}" if abs(value) < 1e7 else f"{value:.4g}"
+    return f"{value:{form}}" if abs(value) < 1e7 else f"{value:.4g}"

@@ -289,8 +289,9 @@ def print_study(
         printer.text(f"Odds, effects and decisions refer to {study.positive}{against}; use --positive to switch.")
     printer.heading(f"Chosen: {choice.name}")
     printer.text(" ".join(choice.reasons))
-    printer.heading(f"Models compared on {len(comparison.test_rows):,} held-out rows (standard errors in brackets)")
-    printer.text(output.comparison_table(comparison), "", *notes_on(comparison))
+    tested = f"{len(comparison.test_rows):,} {comparison.tested} rows"
+    printer.heading(f"Models compared on {tested} (standard errors in brackets)")
+    printer.text(output.comparison_table(comparison), "", *notes_on(comparison, choice.name))
     printer.heading("Columns")
     columns, n_more = output.column_table(schema)
     printer.text(columns, *([f"{n_more:,} more columns are in the report and in --json."] if n_more else []))

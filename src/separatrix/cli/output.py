@@ -71,8 +71,10 @@ def comparison_table(comparison: Comparison) -> Table:
     """Main metrics of each model with standard errors in brackets below; the JSON document has all metrics."""
     from rich.text import Text
 
+    from separatrix._text import decimals
+
     def known(value: float, digits: str) -> str:
-        return "" if isnan(value) else f"{value:{digits}}"
+        return "" if isnan(value) else decimals(value, digits)
 
     found = comparison.to_dict()
     columns = {"log_likelihood": "log-loss", "accuracy": "accuracy", "auc": "AUC", "ece": "ECE"}

@@ -7,7 +7,7 @@
 
 from separatrix.comparison.models import Evidence, ModelAverage
 from separatrix.comparison.result import NOT_TRIED, Comparison, Scores, Trial, notes_on, one_line
-from separatrix.comparison.trials import Fold, compare, run_trial
+from separatrix.comparison.trials import Fold, compare, predicted_rows, run_trial, scores_of
 
 __all__ = [
     "NOT_TRIED",
@@ -20,5 +20,7 @@ __all__ = [
     "compare",
     "notes_on",
     "one_line",
+    "predicted_rows",
     "run_trial",
+    "scores_of",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
 from separatrix._output import as_frame
-from separatrix._text import enumerated
+from separatrix._text import decimals, enumerated
 from separatrix.comparison.models import NO_EVIDENCE, Evidence, ModelAverage, model_probabilities
 from separatrix.metrics import Estimate, weighted_mean
 
@@ -25,6 +25,7 @@ SCORES = ("log_likelihood", "accuracy", "brier", "ece", "auc")
 CRITERIA = dict.fromkeys(("log_likelihood", "accuracy", "auc", "log_evidence", "probability"), 1) | dict.fromkeys(
     ("brier", "ece", "bic", "aic"), -1
 )
+MAX_ROW_NATS = 3.0  # of one row, in the standard error of a difference
 NO_SCORE = Estimate(np.nan, np.nan)
 TEXT_WIDTH, MIN_NAME_WIDTH = 80, 12  # characters
 # Heads and formats of two tables: scores on test rows with standard errors; training scores, evidence and times.
@@ -132,6 +133,9 @@ class Comparison:
         Positions of the training and test rows in the table; ``test_rows`` are positions in X_test if it was given.
     test_weight : ndarray, or None
         Weights of the test rows.
+    n_folds : int or None
+        Number of folds if the rows were cross-validated. Training and test rows are then all rows; ``models_`` were
+        fitted to all of them, and each test row was predicted by copies that were fitted without it.
     """
 
     trials: tuple[Trial, ...]
@@ -139,6 +143,12 @@ class Comparison:
     train_rows: Codes
     test_rows: Codes
     test_weight: Float | None = None
+    n_folds: int | None = None
+
+    @property
+    def tested(self) -> str:
+        """Kind of the test rows, in words: "held-out" or "cross-validated"."""
+        return "cross-validated" if self.n_folds else "held-out"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -182,13 +192,19 @@ class Comparison:
 
         A row that is hard to predict is hard for all models, so the standard error of the difference is smaller than
         the standard errors of the two means. A difference of less than two standard errors may be due to chance.
+
+        For the standard error, the difference of a row is limited to 3 nats (odds of 20 to 1). Otherwise a single row
+        with a probability near zero would give a mean and a standard error of the same size, and hide the difference.
         """
         best = next((trial.test.rows for trial in self.trials if trial.test.rows is not None), None)
         found = dict.fromkeys(self.names, NO_SCORE)
         if best is not None and not np.isneginf(best).any():
             for trial in self.trials:
                 if trial.test.rows is not None:
-                    found[trial.name] = weighted_mean(trial.test.rows - best, self.test_weight)
+                    rows = trial.test.rows - best
+                    mean = weighted_mean(rows, self.test_weight).value
+                    limited = weighted_mean(np.clip(rows, -MAX_ROW_NATS, MAX_ROW_NATS), self.test_weight)
+                    found[trial.name] = Estimate(mean, limited.standard_error)
         return found
 
     def probabilities(self, prior: Mapping[str, float] | None = None) -> dict[str, float]:
@@ -255,8 +271,11 @@ class Comparison:
 # -- notes -------------------------------------------------------------------------------------------------------------
 
 
-def notes_on(comparison: Comparison) -> list[str]:
-    """Explanations of a comparison: failures, zero probabilities, near ties, calibration by chance, missing scores."""
+def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
+    """Explanations of a comparison: failures, zero probabilities, near ties, calibration by chance, missing scores.
+
+    The calibration by chance is that of the model ``chosen``, by default the best.
+    """
     notes = [f"{trial.name} failed. {trial.failure}" for trial in comparison if trial.failure]
     ran = [trial for trial in comparison if not trial.failure]
     scored = [trial for trial in ran if trial.test.rows is not None]
@@ -265,7 +284,7 @@ def notes_on(comparison: Comparison) -> list[str]:
         if len(missed):
             count = "a test row" if len(missed) == 1 else f"{len(missed)} test rows"
             notes.append(
-                f"{trial.name} gave probability zero to the true class of {count} (the first: row {missed[0]}), so its "
+                f"{trial.name} gave probability zero to the true class of {count} (the first: row {missed[0] + 1}), so its "
                 "log-likelihood is -inf. Probabilities are not clipped."
             )
     gaps = comparison.differences()
@@ -273,7 +292,8 @@ def notes_on(comparison: Comparison) -> list[str]:
     if near:
         notes.append(f"These models are within two standard errors of the best: {enumerated(near)}.")
     if scored:
-        n, floor = len(comparison.test_rows), scored[0].test.ece_if_calibrated
+        n, judged = len(comparison.test_rows), scored[0] if chosen is None else comparison[chosen]
+        floor = judged.test.ece_if_calibrated
         notes.append(f"On {n:,} rows, even perfectly calibrated probabilities would have an ECE of about {floor:.2g}.")
     decisions = [trial.name for trial in ran if trial.test.rows is None]
     if decisions:
@@ -294,8 +314,11 @@ def notes_on(comparison: Comparison) -> list[str]:
 def as_text(comparison: Comparison) -> str:
     """The comparison as text: scores on test rows, then training scores, evidence and times, then notes."""
     found, n = comparison.to_dict(), len(comparison)
-    title = f"{n} model{'s' * (n != 1)}, {len(comparison.classes)} classes, {len(comparison.test_rows):,} test rows, "
-    title += f"{len(comparison.train_rows):,} training rows"
+    title, n_test = f"{n} model{'s' * (n != 1)}, {len(comparison.classes)} classes, ", len(comparison.test_rows)
+    if comparison.n_folds:
+        title += f"{n_test:,} rows, cross-validated in {comparison.n_folds} folds"
+    else:
+        title += f"{n_test:,} test rows, {len(comparison.train_rows):,} training rows"
     legend = "On test rows (standard errors in brackets); smaller is better for Brier and ECE."
     if np.isfinite(found["probability"]).sum() < 2:  # the probability of a single model is not informative
         found["probability"] = np.full(n, np.nan)
@@ -303,9 +326,9 @@ def as_text(comparison: Comparison) -> str:
     for heads in TEXT_COLUMNS:
         columns = {}
         for key, (head, form) in heads.items():
-            values = ["" if np.isnan(value) else f"{value:{form}}" for value in found[key]]
+            values = ["" if np.isnan(value) else decimals(value, form) for value in found[key]]
             errors = found[f"{key}_se"] if heads is TEXT_COLUMNS[0] else np.full(n, np.nan)
-            columns[key] = [head, *values, *("" if np.isnan(error) else f"({error:{form}})" for error in errors)]
+            columns[key] = [head, *values, *("" if np.isnan(error) else f"({decimals(error, form)})" for error in errors)]
         tables.append(columns)
     scores, _ = tables
     for i, trial in enumerate(comparison, start=1):

@@ -203,15 +203,19 @@ def _scored(model: Any, fold: Fold, classes: Array, *, most_probable: bool) -> t
     if probabilities is None:
         return Scores(accuracy=accuracy), None, seconds
     P = in_order(predicted, model, classes)
+    return scores_of(P, _row_log_likelihoods(model, fold, P, classes), accuracy, fold), P, seconds
+
+
+def predicted_rows(model: Any, fold: Fold, classes: Array) -> tuple[Float, Float]:
+    """Probabilities (N, K) of the rows of a fold, and ln p of their true classes (N,)."""
+    P = in_order(model.predict_proba(fold.X), model, classes)
+    return P, _row_log_likelihoods(model, fold, P, classes)
+
+
+def scores_of(P: Float, rows: Float, accuracy: metrics.Estimate, fold: Fold) -> Scores:
+    """Scores of probabilities P; ``rows`` are the log-likelihoods of the rows."""
     sample = (P, fold.codes, fold.weight)
-    rows = metrics.log_likelihoods(P, fold.codes)
-    lost = np.flatnonzero(np.isneginf(rows))
-    logarithms = getattr(model, "predict_log_proba", None)
-    if len(lost) and logarithms is not None:  # the probability may have underflowed while its logarithm is finite
-        with np.errstate(divide="ignore"):
-            found = in_order(logarithms(fold.X), model, classes)[lost, fold.codes[lost]]
-        rows[lost] = np.where(np.isnan(found), -np.inf, found)
-    scores = Scores(
+    return Scores(
         metrics.weighted_mean(rows, fold.weight),
         accuracy,
         metrics.brier(*sample),
@@ -220,4 +224,15 @@ def _scored(model: Any, fold: Fold, classes: Array, *, most_probable: bool) -> t
         metrics.ece_if_calibrated(*sample),
         rows,
     )
-    return scores, P, seconds
+
+
+def _row_log_likelihoods(model: Any, fold: Fold, P: Float, classes: Array) -> Float:
+    """Log-likelihood ln p of each row; the probability may have underflowed while its logarithm is finite."""
+    rows = metrics.log_likelihoods(P, fold.codes)
+    lost = np.flatnonzero(np.isneginf(rows))
+    logarithms = getattr(model, "predict_log_proba", None)
+    if len(lost) and logarithms is not None:
+        with np.errstate(divide="ignore"):
+            found = in_order(logarithms(fold.X), model, classes)[lost, fold.codes[lost]]
+        rows[lost] = np.where(np.isnan(found), -np.inf, found)
+    return rows

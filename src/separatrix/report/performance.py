@@ -68,11 +68,14 @@ def performance_of(study: Study) -> Performance:
     """Metrics of the model on the evaluated rows of a study."""
     P, codes = study.held_out.P, study.held_out.codes
     proportion = study.counts / study.counts.sum()
-    log_likelihood, accuracy = metrics.log_likelihood(P, codes), metrics.accuracy(P, codes)
+    rows = study.held_out.log_likelihoods
+    log_likelihood = metrics.log_likelihood(P, codes) if rows is None else metrics.weighted_mean(rows)
+    accuracy = metrics.accuracy(P, codes)
     baseline_loss = -float(np.log(proportion[codes]).mean())
     labels = tuple(shortened(label, MAX_LABEL_LETTERS) for label in study.classes)
     largest, n_rows, n_classes = int(proportion.argmax()), len(codes), len(study.model.classes_)
     is_one_of_many, is_held_out = len(labels) < n_classes, study.is_held_out
+    tested = "" if study.comparison is None else f"{study.comparison.tested} "
     return Performance(
         n_rows=n_rows,
         n_trained=getattr(study.model, "n_rows_", None),  # unknown in models saved by older versions
@@ -92,8 +95,8 @@ def performance_of(study: Study) -> Performance:
         n_classes=n_classes,
         is_one_of_many=is_one_of_many,
         is_held_out=is_held_out,
-        evaluated="held-out rows" if is_held_out else "rows of this table",
-        evaluated_rows=counted(n_rows, "held-out row") if is_held_out else f"{counted(n_rows, 'row')} of this table",
+        evaluated=f"{tested}rows" if is_held_out else "rows of this table",
+        evaluated_rows=counted(n_rows, f"{tested}row") if is_held_out else f"{counted(n_rows, 'row')} of this table",
         is_prior_only=isinstance(study.model.estimator_, PriorOnly),
     )
 
@@ -140,7 +143,8 @@ def one_against_rest(held: HeldOut, k: int) -> HeldOut:
     sides: Array = np.empty(2, dtype=object)
     sides[:] = [f"not {label}", label]
     classes = held.classes[[1 - k, k]] if len(held.classes) == 2 else sides
-    return HeldOut((held.codes == k).astype(np.intp), _two_sides(held.P, k), classes)
+    rows = held.log_likelihoods if len(held.classes) == 2 else None
+    return HeldOut((held.codes == k).astype(np.intp), _two_sides(held.P, k), classes, rows)
 
 
 def _two_sides(P: Float, k: int) -> Float:

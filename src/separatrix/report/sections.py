@@ -121,17 +121,25 @@ def models_section(study: Study) -> dict[str, Any] | None:
     for i, trial in enumerate(comparison):
         loss, error = -trial.test.log_likelihood.value, WHISKER_IN_SE * trial.test.log_likelihood.standard_error
         mark = Mark(loss, loss - error if loss - error < scale.high else nan, loss + error)
-        title = f"{trial.name}: log-loss {fixed(loss, 4)} on the held-out rows"
+        title = f"{trial.name}: log-loss {fixed(loss, 4)} on the {comparison.tested} rows"
         rows.append((trial, whiskers([mark], scale, title, reference=best), [cells[i] for cells in columns.values()]))
+    evaluated = f"evaluated on the same {counted(len(comparison.test_rows), f'{comparison.tested} row')}"
+    if comparison.n_folds:
+        how = (
+            f"All models were {evaluated}: each row was predicted by models fitted on {comparison.n_folds - 1} of "
+            f"{comparison.n_folds} folds that do not contain it."
+        )
+    else:
+        how = f"All models were fitted on the same {counted(len(comparison.train_rows), 'row')} and {evaluated}."
+    chosen = comparison.best() if study.choice is None else study.choice.name
     return {
-        "chosen": study.choice.name if study.choice is not None else comparison.best(),
+        "chosen": chosen,
         "reasons": study.choice.reasons if study.choice is not None else (),
         "heads": list(columns),
-        "axis": axis_row(scale, number, "log-loss on the held-out rows", width=150.0),
+        "axis": axis_row(scale, number, f"log-loss on the {comparison.tested} rows", width=150.0),
         "rows": rows,
-        "notes": list(dict.fromkeys([*notes_on(comparison), *noted])),
-        "n_test": len(comparison.test_rows),
-        "n_train": len(comparison.train_rows),
+        "notes": list(dict.fromkeys([*notes_on(comparison, chosen), *noted])),
+        "how": how,
     }
 
 
@@ -361,10 +369,9 @@ def provenance(study: Study, perf: Performance, written: datetime) -> Iterator[t
     yield "Target", study.question.target
     rows = counted(study.n_rows, "row")
     if perf.is_held_out:
-        fraction = (
-            f" ({percent(study.question.test_share)} of each class)" if study.question.test_share is not None else ""
-        )
-        rows += f"; models were compared on {counted(perf.n_rows, 'held-out row')}{fraction}"
+        n_folds, share = study.comparison and study.comparison.n_folds, study.question.test_share
+        how = f" ({n_folds} folds)" if n_folds else "" if share is None else f" ({percent(share)} of each class)"
+        rows += f"; models were compared on {perf.evaluated_rows}{how}"
     yield "Rows", rows
     if study.question.types:
         yield "Types", ", ".join(f"{column}={kind}" for column, kind in study.question.types.items())

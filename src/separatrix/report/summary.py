@@ -62,6 +62,8 @@ def _quality(study: Study, perf: Performance) -> str:
     else:
         few = ", too few to judge a model," if perf.n_rows < MIN_ROWS_TO_JUDGE else ""
         copy = f" a copy fitted on the other {counted(study.n_train, 'row')}" if study.n_train is not None else " it"
+        if study.comparison is not None and study.comparison.n_folds:
+            copy = " copies fitted without these rows"
         rows = f"On {perf.evaluated_rows}{few or ','}{copy}"
     baseline = f"{perf.baseline} ({percent(perf.baseline_accuracy)})"
     if perf.accuracy.value <= perf.baseline_accuracy + 2 * perf.accuracy.standard_error:

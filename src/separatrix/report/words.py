@@ -41,7 +41,7 @@ def fixed(value: float, decimals: int = 3) -> str:
     >>> fixed(-0.5), fixed(float("nan"))
     ('−0.500', '–')
     """
-    return f"{value:z,.{decimals}f}".replace("-", MINUS) if math.isfinite(value) else number(value)
+    return f"{value:z,.{decimals}f}".replace("-", MINUS) if abs(value) < 1e7 else number(value)
 
 
 def percent(fraction: float) -> str:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first step of a study: fit the candidates to training rows, score them on held-out rows, and choose one.
+"""The first step of a study: score the candidates on rows that they were not fitted to, and choose one.
 
-The rows are split and encoded once, and every candidate is fitted to the same features. The choice has three steps:
+Large tables are split into training and held-out rows, which are encoded once for all candidates. Tables of fewer than
+1000 rows are cross-validated (validation.py). The choice has three steps:
 
-1. Take the best model on held-out rows and all models within two standard errors of it.
+1. Take the best model on these rows and all models within two standard errors of it.
 2. Of these, keep the models whose evidence of the labels is within ln 20 nats (odds of 20 to 1) of the largest. If no
-   model reports an evidence, choose the best on held-out rows.
+   model reports an evidence, choose the best on these rows.
 3. Of the models that remain, choose the simplest.
 """
 
@@ -21,7 +22,7 @@ import numpy as np
 
 from separatrix._arguments import check_number, check_positive, generator
 from separatrix._array import Array, Codes
-from separatrix._text import enumerated, listed
+from separatrix._text import decimals, enumerated, listed
 from separatrix.comparison import NOT_TRIED, Comparison, Fold, Trial, run_trial
 from separatrix.exceptions import DataError
 from separatrix.reductions import take_rows
@@ -32,6 +33,7 @@ from separatrix.study.notes import captured, notes_on_table
 from separatrix.study.progress import MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import Choice, Compared, LabelledTable, Note, Question
 from separatrix.study.screening import notes_on_columns
+from separatrix.study.validation import MIN_SPLIT_ROWS, Split, cross_validated, n_folds_of, splits_of
 from separatrix.table import Schema, TableEncoder, as_text, encode_target, infer_types, open_batch, table_statistics
 
 MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
@@ -65,10 +67,10 @@ def compare_models(
     --------
     >>> from separatrix.datasets import make_mixed_types
     >>> from separatrix.study import compare_models
-    >>> table, y = make_mixed_types(400, as_frame=True, rng=0)
+    >>> table, y = make_mixed_types(2000, as_frame=True, rng=0)
     >>> found = compare_models(table.assign(customer=y), "customer", models=["prior only", "linear discriminant"])
     >>> found.choice.name, found.train.n_rows, found.test.n_rows
-    ('linear discriminant', 320, 80)
+    ('linear discriminant', 1600, 400)
     """
     start = perf_counter()
     check_number("compare_models", "test_share", test_share, low=1e-6, high=MAX_TEST_SHARE)
@@ -80,14 +82,17 @@ def compare_models(
     if models is not None:
         selected(dict.fromkeys(MODELS, TableClassifier()), models)  # unknown names are reported before the work
     some = sample_of(rows, MAX_COMPARED_ROWS, rng, "Models were compared on")
-    held = held_out_rows(some.codes, test_share, rng)
-    train, test = some.take(np.flatnonzero(~held)), some.take(np.flatnonzero(held))
+    n_folds = n_folds_of(some.codes, test_share) if some.n_rows < MIN_SPLIT_ROWS else None
+    train = test = some
+    if n_folds is None:
+        held = held_out_rows(some.codes, test_share, rng)
+        train, test = some.take(np.flatnonzero(~held)), some.take(np.flatnonzero(held))
     inputs = {column: kind for column, kind in (types or {}).items() if column != target} or None
     encoder = TableEncoder(types=inputs)
     of_train, of_test = (table_statistics(fold.X, unread=encoder.unread()) for fold in (train, test))
     encoder.fit_statistics(of_train, train.X)
     # The types come from the training rows; the descriptions of the columns count the rows of both folds.
-    whole: dict[str, Any] = {plan.column: plan for plan in infer_types(of_train + of_test, inputs).plans}
+    whole: dict[str, Any] = {plan.column: plan for plan in infer_types(of_train if n_folds else of_train + of_test, inputs).plans}
     plans: list[Any] = list(encoder.schema_.plans)
     for i, plan in enumerate(plans):
         other = whole[plan.column]
@@ -99,16 +104,19 @@ def compare_models(
     size = (train.n_rows, len(encoder.schema_.columns), len(rows.classes))
     offered = candidates(*size, n_numbers=n_numbers, types=inputs)
     offered = offered if models is None else selected(offered, models)
-    costs = {name: expected_seconds(name, *size, n_numbers) for name in offered}
+    n_fits = 1 + (n_folds or 0)
+    costs = {name: n_fits * expected_seconds(name, *size, n_numbers) for name in offered}
     columns, folds = encoder.schema_.columns, []
     for fold in (train, test):
         folds.append(Fold(NamedRows(encoder.transform(fold.X), columns), fold.codes, fold.rows))
     stages.total = len(offered) + 1 + later
-    comparison, warnings = _run_trials(offered, costs, encoder.schema_, folds, rows.classes, stages, budget)
-    features = [fold.X.array for fold in folds]
+    repeats = [] if n_folds is None else splits_of(some, encoder, n_folds, rng)
+    comparison, warnings = _run_trials(offered, costs, encoder.schema_, folds, rows.classes, stages, budget, repeats)
+    distinct = folds if n_folds is None else folds[:1]
+    features = [fold.X.array for fold in distinct]
     notes = (
         *some.notes,
-        *notes_on_columns(encoder.schema_, folds, target),
+        *notes_on_columns(encoder.schema_, distinct, target),
         *notes_on_table(encoder.schema_, features, rows.classes, rows.counts),
     )
     return Compared(
@@ -135,11 +143,12 @@ def _run_trials(
     classes: Array,
     stages: Stages,
     budget: Budget,
+    repeats: list[list[Split]],
 ) -> tuple[Comparison, dict[str, list[Note]]]:
-    """Fit the candidates to the training fold, the cheapest first; score them on both folds; also return warnings.
+    """Fit the candidates to the training fold, the cheapest first, and score them on the test fold; also return warnings.
 
     A candidate whose expected time (of ``costs``) exceeds the budget is fitted to a sample of rows, or not tried. The
-    cheapest one is always fitted.
+    cheapest one is always fitted. If there are ``repeats``, the scores are those of cross-validation.
     """
     train, test = folds
     trials: list[Trial] = []
@@ -164,12 +173,17 @@ def _run_trials(
                 trials.append(Trial.failed(name, error))
             else:
                 trials.append(run_trial(name, estimator, fold, test, classes, most_probable=True))
+        if repeats and not trials[-1].failure:
+            with captured():  # the warnings of the fit to all rows are enough
+                trials[-1] = cross_validated(trials[-1], models[name], repeats, train.codes, classes)
         if n_rows < N:  # the evidence of a sample cannot be compared with the evidence of all rows
             trials[-1] = replace(trials[-1], evidence=trials[-1].evidence._replace(of_labels=False))
             text = f"In the comparison, it was fitted to {n_rows} of {N} training rows to keep to the time limit."
             warnings[name].insert(0, Note("sampled", text))
         budget.measure(costs[name] * n_rows / N, perf_counter() - start)
-    return Comparison(tuple(sorted(trials, key=lambda trial: trial.rank)), classes, train.rows, test.rows), warnings
+    ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
+    n_folds = len(repeats[0]) if repeats else None
+    return Comparison(ranked, classes, train.rows, test.rows, n_folds=n_folds), warnings
 
 
 def _not_tried(expected: float, budget: Budget) -> str:
@@ -311,7 +325,11 @@ def choose(comparison: Comparison) -> Choice:
     scored = [trial for trial in comparison if not trial.failure and trial.test.rows is not None]
     if not scored:
         why = " ".join(f"{trial.name}: {trial.failure}" for trial in comparison)
-        raise DataError(f"No model could be fitted to this table. {why}")
+        raise DataError(
+            f"No model could be fitted to this table. {why}",
+            remedy="Leave out the columns that these reasons name: types={COLUMN: 'drop'}.",
+            option="Leave out the columns that these reasons name: --drop COLUMN.",
+        )
     gaps = comparison.differences()
     near = [
         trial
@@ -329,11 +347,11 @@ def choose(comparison: Comparison) -> Choice:
 def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tied: list[Trial]) -> Iterator[str]:
     """Sentences about held-out scores, evidence, the cost of the choice, and its gain over the class proportions."""
     best, chosen, gaps = scored[0], (tied or scored)[0], comparison.differences()
-    behind = {name: f"{-gap.value:.4f} ± {gap.standard_error:.4f}" for name, gap in gaps.items()}
-    loss = best.test.log_likelihood
+    behind = {name: f"{decimals(-gap.value)} ± {decimals(gap.standard_error)}" for name, gap in gaps.items()}
+    loss, tested = best.test.log_likelihood, f"{comparison.tested} rows"
     yield (
-        f"On {len(comparison.test_rows):,} held-out rows, {best.name} is best, with a log-loss of {-loss.value:.4f} "
-        f"± {loss.standard_error:.4f} nats per row."
+        f"On {len(comparison.test_rows):,} {tested}, {best.name} is best, with a log-loss of "
+        f"{decimals(-loss.value)} ± {decimals(loss.standard_error)} nats per row."
     )
     if len(near) > 1:
         others = enumerated([f"{trial.name} ({behind[trial.name]})" for trial in near[1:]])
@@ -350,7 +368,7 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
     if favourite is not chosen and favourite not in near:
         yield (
             f"The evidence alone would favour {favourite.name}, which is {behind[favourite.name]} behind on the "
-            "held-out rows; held-out rows take precedence."
+            f"{tested}, which take precedence."
         )
     if -gaps[chosen.name].value > MIN_SHOWN_NATS:
         yield f"Choosing {chosen.name} instead of {best.name} costs {behind[chosen.name]} nats per row."
@@ -362,7 +380,7 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
         )
     elif base is not None:
         gain = chosen.test.log_likelihood.value - base.test.log_likelihood.value
-        yield f"Compared with the class proportions, {chosen.name} gains {gain:z.4f} nats per row."
+        yield f"Compared with the class proportions, {chosen.name} gains {decimals(gain, 'z.4f')} nats per row."
 
 
 def _evidence_reasons(near: list[Trial], tied: list[Trial], chosen: Trial) -> Iterator[str]:

@@ -83,11 +83,16 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Rows on which a model was scored: their class codes (N,) and predicted probabilities P (N, K)."""
+    """Rows on which a model was scored: their class codes (N,) and predicted probabilities P (N, K).
+
+    If rows were cross-validated several times, P is the mean over repeats. ``log_likelihoods`` (N,) are then the means
+    of ln p of the true class; None means ln P.
+    """
 
     codes: Codes
     P: Float
     classes: Array
+    log_likelihoods: Float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +174,7 @@ class Compared:
     table : LabelledTable
         All rows with a label.
     train, test : LabelledTable
-        Training and test rows; a large table is sampled first.
+        Training and test rows; a large table is sampled first. Both are all rows if the table was cross-validated.
     encoder : TableEncoder
         Fitted on the training rows.
     models : dict
@@ -230,8 +235,8 @@ class Study:
     n_rows, classes, counts : int and arrays of shape (K,)
         Number of rows with a label, the classes, and the number of rows of each class.
     held_out : HeldOut
-        Test rows with their predicted probabilities. After a comparison, these come from a copy of the model that was
-        fitted to the training rows only.
+        Test rows with their predicted probabilities. After a comparison, these come from copies of the model that were
+        fitted without these rows.
     coefficients, effects, notes : tuples of Coefficient, Effect and Note
     separation : str
         Whether hyperplanes separate the classes: "complete", "quasi-complete", "overlapping", or "unknown" if it was
@@ -276,8 +281,10 @@ class Study:
 
     @property
     def n_train(self) -> int | None:
-        """Number of training rows of the model that was scored; None if unknown (an old file)."""
-        return getattr(self.model, "n_rows_", None) if self.compared is None else self.compared.train.n_rows
+        """Number of training rows of the model that was scored; None if unknown (an old file, cross-validation)."""
+        if self.compared is None:
+            return getattr(self.model, "n_rows_", None)
+        return None if self.compared.comparison.n_folds else self.compared.train.n_rows
 
     @property
     def is_held_out(self) -> bool | None:
