@@ -371,7 +371,7 @@ def test_the_saved_model_predicts_and_contains_its_target_and_positive_class(fol
 
 def test_compare_writes_nothing_and_depends_on_the_seed(folder):
     words = ("compare", "loans.csv", "--target", "outcome", "--models", "prior,linear", "--drop", "applied")
-    assert "Models compared on 60 held-out rows" in run(*words).stdout
+    assert "Models compared on 300 cross-validated rows" in run(*words).stdout
     first, again, other = (run_json(*words, "--seed", seed) for seed in ("1", "1", "2"))
     assert [model["name"] for model in first["models"]] == ["linear discriminant", "prior only"]
     assert first["models"][0]["test_log_likelihood"] == again["models"][0]["test_log_likelihood"]

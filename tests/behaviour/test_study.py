@@ -17,6 +17,7 @@ from sklearn.base import clone
 import separatrix as sx
 from separatrix.bayesian import Limit
 from separatrix.comparison import Comparison, Evidence, Scores, Trial, compare
+from separatrix.comparison.models import NO_EVIDENCE
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import (
     ApproximationWarning,
@@ -43,6 +44,7 @@ from separatrix.study import (
 from separatrix.study.compare import choose, held_out_rows, open_table, positive_class, sample_of
 from separatrix.study.notes import notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import REPORT_SECONDS, Stages
+from separatrix.study.validation import fold_numbers, n_folds_of
 from separatrix.table import TableEncoder
 
 X, Y = make_mixed_types(600, as_frame=True, rng=0)
@@ -401,7 +403,9 @@ def test_the_fields_of_a_study(study):
     assert study.separation == "overlapping"
     rows, (codes, P) = study.comparison.test_rows, (study.held_out.codes, study.held_out.P)
     assert_array_equal(study.classes[codes], Y.to_numpy()[rows])
-    assert_allclose(np.log(P[np.arange(len(P)), codes]), study.comparison[study.choice.name].test.rows)
+    row_scores = study.comparison[study.choice.name].test.rows
+    assert_array_equal(study.held_out.log_likelihoods, row_scores)
+    assert_allclose(np.log(P[np.arange(len(P)), codes]), row_scores, atol=0.5)  # mean of ln p over repeats
     assert not np.allclose(P, study.model.predict_proba(X.iloc[rows]))  # fitted without these rows
 
 
@@ -505,7 +509,7 @@ def test_stages_are_reported_in_order_and_the_steps_can_be_taken_separately():
     assert steps.notes == whole.notes
     assert (steps.question.seed, steps.question.test_share, steps.level) == (3, 0.2, 0.9)
     other = compare_models(TABLE, "customer", models=FAST, seed=4)
-    assert not np.array_equal(other.comparison.test_rows, whole.comparison.test_rows)
+    assert not np.array_equal(other.comparison[FAST[1]].P, whole.comparison[FAST[1]].P)
 
 
 def test_progress_within_a_stage_names_the_pass_and_the_row():
@@ -537,6 +541,55 @@ def test_fewer_rows_than_columns():
     assert CURVED not in found.comparison.names
     assert np.isfinite(found.held_out.P).all()
     assert "effects" in [note.topic for note in found.notes]  # of 40 columns only
+
+
+# -- cross-validation of small tables ----------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(2, 40), min_size=2, max_size=5), st.floats(0.02, 0.5), st.integers(0, 2**31))
+def test_folds_keep_training_rows_of_every_class_and_spread_classes_evenly(counts, fraction, seed):
+    codes = np.repeat(np.arange(len(counts)), counts)
+    n_folds = n_folds_of(codes, fraction)
+    folds = fold_numbers(codes, n_folds, np.random.default_rng(seed))
+    tested = np.array([np.bincount(codes[folds == k], minlength=len(counts)) for k in range(n_folds)])
+    assert (tested.sum(axis=1) > 0).all()
+    assert (tested < np.array(counts)).all()
+    assert (np.ptp(tested, axis=0) <= 1).all()
+
+
+@pytest.mark.parametrize("n_rows", [4, 10, 60])
+def test_every_row_of_a_small_table_is_scored_by_models_fitted_without_it(n_rows):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=n_rows), "y": np.tile(["a", "b"], n_rows // 2)})
+    study = conduct(table, "y", models=["prior only", "linear discriminant"])
+    assert len(study.held_out.P) == n_rows
+    assert_array_equal(study.comparison.test_rows, np.arange(n_rows))
+    assert study.comparison.n_folds == min(5, n_rows // 2)
+    p = study.comparison["prior only"].test
+    assert_allclose(p.rows, np.log(0.5), atol=0.02)  # folds are stratified
+    assert "cross-validated" in study.choice.reasons[0]
+
+
+def test_a_memorised_label_does_not_help_in_cross_validation():
+    """Random labels: the standard error is over rows, so the loss is within a few standard errors of ln 2."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(80, 3))).add_prefix("x").assign(y=rng.permutation(np.arange(80) % 2))
+    loss = compare_models(table, "y", models=[LOGISTIC]).comparison[LOGISTIC].test.log_likelihood
+    assert abs(loss.value + np.log(2)) < 4 * loss.standard_error + 0.05
+    assert loss.standard_error < 0.1
+
+
+def test_one_catastrophic_row_does_not_make_a_model_indistinguishable_from_the_best():
+    good, bad = np.full(100, -0.3), np.full(100, -0.3)
+    bad[7] = -180.0  # seven times the loss, and a standard error of the same size
+    trials = [
+        Trial(name, test=Scores(weighted_mean(rows), rows=rows), P=np.full((100, 2), 0.5), evidence=NO_EVIDENCE)
+        for name, rows in (("linear discriminant", good), ("quadratic discriminant", bad))
+    ]
+    comparison = Comparison(tuple(trials), np.array(["a", "b"]), np.arange(100), np.arange(100))
+    gap = comparison.differences()["quadratic discriminant"]
+    assert -gap.value > 2 * gap.standard_error
+    assert "No other model is within two standard errors" in " ".join(choose(comparison).reasons)
 
 
 # -- tables larger than memory -----------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def _run_trials(
     budget: Budget,
     repeats: list[list[Split]],
 ) -> tuple[Comparison, dict[str, list[Note]]]:
-    """Fit the candidates to the training fold, the cheapest first, and score them on the test fold; also return warnings.
+    """Fit the candidates to the training fold, the cheapest first; score them on the test fold; also return warnings.
 
     A candidate whose expected time (of ``costs``) exceeds the budget is fitted to a sample of rows, or not tried. The
     cheapest one is always fitted. If there are ``repeats``, the scores are those of cross-validation.

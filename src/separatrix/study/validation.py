@@ -22,8 +22,8 @@ from separatrix.study.records import LabelledTable
 from separatrix.table import Schema, TableEncoder
 
 MIN_SPLIT_ROWS = 1000  # smaller tables are cross-validated
-N_SCORED_ROWS, MIN_REPEATS, MAX_REPEATS = 500, 2, 5  # rows times repeats, so that the choice hardly depends on the seed
-MAX_REPEATED_CELLS = 20_000  # of the encoded table, times classes minus one; above it, rows are not repeated
+N_SCORED_ROWS, MIN_REPEATS, MAX_REPEATS = 500, 2, 4  # rows times repeats, so that the choice hardly depends on the seed
+MAX_REPEATED_CELLS = 10_000  # of the encoded table, times classes minus one; above it, rows are not repeated
 MAX_REPEAT_SECONDS = 5.0  # no model starts another repeat after this time
 
 
