@@ -284,8 +284,8 @@ def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
         if len(missed):
             count = "a test row" if len(missed) == 1 else f"{len(missed)} test rows"
             notes.append(
-                f"{trial.name} gave probability zero to the true class of {count} (the first: row {missed[0] + 1}), so its "
-                "log-likelihood is -inf. Probabilities are not clipped."
+                f"{trial.name} gave probability zero to the true class of {count} (the first: row {missed[0] + 1}), so "
+                "its log-likelihood is -inf. Probabilities are not clipped."
             )
     gaps = comparison.differences()
     near = [name for name, gap in gaps.items() if gap.value < 0 and -gap.value < 2 * gap.standard_error]
@@ -328,7 +328,8 @@ def as_text(comparison: Comparison) -> str:
         for key, (head, form) in heads.items():
             values = ["" if np.isnan(value) else decimals(value, form) for value in found[key]]
             errors = found[f"{key}_se"] if heads is TEXT_COLUMNS[0] else np.full(n, np.nan)
-            columns[key] = [head, *values, *("" if np.isnan(error) else f"({decimals(error, form)})" for error in errors)]
+            brackets = ("" if np.isnan(error) else f"({decimals(error, form)})" for error in errors)
+            columns[key] = [head, *values, *brackets]
         tables.append(columns)
     scores, _ = tables
     for i, trial in enumerate(comparison, start=1):

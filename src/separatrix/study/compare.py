@@ -92,7 +92,8 @@ def compare_models(
     of_train, of_test = (table_statistics(fold.X, unread=encoder.unread()) for fold in (train, test))
     encoder.fit_statistics(of_train, train.X)
     # The types come from the training rows; the descriptions of the columns count the rows of both folds.
-    whole: dict[str, Any] = {plan.column: plan for plan in infer_types(of_train if n_folds else of_train + of_test, inputs).plans}
+    everything = of_train if n_folds else of_train + of_test
+    whole: dict[str, Any] = {plan.column: plan for plan in infer_types(everything, inputs).plans}
     plans: list[Any] = list(encoder.schema_.plans)
     for i, plan in enumerate(plans):
         other = whole[plan.column]

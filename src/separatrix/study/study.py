@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A study of a table: compare models on rows that they were not fitted to, choose one, fit it to all rows, and explain it.
+"""A study of a table: compare models on rows they were not fitted to, choose one, fit it to all rows, and explain it.
 
     compare_models -> Compared -> study_of (fit the chosen model, explain it) -> Study
 
