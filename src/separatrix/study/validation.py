@@ -51,9 +51,7 @@ def fold_numbers(codes: Codes, n_folds: int, rng: np.random.Generator) -> Codes:
     return folds
 
 
-def splits_of(
-    table: LabelledTable, encoder: TableEncoder, n_folds: int, rng: np.random.Generator
-) -> list[list[Split]]:
+def splits_of(table: LabelledTable, encoder: TableEncoder, n_folds: int, rng: np.random.Generator) -> list[list[Split]]:
     """Splits of each repeat; the columns of each split are encoded by its training rows."""
     n_outputs = max(1, len(table.classes) - 1)
     is_large = table.n_rows * len(encoder.schema_.columns) * n_outputs > MAX_REPEATED_CELLS
@@ -85,9 +83,7 @@ def cross_validated(
         return Trial.failed(trial.name, error)
 
 
-def _repeated(
-    trial: Trial, model: TableClassifier, repeats: list[list[Split]], codes: Codes, classes: Array
-) -> Trial:
+def _repeated(trial: Trial, model: TableClassifier, repeats: list[list[Split]], codes: Codes, classes: Array) -> Trial:
     start, P_sum, rows_sum, n = perf_counter(), np.zeros((len(codes), len(classes))), np.zeros(len(codes)), 0
     for splits in repeats:
         if n and perf_counter() - start > MAX_REPEAT_SECONDS:
