@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from separatrix.exceptions import DataError
 from separatrix.files import FileReadError, open_table
 from separatrix.files.dialect import DELIMITERS, name_columns, sniff
+from separatrix.files.encoding import Quotes
 from separatrix.table import infer_types, table_statistics
 
 
@@ -71,6 +72,27 @@ def test_decimal_commas_are_numbers_if_another_mark_delimits(tmp_path):
     assert table.read().to_pydict() == {"a": [1.5, 2.0], "b": ["x, y", "z"]}
     assert table.notes == ("Numbers with a decimal comma were found in: a.",)
     assert open_table(csv_file(tmp_path, "a;b\n1,5;x\n"), types={"a": "number"}).read()["a"].to_pylist() == [1.5]
+
+
+@given(st.lists(st.text('a;,"', max_size=8), max_size=5), st.integers(1, 7))
+def test_quotes_that_enclose_fields_are_closed_in_their_line(lines, n_bytes):
+    """Python's reader is the oracle: it fails on quotes that are not closed."""
+    text, quotes = "\r\n".join(lines).encode(), Quotes()
+    for start in range(0, len(text), n_bytes):
+        quotes.add(text[start : start + n_bytes])
+    quotes.add(b"")
+    assert quotes.found == (b'"' in text)
+    if quotes.enclose_fields(","):
+        assert len(list(csv.reader(lines, strict=True))) == len(lines)
+
+
+@given(st.lists(st.lists(st.text('a;,"', max_size=5), min_size=2, max_size=3), min_size=1, max_size=4))
+def test_quotes_of_a_writer_enclose_fields(rows):
+    text, quotes = io.StringIO(), Quotes()
+    csv.writer(text).writerows(rows)
+    quotes.add(text.getvalue().encode())
+    quotes.add(b"")
+    assert quotes.enclose_fields(",")
 
 
 def test_quotes_newlines_blank_lines_and_line_ends(tmp_path):

@@ -1,6 +1,7 @@
 """Models fitted on files and databases: the numbers of memory, whoever reads the rows."""
 
 import os
+import pickle
 import sqlite3
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing
@@ -222,6 +223,67 @@ def test_types_of_several_files_are_widened(tmp_path):
     assert scan(paths).column("a").tolist() == [float(2**53), 1.0, 0.5, 1.5]
     (tmp_path / "a.csv").write_text("code\n1\n2\n")
     assert scan(tmp_path / "a.csv", types={"code": "categorical"}).column("code").tolist() == ["1", "2"]
+
+
+# -- passes over text
+
+
+def bytes_read(action):
+    with open("/proc/self/io") as file:
+        before = int(file.read().split()[1])
+    result = action()
+    with open("/proc/self/io") as file:
+        return int(file.read().split()[1]) - before, result
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="the system does not count bytes")
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_csv_file_is_read_once_to_open_it_once_for_types_and_labels_and_once_per_pass(tmp_path, quote):
+    path = tmp_path / "trees.csv"
+    lines = (f"{a!r},{b!r},{quote}{kind}{quote}\n" for a, b, *_, kind in zip(*X.T.tolist(), KIND, strict=True))
+    path.write_text("a,b,kind\n" + 40 * "".join(lines))
+    size, sample = path.stat().st_size, 2**18 + 2**16  # to find the dialect, some lines are read twice
+    model = sx.LinearDiscriminantAnalysis()
+    model.fit(scan(path, target="kind"))  # imports what it needs
+    n_open, rows = bytes_read(lambda: scan(path, target="kind"))
+    n_fit, _ = bytes_read(lambda: model.fit(rows))
+    n_predict, _ = bytes_read(lambda: model.predict(scan(path)))
+    (part,) = rows.rows.parts(("a", "b", "kind"))
+    sent = pickle.dumps(part)
+    n_sent, n_rows = bytes_read(lambda: sum(b.num_rows for b in pickle.loads(sent).batches(("a", "kind"), N)))
+    assert n_rows == 40 * N == rows.n_rows
+    assert n_open < size + sample
+    assert n_fit < (1 + model.n_passes_) * size + sample
+    assert n_predict < 3 * size + sample
+    assert n_sent < size + sample
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [["yes", "no", "yes"], ["no", "maybe", "yes"]],
+        [["1", "2", "1.0"], ["3.0", "1e0", "2"]],
+        [["true", "false", "true"], ["false", "true", "false"]],
+        [["a", "NA", "b"], ["b", "", "a"]],
+        [["1", "2", "1"], ["nan", "2", "NA"]],
+        [["3", "3", "3"], ["3", "3", "3"]],
+    ],
+    ids=str,
+)
+def test_labels_that_are_counted_with_their_types_are_those_of_a_pass(tmp_path, labels):
+    """A condition that all rows meet needs a pass of its own to count labels."""
+    paths = [tmp_path / f"{number}.csv" for number in range(len(labels))]
+    for path, column in zip(paths, labels, strict=True):
+        path.write_text("a,y\n" + "".join(f"{a},{label}\n" for a, label in enumerate(column)))
+
+    def found(**how):
+        try:
+            labelled = scan(paths, target="y", **how).open_rows(None).with_labels(None)
+            return labelled.classes.dtype, labelled.classes.tolist()
+        except DataError as error:
+            return str(error)
+
+    assert found() == found(where="a < 9")
 
 
 # -- labels in a column

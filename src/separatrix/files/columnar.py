@@ -43,6 +43,7 @@ class ParquetTable(TableFile):
             and self.columns == tuple(schemas[0].names)
             and len({name.lower() for name in self.columns}) == len(self.columns)
         )
+        self.travels = self.is_plain
         require_same_columns(dict(zip(self._files, [schema.names for schema in schemas], strict=True)))
         try:
             self.types = pa.unify_schemas(schemas, promote_options="permissive")

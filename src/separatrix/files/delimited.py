@@ -21,7 +21,8 @@ from separatrix.exceptions import DataError
 from separatrix.files.dialect import Dialect, name_columns, sniff, title_note
 from separatrix.files.encoding import find_encoding, open_text
 from separatrix.files.location import STANDARD, FileReadError, Location, reading, temporary_file
-from separatrix.files.table import TableFile
+from separatrix.files.table import TableFile, ValueCounts
+from separatrix.rows import MAX_LABELS
 from separatrix.table import Kind, cast_texts, kind_of_texts, kind_of_type, number_readings
 
 if TYPE_CHECKING:
@@ -36,12 +37,32 @@ WORDS = dict.fromkeys(("text", "categorical", "date", "drop"), Kind.TEXT)
 SPELLED = ("number", "boolean")  # requested types with several spellings; the first block determines which
 
 
+class Tally:
+    """Distinct texts of a column, each with the number of its rows and the first of them."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str | None, tuple[int, int]] = {}
+
+    def add(self, texts: pa.Array, row: int) -> None:
+        """Count the texts of a batch, unless there are too many; ``row`` is the number of its first row."""
+        if len(self.seen) > MAX_LABELS:
+            return
+        coded = texts.dictionary_encode(null_encoding="encode")
+        first, counts = np.unique(coded.indices.to_numpy(), return_index=True, return_counts=True)[1:]
+        for text, start, count in zip(coded.dictionary.to_pylist(), first.tolist(), counts.tolist(), strict=True):
+            before = self.seen.get(text, (0, row + start))
+            self.seen[text] = (before[0] + count, before[1])
+
+
 class DelimitedFile(TableFile):
     """A CSV or TSV file."""
 
+    travels = True
+    _tally: Tally | None = None
+
     def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
         super().__init__(where)
-        self._encoding, notes = find_encoding(where)
+        self._encoding, notes, quotes = find_encoding(where)
         self._notes += notes
         sample = self._sample()
         self._block_bytes = max(BLOCK_BYTES, MIN_BLOCK_LINES * max(map(len, sample.encode().splitlines()), default=0))
@@ -50,7 +71,8 @@ class DelimitedFile(TableFile):
         self._notes += notes
         if self._dialect.title:
             self._notes.append(f"{title_note(self._dialect.title)} The names are in line {self._dialect.skipped + 1}.")
-        if self._dialect.quoted and len(self.columns) > 1 and self._quotes_are_letters():
+        are_plain = not quotes.found or quotes.enclose_fields(self._dialect.delimiter)
+        if not are_plain and self._dialect.quoted and len(self.columns) > 1 and self._quotes_are_letters():
             self._dialect = self._dialect._replace(quoted=False)
             self._notes.append('Quotes (") were read as part of the text, since some are not closed.')
         self._decimal_comma = self._dialect.delimiter != ","  # whether a number may be written 3,5
@@ -83,9 +105,6 @@ class DelimitedFile(TableFile):
 
     def _quotes_are_letters(self) -> bool:
         """Whether quotes are ordinary characters: without them every line is complete, and some are not closed."""
-        with open_text(self.where, self._encoding) as stream, reading(self.where):
-            if not any(b'"' in chunk for chunk in iter(lambda: stream.read(BLOCK_BYTES), b"")):
-                return False
         n_plain = self._count_rows(quoted=False)
         if n_plain is None or n_plain == self._count_rows(quoted=True):
             return False
@@ -138,12 +157,31 @@ class DelimitedFile(TableFile):
 
     def _scan(self, columns: tuple[str, ...], *, first_block: bool = False) -> dict[str, Kind]:
         kinds = dict.fromkeys(columns, Kind.NOTHING)
+        tally = Tally() if self.target in columns else None
+        n_rows = 0
         for batch in self._texts(columns):
             for name, texts in zip(columns, batch.columns, strict=True):
                 kinds[name] = kind_of_texts(texts, kinds[name], comma=self._decimal_comma)
-            if first_block or all(kind is Kind.TEXT for kind in kinds.values()):
+            if tally is not None:
+                tally.add(batch.column(self.target), n_rows)
+            n_rows += batch.num_rows
+            if first_block or (tally is None and all(kind is Kind.TEXT for kind in kinds.values())):
                 break
+        else:
+            self.n_rows, self._tally = n_rows, tally or self._tally
         return kinds
+
+    def value_counts(self) -> ValueCounts | None:
+        """Values of the target with their counts, if the pass that inferred its type counted them."""
+        import pyarrow as pa
+
+        if self._tally is None or self.target is None or len(self._tally.seen) > MAX_LABELS:
+            return None
+        counts, rows = np.array(list(self._tally.seen.values()), dtype=np.intp).reshape(-1, 2).T
+        return self._values(self.target, pa.array(list(self._tally.seen), pa.string()), 0), counts, rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_tally": None}
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the file. Arrow converts plain numbers; after the first number in another spelling, texts are cast."""

@@ -18,7 +18,7 @@ from separatrix.files.location import STANDARD, FileReadError, find
 from separatrix.files.open import open_table
 from separatrix.files.table import TableFile
 from separatrix.files.where import Condition, SqlCondition
-from separatrix.rows import ArrowRows
+from separatrix.rows import ArrowRows, LabelCounts, tally_labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,8 @@ class FilePart(ArrowRows):
     """One file, or some row groups of a Parquet file.
 
     ``types`` has the Arrow type of each column that is read, common to all files. ``stamp`` is the fingerprint of the
-    file when it was opened; it is compared before and after each pass. The open ``table`` is not sent to workers.
+    file when it was opened; it is compared before and after each pass. The open ``table`` is sent to workers if it is
+    small: they need not find encoding, dialect and types again.
     """
 
     path: str
@@ -47,7 +48,7 @@ class FilePart(ArrowRows):
         self.title = self.path
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "table": None}
+        return {**vars(self), "table": self.table if self.table is not None and self.table.travels else None}
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """Types common to all files."""
@@ -92,16 +93,36 @@ class FilePart(ArrowRows):
 
 
 class FileRows(ArrowRows):
-    """A table in one or several files."""
+    """A table in one or several files. ``target`` is the column of labels, if there is one."""
+
+    target: str | None = None
 
     def __init__(self, paths: Sequence[str], tables: Sequence[TableFile]) -> None:
         self._paths, self._tables = paths, tables
         self._types: dict[str, pa.DataType] = {}  # types inferred so far; inferring them may take a pass over text
         self.columns = tables[0].columns
         self.title = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-        counts = [table.n_rows for table in tables]
-        self.known_rows = None if None in counts else sum(n or 0 for n in counts)
         self._where: Condition | None = None
+        self._count_rows()
+
+    def _count_rows(self) -> None:
+        counts = [table.n_rows for table in self._tables]
+        self.known_rows = None if self._where is not None or None in counts else sum(n or 0 for n in counts)
+
+    def label_counts(self, target: str) -> LabelCounts | None:
+        """Labels that the pass over the text counted when it inferred the type of the target."""
+        import pyarrow as pa
+
+        found, n_rows = LabelCounts(), 0
+        for table in self._tables:
+            tally = table.value_counts() if table.target == target else None
+            if tally is None or not table.n_rows or self._where is not None:
+                return None
+            values, counts, rows = tally
+            kind = self._types[target]
+            labels = values.cast(kind, safe=not pa.types.is_floating(kind))
+            found, n_rows = found + tally_labels(labels, counts, rows + n_rows, target), n_rows + table.n_rows
+        return found
 
     def filtered(self, where: Condition) -> FileRows:
         """Restrict the table to the rows that meet a condition."""
@@ -118,10 +139,15 @@ class FileRows(ArrowRows):
         """
         import pyarrow as pa
 
-        unknown = [name for name in columns if name not in self._types]
+        used = () if self._where is None else self._where.columns
+        unknown = [name for name in dict.fromkeys([*columns, *used]) if name not in self._types]
         if unknown:
+            for table in self._tables:
+                table.target = self.target
             schemas = list(zip(self._paths, [table.schema(unknown) for table in self._tables], strict=True))
             self._types.update({name: _common_type(name, schemas) for name in unknown})
+            if self.known_rows is None:
+                self._count_rows()  # a pass over text that inferred types has counted the rows
         return pa.schema([(name, self._types[name]) for name in columns])
 
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:

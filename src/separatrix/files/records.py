@@ -28,9 +28,11 @@ MAX_NAMES = 10_000  # with more distinct names, the names are most likely values
 class RecordsFile(TableFile):
     """A file of JSON records."""
 
+    travels = True
+
     def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
         super().__init__(where)
-        self._encoding, notes = find_encoding(where)
+        self._encoding, notes, _ = find_encoding(where)
         self._notes += notes
         kinds: dict[str, Kind] = {}
         self._nested: dict[str, None] = {}  # names of columns that come from objects inside records

@@ -95,11 +95,11 @@ def scan(
 
     Notes
     -----
-    A fit reads the target once to find the classes, and then all columns once per pass (``n_passes_``). The next batch
-    is read while the current one is processed. Repeated runs are bit-identical, because blocks and the order of
-    additions are fixed. An error is raised if a file changes between two passes. Queries and streams are copied to a
-    temporary file before the first pass of a fit. The scan then keeps these rows: scan again to see rows that were
-    added later.
+    A fit reads the target once to find the classes (for text files: while types are inferred), and then all columns
+    once per pass (``n_passes_``). The next batch is read while the current one is processed. Repeated runs are
+    bit-identical, because blocks and the order of additions are fixed. An error is raised if a file changes between two
+    passes. Queries and streams are copied to a temporary file before the first pass of a fit. The scan then keeps these
+    rows: scan again to see rows that were added later.
 
     Columns must be numbers or booleans; `TableClassifier` encodes columns of other types.
 
@@ -137,6 +137,8 @@ def scan(
     features = tuple(name for name in chosen if name not in apart)
     if not features:
         raise DataError(f"No features of {rows.title} are left. Choose columns= other than the target and the weight.")
+    if isinstance(rows, FileRows):
+        rows.target = target
     return Scan(rows, features, target, weight, client)
 
 
@@ -218,7 +220,7 @@ class Scan(RowStore):
         wanted = self.features if columns is None else tuple(columns)
         for name in wanted:
             _require_column(name, self.rows)
-        schema = self.rows.schema(wanted)
+        schema = self._schema(wanted)
         wrong = [f"{c.name!r} ({c.type})" for c in schema if not is_number(c.type)]
         if wrong:
             for _ in self.batches():  # raises if the table has no rows; its types are then unknown
@@ -245,7 +247,7 @@ class Scan(RowStore):
 
     def template(self) -> pa.Table:
         """Return an empty table with the columns of the features."""
-        return self.rows.schema(self.features).empty_table()
+        return self._schema(self.features).empty_table()
 
     def column(self, name: str) -> Array:
         """Read a column into memory. Missing values are NaN among numbers and None among texts."""
@@ -261,7 +263,8 @@ class Scan(RowStore):
             weight = check_weight(sample_weight, source.n_rows)
             found: Labelled = source.runner.label(source, self.column(target), weight, rules)
             return found
-        return label_from_column(source, target, self.weight, rules)
+        counts = self.rows.label_counts(target) if self.weight is None else None
+        return label_from_column(source, target, self.weight, rules, counts)
 
     def weights(self, sample_weight: Any) -> Any:
         """Return weights in memory: as given, or read from their column; raises if there are both."""
@@ -285,14 +288,21 @@ class Scan(RowStore):
             yield piece.batch
 
     def _open(self, plan: BatchPlan, template: Any = None) -> Source:
+        columns = tuple(dict.fromkeys([*plan.features, *self._roles()]))
+        self.rows.schema(columns)  # infers all types of a text file in one pass
         if self.client is None:
             return open_batches((self.rows,), plan, template, self)
-        parts = self.rows.parts(tuple(dict.fromkeys([*plan.features, *self._roles()])))
+        parts = self.rows.parts(columns)
         return open_batches(parts, plan, template, self, dask_runner(None if self.client is True else self.client))
 
     def prepare(self) -> None:
         """Copy the rows of a query or a stream, so that all passes read the same rows."""
         self.rows.prepare()
+
+    def _schema(self, columns: Sequence[str]) -> pa.Schema:
+        """Types of columns; one pass over text infers them together with those of the target and the weight."""
+        self.rows.schema(tuple(dict.fromkeys([*columns, *self._roles()])))
+        return self.rows.schema(columns)
 
     def _roles(self) -> list[str]:
         return [name for name in (self.target, self.weight) if name is not None]

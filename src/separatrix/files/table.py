@@ -7,9 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from separatrix._arguments import check_count
+from separatrix._array import Array
 from separatrix._text import did_you_mean
 from separatrix.files.location import FileReadError, Location
 from separatrix.rows import cut_batches, join_batches
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 READ_BATCH_ROWS = 65_536
 MAX_BATCH_BYTES = 2**26  # a batch that reaches this size has fewer rows
+ValueCounts = tuple[Any, Array, Array]  # values as an Arrow array, the number of rows of each, and its first row
 
 
 class TableFile(ABC):
@@ -46,6 +48,8 @@ class TableFile(ABC):
     columns: tuple[str, ...]
     n_rows: int | None = None
     types: pa.Schema
+    target: str | None = None  # column of labels, whose values may be counted while types are inferred
+    travels = False  # whether an open table can be sent to another process
     is_plain = False  # True for a Parquet file that DuckDB and pyarrow can read directly
 
     def __init__(self, where: Location) -> None:
@@ -70,6 +74,10 @@ class TableFile(ABC):
         import pyarrow as pa
 
         return pa.schema([self.types.field(name).with_nullable(True) for name in self._chosen(columns)])
+
+    def value_counts(self) -> ValueCounts | None:
+        """Values of the target with their counts, if a previous pass counted them."""
+        return None
 
     def batches(
         self, *, columns: Sequence[str] | None = None, rows: int = READ_BATCH_ROWS

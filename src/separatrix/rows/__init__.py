@@ -11,9 +11,11 @@
 """
 
 from separatrix.rows.batches import (
+    MAX_LABELS,
     ArrowRows,
     Batches,
     BatchPlan,
+    LabelCounts,
     RowsChangedError,
     StreamEndedError,
     batch_rows,
@@ -24,6 +26,7 @@ from separatrix.rows.batches import (
     label_from_column,
     open_batches,
     precision,
+    tally_labels,
 )
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.device import CHUNK_ROWS, DeviceRows, on_host
@@ -58,6 +61,7 @@ from separatrix.rows.threads import Threads, watched
 
 __all__ = [
     "CHUNK_ROWS",
+    "MAX_LABELS",
     "UNLABELLED",
     "Addable",
     "ArrowRows",
@@ -65,6 +69,7 @@ __all__ = [
     "Batches",
     "Block",
     "DeviceRows",
+    "LabelCounts",
     "LabelRules",
     "Labelled",
     "NamedRows",
@@ -104,6 +109,7 @@ __all__ = [
     "readable_again",
     "require_classes",
     "require_weight",
+    "tally_labels",
     "targets_in_memory",
     "watched",
     "without_targets",

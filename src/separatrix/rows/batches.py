@@ -96,6 +96,11 @@ class ArrowRows(ABC):
         del columns
         return (self,)
 
+    def label_counts(self, target: str) -> LabelCounts | None:
+        """Counts of the labels in a column, if they are known without another pass."""
+        del target
+        return None
+
     def settle(self, n_rows: int) -> None:
         """Record the number of rows that a pass has read; raise if it is zero or differs from the previous pass."""
         if not n_rows and not self.may_be_empty:
@@ -445,36 +450,43 @@ def _marks(label: Any, unlabelled: Any) -> bool:
 
 def count_labels(piece: Piece, target: str, weight: str | None = None) -> LabelCounts:
     """Count the rows, and add up the weights, of each label in a piece."""
+    share = None if weight is None else _weights(piece.column(weight), piece.start, weight)
+    rows = np.arange(piece.start, piece.stop)
+    return tally_labels(piece.column(target), np.ones(len(rows), np.intp), rows, target, share)
+
+
+def tally_labels(column: pa.Array, counts: Array, rows: Array, target: str, weights: Any = None) -> LabelCounts:
+    """Add up the counts and weights of values that are the same label; ``rows`` has the first row of each value."""
     import pyarrow as pa
 
-    column = piece.column(target)
     labels = plain(column)
     if pa.types.is_temporal(labels.type) or pa.types.is_nested(labels.type):
         raise DataError(f"The target {target!r} holds values of type {column.type}, which are not classes.")
-    share = None if weight is None else _weights(piece.column(weight), piece.start, weight)
     coded = _without_nan(labels).dictionary_encode()
     n = len(coded.dictionary)
     _require_few(n, target)
     codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
     has = codes >= 0
-    counts = np.bincount(codes[has], minlength=n)
-    weights = counts if share is None else np.bincount(codes[has], share[has], minlength=n)
-    found = zip(coded.dictionary.to_pylist(), counts.tolist(), weights.tolist(), strict=True)
-    missing = np.flatnonzero(~has)
+    sums = np.bincount(codes[has], counts[has], minlength=n)
+    weights = sums if weights is None else np.bincount(codes[has], weights[has], minlength=n)
+    found = zip(coded.dictionary.to_pylist(), sums.tolist(), weights.tolist(), strict=True)
     return LabelCounts(
-        {label: (count, float(total)) for label, count, total in found},
-        len(codes),
-        len(missing),
-        piece.start + int(missing[0]) if len(missing) else None,
+        {label: (int(count), total) for label, count, total in found},
+        int(counts.sum()),
+        int(counts[~has].sum()),
+        int(rows[~has].min()) if not has.all() else None,
         target,
         _numpy_type(column.type),
     )
 
 
-def label_from_column(source: Source, target: str, weight: str | None, rules: LabelRules) -> Labelled:
-    """Count the labels of a column in one pass to find the classes; blocks then look up their codes."""
-    columns = (target,) if weight is None else (target, weight)
-    counts = source.reduce_batches(partial(count_labels, target=target, weight=weight), columns, LabelCounts())
+def label_from_column(
+    source: Source, target: str, weight: str | None, rules: LabelRules, counts: LabelCounts | None = None
+) -> Labelled:
+    """Count the labels of a column in one pass, unless ``counts`` are given; blocks then look up their codes."""
+    if counts is None:
+        columns = (target,) if weight is None else (target, weight)
+        counts = source.reduce_batches(partial(count_labels, target=target, weight=weight), columns, LabelCounts())
     classes = counts.classes(rules.unlabelled)
     if rules.known is not None:
         require_known(classes, rules.known)
