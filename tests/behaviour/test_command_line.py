@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -538,6 +539,15 @@ def test_predict_reports_scores_and_unusual_rows(folder, loans, fitted):
     expected = ("purpose: 5 rows have values that were not in training: 'yacht' (5)", "age: 1 missing", "9999")
     assert all(words in text for words in expected)
     assert list(pd.read_csv("odd_out.csv").columns)[:3] == ["predicted", "p_defaulted", "lower_defaulted"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_model_file_is_read_once(monkeypatch):
+    opened = []
+    read = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path.name) or read(path))
+    assert run_json("predict", "model.sx", "loans.csv", "-o", "out.csv")["target"] == "outcome"
+    assert opened.count("model.sx") == 1
 
 
 def test_predict_prints_three_lines_for_ordinary_rows(folder):

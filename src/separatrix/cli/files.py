@@ -89,7 +89,7 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
 
     With ``of_tables``, raises if the model is not a `TableClassifier`.
     """
-    from separatrix.export import FileError, load, read_about
+    from separatrix.export import FileError, load_with_about
 
     file = Path(path)
     table_hint = " This is the name of a table. Name the saved model first, then the table." * path.endswith(TABLES)
@@ -99,7 +99,7 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
         hint = f" Did you mean {file.with_name(near[0])}?" if near else " Create a model first: separatrix fit."
         raise CommandError("data", f"{path} does not exist.{table_hint or hint}")
     try:
-        model, names = load(path), read_about(path)
+        model, names = load_with_about(path)
     except FileError as error:
         raise CommandError("data", f"{error}{table_hint}") from error
     # In files of version 0.1, the names are attributes of the model.

@@ -14,6 +14,6 @@ onnx_integrals    predictive integrals in closed form
 from separatrix.exceptions import ExportError, FileError
 from separatrix.export.archive import FORMAT
 from separatrix.export.onnx import to_onnx
-from separatrix.export.saving import load, packed, read_about, save
+from separatrix.export.saving import load, load_with_about, packed, read_about, save
 
-__all__ = ["FORMAT", "ExportError", "FileError", "load", "packed", "read_about", "save", "to_onnx"]
+__all__ = ["FORMAT", "ExportError", "FileError", "load", "load_with_about", "packed", "read_about", "save", "to_onnx"]

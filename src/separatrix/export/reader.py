@@ -45,8 +45,6 @@ MOVED = {
     "solvers": ("solvers", "separation"),
     "tables": ("study",),
 }
-#: Classes that were renamed: (folder, old name) -> new name.
-RENAMED: dict[tuple[str, str], str] = {}
 PLAIN_KINDS = "biufcUSmM"  # kinds of dtype that contain no Python objects
 MAX_BASIS_FUNCTIONS, MAX_DEGREE = 10**6, 100
 COLLECTIONS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
@@ -207,7 +205,7 @@ def _class(name: Any) -> type:
     if package != PACKAGE or folder not in (*FOLDERS, *MOVED):
         raise FileError(f"{name} is not a class that a model of this package may contain")
     for part in MOVED.get(folder, (folder,)):
-        found = _records(part).get(RENAMED.get((folder, qualname), qualname))
+        found = _records(part).get(qualname)
         if found is not None:
             return found
     raise FileError(f"{name} is not an estimator or record of this version")

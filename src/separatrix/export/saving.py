@@ -91,7 +91,11 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
     FileError
         If the file is damaged, of a later format, or not a model.
     """
-    found = read_archive(path)[0].get("about")
+    return _about(read_archive(path)[0])
+
+
+def _about(manifest: Mapping[str, Any]) -> dict[str, str]:
+    found = manifest.get("about")
     return {name: text for name, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
 
 
@@ -113,6 +117,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> again.predict([[2.5]]).tolist()
     ['high']
     """
+    return load_with_about(path)[0]
+
+
+def load_with_about(path: str | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
+    """Read a model, as `load` does, and the names stored with it."""
     manifest, members = read_archive(path)
     revision = manifest.get("revision", 0)
     newer = manifest["format"] == FORMAT and type(revision) is int and revision > REVISION
@@ -131,7 +140,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{file} contains a {type(model).__name__} that cannot predict ({type(error).__name__}: {error}). Save the "
             "model again with this version."
         ) from error
-    return model
+    return model, _about(manifest)
 
 
 def _require_prediction(model: Any) -> None:
