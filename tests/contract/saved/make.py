@@ -36,6 +36,7 @@ def table(n: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
 def models() -> dict[str, tuple[object, object]]:
     """Fitted models, each with the table to ask it about."""
     X, y = rows()
+    one = X[:, :1]
     frame, t = table()
     many, u = table(600)
     many["colour"] = [f"shade {n % 150}" for n in range(600)]  # enough levels to be hashed
@@ -60,7 +61,7 @@ def models() -> dict[str, tuple[object, object]]:
         "gradient_trace": (sx.LogisticRegression(solver="gradient", max_steps=20, trace=True).fit(X, y > 0), X),
         "bayesian_ep": (sx.BayesianLogisticRegression(approximation="ep").fit(X, y > 0), X),
         "bayesian_variational": (sx.BayesianLogisticRegression(approximation="variational").fit(X, y), X),
-        "bayesian_importance": (sx.BayesianLogisticRegression(approximation="importance").fit(X[:, :1], y > 0), X[:, :1]),
+        "bayesian_importance": (sx.BayesianLogisticRegression(approximation="importance").fit(one, y > 0), one),
         "families": (sx.ExponentialFamilyClassifier("gamma", estimate="map").fit(np.exp(X), y), np.exp(X)),
         "average": (sx.ModelAverage({"a": sx.BayesianLogisticRegression()}).fit(X, y > 0), X),
     }
