@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The file of a saved model: a zip archive whose manifest has the checksum of every other member.
 
-Archives may come from untrusted sources. Nothing is unpacked to disk, only members that belong to a model are read, and
-an archive that would unpack to far more than its own size is refused.
+Archives may come from untrusted sources. Nothing is unpacked to disk, and only members that belong to a model are read.
+A model may take `BASE_BYTES` of memory, and `BYTES_PER_BYTE` times the size of its file. Sizes are checked before memory
+is allocated, and members are unpacked in chunks, up to the size that the archive states. `write_archive` does not
+compress a model that would exceed this limit.
 """
 
 from __future__ import annotations
@@ -22,8 +24,11 @@ from separatrix.exceptions import FileError
 MAGIC = "separatrix model"
 FORMAT = 3  # increased if older versions cannot read new files
 REVISION = 0  # increased if older versions can read new files by ignoring new fields
-# An archive may unpack to MIN_ALLOWED_BYTES, or to MAX_UNPACKED_RATIO times its own size if that is more.
-MIN_ALLOWED_BYTES, MAX_UNPACKED_RATIO = 2**26, 200
+BASE_BYTES, BYTES_PER_BYTE = 2**25, 8
+ENTRY_BYTES, CHUNK_BYTES = 1000, 2**20  # memory of an entry of the archive; bytes that are unpacked at a time
+#: Memory of the values that a character of JSON separates or starts.
+JSON_BYTES = {b"{": 200, b"[": 64, b",": 60, b":": 50}
+MAX_JSON_KEYS = 10_000
 MANIFEST, TREE = "manifest.json", "model.json"
 MEMBER = re.compile(r"model\.json|arrays/(0|[1-9]\d{0,6})\.npy")
 
@@ -37,15 +42,19 @@ def write_archive(members: Mapping[str, bytes], header: Mapping[str, Any]) -> by
         **header,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
-        for name, data in members.items():
-            archive.writestr(name, data)
+    needed = sum(map(len, members.values())) + json_bytes(members[TREE])
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", method) as archive:
+            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+            for name, data in members.items():
+                archive.writestr(name, data)
+        if needed <= _allowed_bytes(buffer.tell()):
+            break
     return buffer.getvalue()
 
 
-def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
+def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytearray]]:
     """Read the manifest and the members of a model, and verify the checksums.
 
     Raises
@@ -56,16 +65,16 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         If the file does not exist or cannot be read.
     """
     data = Path(path).read_bytes()
+    allowed = _allowed_bytes(len(data))
     try:
+        _require_memory(ENTRY_BYTES * data.count(b"PK\x01\x02"), allowed, path)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            unpacked = sum(entry.file_size for entry in archive.infolist())
-            if unpacked > max(MIN_ALLOWED_BYTES, MAX_UNPACKED_RATIO * len(data)):
-                raise FileError(
-                    f"{path} has {len(data)} bytes but would unpack to {unpacked}, more than any model of that size. "
-                    "The file was not opened."
-                )
-            manifest = _read_manifest(archive, path)
-            members = {name: archive.read(name) for name in manifest["sha256"] if MEMBER.fullmatch(name)}
+            entries = {entry.filename: entry for entry in archive.infolist()}
+            if len(entries) < len(archive.infolist()):
+                raise FileError(f"{path} is damaged: two members have the same name. Save the model again.")
+            _require_memory(sum(entry.file_size for entry in entries.values()), allowed, path)
+            manifest = _read_manifest(archive, path, allowed)
+            members = {name: _unpack(archive, name) for name in manifest["sha256"] if MEMBER.fullmatch(name)}
     except FileError:
         raise
     except Exception as error:  # zipfile raises many kinds of errors for damaged files
@@ -75,13 +84,61 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
             raise FileError(f"{path} is damaged: the checksum of {name} is wrong. Save the model again.")
     if TREE not in members:
         raise FileError(f"{path} contains no model.")
+    _require_memory(sum(map(len, members.values())) + json_bytes(members[TREE]), allowed, path)
     return manifest, members
 
 
-def _read_manifest(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
+def _allowed_bytes(size: int) -> int:
+    return BASE_BYTES + BYTES_PER_BYTE * size
+
+
+def _require_memory(needed: int, allowed: int, path: Any) -> None:
+    if needed > allowed:
+        raise FileError(
+            f"{path} would take {needed} bytes of memory, more than any model in a file of this size. It was not opened: "
+            "check where it comes from. If you trust it, save the model again with this version."
+        )
+
+
+def _unpack(archive: zipfile.ZipFile, name: str) -> bytearray:
+    """Content of a member, at most as many bytes as the archive states."""
+    entry = archive.getinfo(name)
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise FileError(f"{name} is compressed by method {entry.compress_type}")
+    content = bytearray()
+    with archive.open(entry) as stream:
+        while chunk := stream.read(CHUNK_BYTES):
+            content += chunk
+    return content
+
+
+def json_bytes(text: bytes | bytearray) -> int:
+    """Upper bound of the memory that JSON takes once it is parsed, with at most `MAX_JSON_KEYS` names of fields."""
+    return 2 * len(text) + sum(size * text.count(mark) for mark, size in JSON_BYTES.items())
+
+
+def parse_json(text: bytes | bytearray) -> Any:
+    """Parse JSON of ASCII characters, as `json.dumps` writes it, whose objects have few different names of fields."""
+    keys: set[str] = set()
+
+    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        keys.update(found)
+        if len(keys) > MAX_JSON_KEYS:
+            raise ValueError(f"more than {MAX_JSON_KEYS} different names")
+        return found
+
+    return json.loads(text.decode("ascii"), object_pairs_hook=made)
+
+
+def _read_manifest(archive: zipfile.ZipFile, path: Any, allowed: int) -> dict[str, Any]:
     try:
-        manifest = json.loads(archive.read(MANIFEST))
+        text = _unpack(archive, MANIFEST)
+        _require_memory(3 * json_bytes(text), allowed, path)  # every name in it is different
+        manifest = json.loads(text)
         is_model = manifest["magic"] == MAGIC and isinstance(manifest["sha256"], dict)
+    except FileError:
+        raise
     except (LookupError, TypeError, ValueError, RecursionError):
         is_model = False
     if not is_model:

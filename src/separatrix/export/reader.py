@@ -6,8 +6,8 @@ enumerations). A record may only have the fields of its class. An estimator may 
 attributes, never a method. Fields and arguments that are newer than the file get their defaults. If the file has a
 later revision, unknown fields are ignored.
 
-The size of the file limits the memory: every array is created once, from its own bytes. Objects that a few arguments
-determine, such as a basis, have a separate limit.
+The size of the file limits the memory: every array uses its own bytes. Numbers that determine the size of other objects
+(features, functions of a basis) are limited by the size of the arrays, because a model has a weight for each of them.
 """
 
 from __future__ import annotations
@@ -45,17 +45,26 @@ MOVED = {
     "solvers": ("solvers", "separation"),
     "tables": ("study",),
 }
+MAX_HEADER_BYTES = 10 + 2**16  # of an array
 PLAIN_KINDS = "biufcUSmM"  # kinds of dtype that contain no Python objects
-MAX_BASIS_FUNCTIONS, MAX_DEGREE = 10**6, 100
+#: Number of features and of basis functions that is allowed even if the arrays of a file are small.
+MIN_FEATURES, MIN_FUNCTIONS, MAX_DEGREE = 100_000, 10_000, 100
+MAX_OMITTED_FIELDS = 100_000
+#: Fields and arguments that determine the size of arrays when a model predicts.
+SIZES = ("n_features_in_", "n_columns", "n_outputs", "n_centres", "n_knots", "degree", "hashing")
+#: Arrays of weights, which must be finite.
+WEIGHTS = ("coef_", "intercept_")
 COLLECTIONS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
 class Reader:
-    """Rebuilds objects from the nodes of a saved tree; ``members`` are the arrays of the archive."""
+    """Rebuilds objects from the nodes of a saved tree; ``members`` are the arrays of the archive, not copied."""
 
-    def __init__(self, members: Mapping[str, bytes], *, newer: bool = False) -> None:
+    def __init__(self, members: Mapping[str, bytearray], *, newer: bool = False) -> None:
         self.members, self.newer = members, newer
         self._used: set[int] = set()
+        self._omitted, self._hashed = 0, 0  # number of fields that got their defaults, and of hashed columns
+        self._weights = sum(map(len, members.values())) // 8  # upper bound of the number of weights
 
     def value(self, node: Any) -> Any:  # noqa: PLR0911, PLR0912  (one case for each kind of node)
         """Value of a node."""
@@ -69,7 +78,9 @@ class Reader:
             case "dict":
                 return {self.value(key): self.value(item) for key, item in node["items"]}
             case "range":
-                return range(*map(_integer, node["items"]))
+                found = range(*map(_integer, node["items"]))
+                self._require_size("the length of a range", len(found))
+                return found
             case "slice":
                 return slice(*(None if item is None else _integer(item) for item in node["items"]))
             case "float":
@@ -86,7 +97,8 @@ class Reader:
                 return values.reshape([_integer(n) for n in node["shape"]])
             case "csr":
                 parts = tuple(self._array(part) for part in node["parts"])
-                matrix = sparse.csr_array(parts, shape=tuple(map(_integer, node["shape"])))
+                self._require_size("the shape of a sparse matrix", *node["shape"])
+                matrix = sparse.csr_array(parts, shape=tuple(node["shape"]))
                 matrix.check_format(full_check=True)
                 return matrix
             case "enum":
@@ -117,9 +129,10 @@ class Reader:
         columns, knots, degree = node["columns"], arguments.get("n_knots", 0), arguments.get("degree", 0)
         highest = max(degree) if isinstance(degree, tuple) else degree
         possible = min(map(_integer, (columns, knots, highest))) >= 0 and highest <= MAX_DEGREE
-        possible = possible and max(columns, knots) <= MAX_BASIS_FUNCTIONS
+        most = max(MIN_FUNCTIONS, self._weights)
+        possible = possible and max(columns, knots) <= most
         outputs = possible and (columns * (knots + highest) if knots else math.comb(columns + highest, highest))
-        if not possible or outputs > MAX_BASIS_FUNCTIONS:
+        if not possible or outputs > most:
             raise FileError(f"a basis of {columns} columns, {knots} knots and degree {highest} is not possible")
         transformer = getattr(preprocessing, node["class"])(**arguments)
         given = arguments.get("knots")
@@ -135,9 +148,18 @@ class Reader:
         for name, item in node["fields"].items():
             # Fitted attributes of an estimator have an underscore at the beginning or end of their name.
             if name in defaults or (not is_record and "_" in (name[:1], name[-1:])):
-                fields[name] = self.value(item)
+                fields[name] = value = self.value(item)
+                if name in SIZES and type(value) is int:
+                    self._hashed += value if name == "n_columns" else 0
+                    self._require_size(name, value, self._hashed)
+                if name in WEIGHTS and isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+                    if not np.isfinite(value).all():
+                        raise FileError(f"{name} of {kind.__qualname__} is not finite")
             elif not self.newer:
                 raise FileError(f"{kind.__qualname__} has no field or argument {name!r}")
+        self._omitted += len(fields) - len(node["fields"])
+        if self._omitted > MAX_OMITTED_FIELDS:
+            raise FileError(f"more than {MAX_OMITTED_FIELDS} fields are missing")
         missing = [name for name, item in fields.items() if item is inspect.Parameter.empty]
         if missing:
             raise FileError(f"{kind.__qualname__} lacks its field or argument {missing[0]!r}")
@@ -151,13 +173,17 @@ class Reader:
             object.__setattr__(made, name, item)
         return made
 
+    def _require_size(self, what: str, *sizes: Any) -> None:
+        if max(map(_integer, sizes)) > max(MIN_FEATURES, self._weights):
+            raise FileError(f"{what} is {max(sizes)}, but the arrays of the file have at most {self._weights} numbers")
+
     def _array(self, number: Any) -> Array:
         """Read an array after checking that its header matches its size; each array may be used only once."""
         if _integer(number) in self._used:
             raise FileError(f"array {number} is used twice")
         self._used.add(number)
         data = self.members[f"arrays/{number}.npy"]
-        stream = io.BytesIO(data)
+        stream = io.BytesIO(data[:MAX_HEADER_BYTES])
         version = np.lib.format.read_magic(stream)
         if version != (1, 0):
             raise FileError(f"array {number} has the unsupported version {version}")
@@ -165,8 +191,9 @@ class Reader:
         start = stream.tell()
         if not _plain(dtype).itemsize or math.prod(shape) * dtype.itemsize != len(data) - start:
             raise FileError(f"array {number} has {len(data) - start} bytes, which do not match {dtype} {shape}")
-        flat = np.frombuffer(data, dtype=dtype, offset=start)
-        return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+        if 0 in shape:
+            self._require_size("the length of an empty array", *shape)
+        return np.frombuffer(data, dtype=dtype, offset=start).reshape(shape, order="F" if fortran else "C")
 
 
 def _parameters(kind: Any) -> dict[str, Any]:

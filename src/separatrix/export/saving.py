@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._output import output_problem, write_atomically
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.exceptions import PACKAGE, FileError
-from separatrix.export.archive import FORMAT, REVISION, TREE, read_archive, write_archive
+from separatrix.export.archive import FORMAT, REVISION, TREE, parse_json, read_archive, write_archive
 from separatrix.export.reader import Reader
 from separatrix.export.writer import Writer
 from separatrix.generative import FamilyClassifier
@@ -127,7 +127,7 @@ def load_with_about(path: str | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
     newer = manifest["format"] == FORMAT and type(revision) is int and revision > REVISION
     file = f"{path}, written by separatrix {manifest.get('version')},"
     try:
-        model = Reader(members, newer=newer).value(json.loads(members[TREE]))
+        model = Reader(members, newer=newer).value(parse_json(members.pop(TREE)))
     except Exception as error:
         raise FileError(f"{file} cannot be read: {error}. Save the model again with this version.") from error
     if not isinstance(model, BaseEstimator):
@@ -157,8 +157,14 @@ def _require_prediction(model: Any) -> None:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the row has no column names
         if isinstance(model, BayesianLogisticRegression):  # its prediction would first compute tables of integrals
-            found = model.decision_distribution(row).variance
+            found = model.decision_distribution(row)
+            values = [*np.ravel(found.mean), *np.ravel(found.variance)]
+            n_rows = len(found.variance)
         else:
-            found = model.predict(row)
-    if len(found) != 1:
-        raise ValueError(f"{len(found)} predictions for one row")
+            n_rows = len(model.predict(row))
+            name = next((each for each in ("predict_proba", "decision_function") if hasattr(model, each)), "predict")
+            values = np.ravel(getattr(model, name)(row))
+    if n_rows != 1:
+        raise ValueError(f"{n_rows} predictions for one row")
+    if any(isinstance(value, float) and np.isnan(value) for value in values):
+        raise ValueError("its weights are not numbers")
