@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The file of a saved model: a zip archive whose manifest has the checksum of every other member.
 
-Archives may come from untrusted sources. Nothing is unpacked to disk, and only members that belong to a model are read.
-A model may take `BASE_BYTES` of memory, and `BYTES_PER_BYTE` times the size of its file. Sizes are checked before memory
-is allocated, and members are unpacked in chunks, up to the size that the archive states. `write_archive` does not
-compress a model that would exceed this limit.
+Archives may come from untrusted sources. Nothing is unpacked to disk, and only members that belong to a model are
+read. A model may take `BASE_BYTES` of memory, and `BYTES_PER_BYTE` times the size of its file. Sizes are checked before
+memory is allocated, and members are unpacked in chunks, up to the size that the archive states. `write_archive` does
+not compress a model that would exceed this limit.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def _allowed_bytes(size: int) -> int:
 def _require_memory(needed: int, allowed: int, path: Any) -> None:
     if needed > allowed:
         raise FileError(
-            f"{path} would take {needed} bytes of memory, more than any model in a file of this size. It was not opened: "
-            "check where it comes from. If you trust it, save the model again with this version."
+            f"{path} would take {needed} bytes of memory, more than any model in a file of this size. It was not "
+            "opened: check where it comes from. If you trust it, save the model again with this version."
         )
 
 

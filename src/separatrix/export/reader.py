@@ -152,9 +152,9 @@ class Reader:
                 if name in SIZES and type(value) is int:
                     self._hashed += value if name == "n_columns" else 0
                     self._require_size(name, value, self._hashed)
-                if name in WEIGHTS and isinstance(value, np.ndarray) and value.dtype.kind in "fc":
-                    if not np.isfinite(value).all():
-                        raise FileError(f"{name} of {kind.__qualname__} is not finite")
+                is_float = isinstance(value, np.ndarray) and value.dtype.kind in "fc"
+                if name in WEIGHTS and is_float and not np.isfinite(value).all():
+                    raise FileError(f"{name} of {kind.__qualname__} is not finite")
             elif not self.newer:
                 raise FileError(f"{kind.__qualname__} has no field or argument {name!r}")
         self._omitted += len(fields) - len(node["fields"])
