@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two targets must not install into the same .venv at the same time
-.PHONY: help demo test test-all lint bench clean
+.PHONY: help demo test test-all test-oldest lint bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,13 @@ test: $(VENV)/.installed-test ## Run the tests; ARGS="..." is passed on to pytes
 test-all: $(VENV)/.installed-test $(VENV)/.installed-bench ## Run the tests and those of benchmarks and examples
 	$(PYTEST) tests src $(ARGS)
 
+# Old libraries raise deprecation warnings about one another, which are not ours to mend.
+OLDEST := $(VENV)-oldest
+QUIET := -W default::DeprecationWarning -W default::PendingDeprecationWarning -W default::FutureWarning
+
+test-oldest: $(OLDEST)/.installed ## Run the tests with the oldest supported version of every library
+	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile $(QUIET) $(ARGS)
+
 lint: $(VENV)/.installed-lint ## Check style, types and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -37,7 +44,7 @@ bench: $(VENV)/.installed-bench ## Measure speed, memory and accuracy against ot
 	@$(BIN)/python -m benchmarks.report > /dev/null
 
 clean: ## Remove .venv, caches and everything that was made
-	rm -rf $(VENV) build dist separatrix-demo benchmarks/results/scratch
+	rm -rf $(VENV) $(OLDEST) build dist separatrix-demo benchmarks/results/scratch
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +
@@ -45,6 +52,14 @@ clean: ## Remove .venv, caches and everything that was made
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/.created
 	@echo "Installing separatrix[$*] into $(VENV) ..."
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+# Every lower limit in pyproject.toml becomes an exact version.
+$(OLDEST)/.installed: pyproject.toml
+	'$(PYTHON)' -m venv --clear $(OLDEST)
+	@sed -nE 's/^ +//; s/"([a-z0-9-]+)(\[[a-z,]+\])?>=([0-9.]+)"/\n\1==\3\n/gp' pyproject.toml \
+	  | grep '==' | grep -v '^torch' | sort -u > $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check --editable '.[test]' --constraint $(OLDEST)/oldest.txt
 	@touch $@
 
 # A stamp and not $(BIN)/python: where venv fails half-way, that file is there all the same.
