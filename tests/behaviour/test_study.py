@@ -308,17 +308,27 @@ def test_notes_on_dropped_columns_missing_values_rare_classes_and_few_rows():
 def test_notes_of_a_model_come_once_with_the_topic_of_their_cause():
     flat = pd.DataFrame({"x": [-1.5, 1.5, -1.5, 1.5] * 50})
     apart = pd.DataFrame({"x": np.r_[np.linspace(-3, -1, 30), np.linspace(1, 3, 30)]})
-    for table, labels, limit, topic in [
-        (flat, [0, 0, 1, 1] * 50, Limit.NARROW, "tuning"),
-        (apart, apart["x"] > 0, Limit.SEPARATED, "separation"),
+    for table, labels, limit, topics in [
+        (flat, [0, 0, 1, 1] * 50, Limit.NARROW, ["convergence", "tuning"]),
+        (apart, apart["x"] > 0, Limit.SEPARATED, ["convergence"]),  # separation has a check of its own
     ]:
         with captured() as warned:
             model = TableClassifier(sx.BayesianLogisticRegression(tune="evidence")).fit(table, labels)
         assert limit in [at.limit for at in model.estimator_.tuning_.boundary]
         notes = list(notes_on_model(model, [*warned, Note("convergence", "slow")]))
         assert len({note.text for note in notes}) == len(notes)
-        assert topic in [note.topic for note in notes]
+        assert [note.topic for note in notes] == topics
         assert Note("convergence", "slow") in notes
+
+
+def test_notes_of_a_study_do_not_name_arguments_of_models():
+    with captured() as notes:
+        warnings.warn("The posterior is skewed. Use approximation='importance', or drop columns.", ApproximationWarning)
+        warnings.warn("The search stopped (3). Increase tol, which is 1e-8.", ConvergenceWarning)
+    assert [note.text for note in notes] == [
+        "The posterior is skewed. More rows or fewer columns make it more accurate.",
+        "The search stopped (3). Leave out redundant columns.",
+    ]
 
 
 # -- separation --------------------------------------------------------------------------------------------------------

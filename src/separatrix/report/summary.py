@@ -171,8 +171,8 @@ HEADINGS = {
     ),
     "approximation": Heading(
         "Approximation",
-        "Treat intervals as rough. More rows, fewer columns or "
-        "BayesianLogisticRegression(approximation='importance') make them accurate.",
+        "Treat intervals as rough. In Python, BayesianLogisticRegression(approximation='importance') may make them "
+        "accurate.",
         is_severe=True,
     ),
     "convergence": Heading(

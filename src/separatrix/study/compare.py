@@ -31,7 +31,7 @@ from separatrix.study.candidates import MODELS, PRIOR, PriorOnly, candidates, ex
 from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.notes import captured, notes_on_table
 from separatrix.study.progress import MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
-from separatrix.study.records import Choice, Compared, LabelledTable, Note, Question
+from separatrix.study.records import NOTHING_BEATS, Choice, Compared, LabelledTable, Note, Question
 from separatrix.study.screening import notes_on_columns
 from separatrix.study.validation import MIN_SPLIT_ROWS, Split, cross_validated, n_folds_of, splits_of
 from separatrix.table import Schema, TableEncoder, as_text, encode_target, infer_types, open_batch, table_statistics
@@ -375,10 +375,7 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
         yield f"Choosing {chosen.name} instead of {best.name} costs {behind[chosen.name]} nats per row."
     base = next((trial for trial in scored if trial.name == PRIOR), None)
     if chosen is base:
-        yield (
-            "No model predicts clearly better than the class proportions: these columns contain little or no "
-            "information about the label."
-        )
+        yield NOTHING_BEATS
     elif base is not None:
         gain = chosen.test.log_likelihood.value - base.test.log_likelihood.value
         yield f"Compared with the class proportions, {chosen.name} gains {decimals(gain, 'z.4f')} nats per row."

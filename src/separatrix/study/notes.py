@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,17 @@ MAX_SEPARATION_UNKNOWNS = 1000
 SEPARATION_SECONDS = 2e-7  # per cubed unknown, for K classes; two classes take less
 BATCH_ROWS = 4096
 
+ARGUMENT = re.compile(r"\b(\w+=|tol\b)")  # an argument of a model
+REMEDIES: dict[str, tuple[str, ...]] = {
+    "approximation": ("More rows or fewer columns make it more accurate.",),
+    "convergence": ("Leave out redundant columns.",),
+}
+TUNING = "Tuning of the prior"
+MAX_LOST_NATS = 1.0  # gradient of the evidence in the logarithm of a scale; below it, predictions hardly change
+LIMITS = {
+    Limit.NARROW: "these features do not help to predict the class, so their weights are almost zero.",
+    Limit.WIDE: "the rows determine these weights, so the prior does not limit them.",
+}
 DEPRECATIONS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 TOPIC_OF: tuple[tuple[type[Warning], Topic], ...] = (
     (SeparationWarning, "separation"),
@@ -64,7 +76,7 @@ def captured() -> Iterator[list[Note]]:
         if not issubclass(warning.category, DEPRECATIONS):
             topics = [topic for kind, topic in TOPIC_OF if issubclass(warning.category, kind)]
             topic: Topic = topics[0] if topics else "warning"
-            found[Note(topic, str(warning.message))] = None
+            found[Note(topic, _without_arguments(str(warning.message), topic))] = None
     notes.extend(found)
 
 
@@ -114,14 +126,33 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
 def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[Note]:
     """Distinct notes: warnings of the fit, notes of the model itself, and whether some effects are not shown."""
     estimator = model.estimator_
-    report = getattr(estimator, "tuning_", None)
+    report: Any = getattr(estimator, "tuning_", None)
     limits: tuple[Any, ...] = () if report is None else report.boundary
-    topics: dict[str, Topic] = {note.text: note.topic for note in warned}
-    topics |= {text: "approximation" for text in getattr(estimator, "notes_", ()) if text not in topics}
-    topics |= {at.describe(): "separation" if at.limit is Limit.SEPARATED else "tuning" for at in limits}
-    yield from (Note(topic, text) for text, topic in topics.items())
+    described = {at.describe(): at for at in limits}
+    own = [Note("approximation", _without_arguments(text, "approximation")) for text in getattr(estimator, "notes_", ())]
+    topics: dict[str, Topic] = {note.text: note.topic for note in (*own, *warned)}
+    for text, topic in topics.items():
+        if text not in described and not text.startswith(TUNING):
+            yield Note(topic, text)
+    for at in limits:
+        if at.limit is not Limit.SEPARATED:  # separation has its own check and note
+            yield Note("tuning", f"{first_few(list(map(repr, at.columns)))}: {LIMITS[at.limit]}")
+    stopped = report is not None and report.status.name != "CONVERGED"
+    if stopped and float(np.abs(report.gradient).max(initial=0.0)) > MAX_LOST_NATS:
+        yield Note(
+            "tuning",
+            "The width of the prior could not be tuned completely, so probabilities may be too cautious or too certain. "
+            "Leave out redundant columns, or compare with another model.",
+        )
     if len(model.encoder_.schema_.inputs) > MAX_EFFECT_COLUMNS:
         yield Note("effects", f"Effects are shown for the {MAX_EFFECT_COLUMNS} columns with the largest weights.")
+
+
+def _without_arguments(text: str, topic: Topic) -> str:
+    """Text without the sentences about arguments of a model, which a study does not have; with a remedy instead."""
+    sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", text)
+    kept = [sentence for sentence in sentences if not ARGUMENT.search(sentence)]
+    return text if not kept or len(kept) == len(sentences) else " ".join([*kept, *REMEDIES.get(topic, ())])
 
 
 # -- separation --------------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from separatrix._array import Array, Codes, Float
 from separatrix.comparison import Comparison
 from separatrix.reductions import take_rows
 from separatrix.separation import SeparationStatus
-from separatrix.study.candidates import PRIOR
 from separatrix.study.classifier import TableClassifier
 from separatrix.study.weights import Coefficient
 from separatrix.table import Schema, TableEncoder
@@ -47,6 +46,11 @@ Topic = Literal[  # in the order of importance for the reader
     "failure",  # a compared model could not be fitted
     "other model",  # a warning of a compared model that was not chosen
 ]
+
+NOTHING_BEATS = (
+    "No model predicts clearly better than the class proportions: these columns contain little or no information about "
+    "the label."
+)
 
 
 @dataclass(frozen=True)
@@ -210,7 +214,8 @@ class Compared:
     @property
     def notes_on_others(self) -> tuple[Note, ...]:
         """Notes about models that failed or were not chosen, and whether no model beats the class proportions."""
-        useless = [Note("nothing beats the shares", self.choice.reasons[-1])] * (self.choice.name == PRIOR)
+        is_useless = NOTHING_BEATS in self.choice.reasons and "leak" not in [note.topic for note in self.table_notes]
+        useless = [Note("nothing beats the shares", NOTHING_BEATS)] * is_useless
         failed = [Note("failure", f"{t.name} failed. {t.failure}") for t in self.comparison if t.outcome == "failed"]
         failed += [Note("failure", f"{t.name}: {t.failure}") for t in self.comparison if t.outcome == "not tried"]
         others = [

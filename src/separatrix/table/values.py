@@ -322,7 +322,7 @@ def _read_objects(column: list[Any], name: str) -> Values:
         return _read_numbers(numbers, name, kind)._replace(
             exact=np.array(present, dtype=object) if is_exact else np.empty(0)
         )
-    return Values(kind, numbers, example=repr(first)[:60] if kind is Kind.OTHER else "")
+    return Values(kind, numbers, example=str(first)[:60] if kind is Kind.OTHER else "")
 
 
 def is_missing(value: object) -> bool:
