@@ -323,8 +323,9 @@ def test_notes_of_a_model_come_once_with_the_topic_of_their_cause():
 
 def test_notes_of_a_study_do_not_name_arguments_of_models():
     with captured() as notes:
-        warnings.warn("The posterior is skewed. Use approximation='importance', or drop columns.", ApproximationWarning)
-        warnings.warn("The search stopped (3). Increase tol, which is 1e-8.", ConvergenceWarning)
+        text = "The posterior is skewed. Use approximation='importance', or drop columns."
+        warnings.warn(text, ApproximationWarning, stacklevel=1)
+        warnings.warn("The search stopped (3). Increase tol, which is 1e-8.", ConvergenceWarning, stacklevel=1)
     assert [note.text for note in notes] == [
         "The posterior is skewed. More rows or fewer columns make it more accurate.",
         "The search stopped (3). Leave out redundant columns.",

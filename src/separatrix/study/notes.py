@@ -129,8 +129,8 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
     report: Any = getattr(estimator, "tuning_", None)
     limits: tuple[Any, ...] = () if report is None else report.boundary
     described = {at.describe(): at for at in limits}
-    own = [Note("approximation", _without_arguments(text, "approximation")) for text in getattr(estimator, "notes_", ())]
-    topics: dict[str, Topic] = {note.text: note.topic for note in (*own, *warned)}
+    own = [_without_arguments(text, "approximation") for text in getattr(estimator, "notes_", ())]
+    topics: dict[str, Topic] = dict.fromkeys(own, "approximation") | {note.text: note.topic for note in warned}
     for text, topic in topics.items():
         if text not in described and not text.startswith(TUNING):
             yield Note(topic, text)
@@ -141,8 +141,8 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
     if stopped and float(np.abs(report.gradient).max(initial=0.0)) > MAX_LOST_NATS:
         yield Note(
             "tuning",
-            "The width of the prior could not be tuned completely, so probabilities may be too cautious or too certain. "
-            "Leave out redundant columns, or compare with another model.",
+            "The width of the prior could not be tuned completely, so probabilities may be too cautious or too "
+            "certain. Leave out redundant columns, or compare with another model.",
         )
     if len(model.encoder_.schema_.inputs) > MAX_EFFECT_COLUMNS:
         yield Note("effects", f"Effects are shown for the {MAX_EFFECT_COLUMNS} columns with the largest weights.")
