@@ -23,6 +23,7 @@ from separatrix._text import listed
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError
 from separatrix.rows import (
+    DeviceRows,
     LabelRules,
     RowMap,
     Source,
@@ -135,7 +136,10 @@ class LinearClassifier(Classifier):
         """Activations in float64, as in the fit, because float32 loses digits for columns far from zero."""
         W = self.coef_
         if X.dtype != np.float64:
-            return np.asarray(dots(X, W[0]) if len(W) == 1 else X.astype(np.float64) @ W.T) + self.intercept_
+            if len(W) == 1:
+                return dots(X, W[0]) + self.intercept_
+            wide = X if isinstance(X, DeviceRows) else X.astype(np.float64)  # products on a device are in float64
+            return np.asarray(wide @ W.T) + self.intercept_
         if len(W) == 1:  # BLAS is faster with a vector than with a matrix of one column
             return np.asarray(X @ W[0] + self.intercept_[0])
         return np.asarray(X @ W.T + self.intercept_)

@@ -11,7 +11,7 @@ from separatrix.exceptions import DataError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from separatrix.rows import LabelRules  # noqa: E402
+from separatrix.rows import LabelRules, device  # noqa: E402
 from separatrix.rows.device import (  # noqa: E402
     DeviceVector,
     on_host,
@@ -147,6 +147,26 @@ def test_predictions_of_single_precision_far_from_zero_are_those_of_the_host(rng
     for model in (sx.LogisticRegression(), sx.ProbitRegression(), sx.BayesianLogisticRegression()):
         model.fit(X, y)
         assert_allclose(model.predict_proba(torch.as_tensor(X)), model.predict_proba(X), atol=1e-9)
+
+
+def test_predictions_of_many_classes_do_not_copy_the_rows_in_double_precision(table, monkeypatch):
+    from torch.overrides import TorchFunctionMode
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            made = function(*args, **kwargs or {})
+            if isinstance(made, torch.Tensor) and made.dtype == torch.float64 and made.shape[1:] == (4,):
+                heights.append(len(made))
+            return made
+
+    X, tensor, y = table
+    model = sx.LogisticRegression().fit(X, y + (X[:, 0] > 1))
+    heights = []
+    monkeypatch.setattr(device, "WIDE_ROWS", 64)
+    with Watch():
+        found = model.predict_proba(tensor.float())
+    assert max(heights) == 64
+    assert_allclose(found, model.predict_proba(X.astype(np.float32)), atol=1e-9)
 
 
 def test_batches_of_tensors_with_the_classes_named_first(table):
