@@ -146,7 +146,7 @@ def test_the_remedy_for_labels_that_are_nan_works(tmp_path):
     pq.write_table(rows, tmp_path / "a.parquet")
     with pytest.raises(DataError, match="are missing") as said:
         sx.LinearDiscriminantAnalysis().fit(scan(rows, target="y"))
-    where = str(said.value).partition("where='")[2].removesuffix("'.")
+    where = str(said.value).partition("where='")[2].removesuffix("').")
     for source in (rows, tmp_path / "a.parquet"):
         assert scan(source, where=where).column("a").tolist() == [1.0, 2.0, 5.0]
 

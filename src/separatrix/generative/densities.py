@@ -155,7 +155,7 @@ class Affine(NamedTuple):
     @property
     def cancels(self) -> bool:
         """Whether terms are so large that differences between the scores are less accurate than the densities."""
-        return max(np.abs(self.w0).max(), (np.abs(self.W) @ np.abs(self.origin)).max()) > MAX_CANCELLING_NATS
+        return bool(max(np.abs(self.w0).max(), (np.abs(self.W) @ np.abs(self.origin)).max()) > MAX_CANCELLING_NATS)
 
     def scores(self, X: Rows) -> Float:
         """Scores w_k'(x - m) + w_k0, (n, K)."""

@@ -216,7 +216,10 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
     """Check weights and return them as float64, or None if all are 1."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight is not numeric ({error}). Pass one weight for each row of X.") from error
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.ndim != 1:

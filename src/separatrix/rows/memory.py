@@ -24,7 +24,7 @@ from separatrix.exceptions import DataError
 
 BLOCK_BYTES = 2**21  # about the size of one core's second-level cache
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 2**16
-TO_ENCODE = "Wrap the model, sx.TableClassifier(model).fit(X, y), which encodes text and dates; or drop the columns."
+TO_ENCODE = "Wrap a classifier: sx.TableClassifier(model).fit(X, y) encodes text and dates. Or drop these columns."
 CONVERTED_AT_ONCE = 2**20  # values of a data frame that are converted at a time
 
 

@@ -107,7 +107,7 @@ def require_finite(source: Source, *, allow_nan: bool = False) -> None:
             "or choose another basis."
         )
     column = '"' + source.columns[bad[0]].replace('"', '""') + '"'
-    what, remedy = "NaN or infinity", "or wrap the model, sx.TableClassifier(model), which accepts missing values"
+    what, remedy = "NaN or infinity", "or wrap a classifier: sx.TableClassifier(model).fit(X, y) accepts missing values"
     condition = f"isfinite({column})"
     if allow_nan:
         what, remedy = "infinity", "or replace these values by NaN"

@@ -316,12 +316,13 @@ def _opened(X: Any, y: Any, texts: Iterable[str]) -> tuple[Any, Any]:
         return scan(X, target=target, types=dict.fromkeys(texts, "categorical")), None if target else y
     if not isinstance(y, str):
         return X, y
-    if not nw.dependencies.is_into_dataframe(X):
+    batch = None if isinstance(X, RowStore) else open_batch(X)
+    if batch is None or not nw.dependencies.is_into_dataframe(X):
         raise DataError(
             f"y={y!r} is the name of a column, but X is not a data frame. Pass the labels themselves; for a scan, name "
             "the column in scan(..., target=...)."
         )
-    open_batch(X).require([y])
+    batch.require([y])
     frame = nw.from_native(X, eager_only=True)
     return frame.drop(y).to_native(), frame.get_column(y).to_native()
 
