@@ -1,5 +1,6 @@
 """Studies: candidates, splits, the choice, notes, separation, progress, and whole studies of known structure."""
 
+import itertools
 import time
 import warnings
 from dataclasses import replace
@@ -41,9 +42,10 @@ from separatrix.study import (
     spread_rows,
     study_of,
 )
+from separatrix.study.candidates import expected_seconds
 from separatrix.study.compare import choose, held_out_rows, open_table, positive_class, sample_of
 from separatrix.study.notes import notes_on_model, notes_on_table, separation_of
-from separatrix.study.progress import REPORT_SECONDS, Stages
+from separatrix.study.progress import REPORT_SECONDS, Budget, Stages
 from separatrix.study.validation import fold_numbers, n_folds_of
 from separatrix.table import TableEncoder
 
@@ -502,6 +504,80 @@ def test_if_the_chosen_model_fails_on_all_rows_the_next_is_fitted_with_a_note(mo
     monkeypatch.setattr(TableClassifier, "fit_encoded", lambda *_: 1 / 0)
     with pytest.raises(DataError, match="No model could be fitted to all rows"):
         study_of(compared)
+
+
+def test_a_study_without_time_tries_only_the_class_proportions_and_names_the_others():
+    found = conduct(TABLE, "customer", time=1e-3)
+    assert found.choice.name == "prior only"
+    others = [trial for trial in found.compared.comparison if trial.name != "prior only"]
+    assert {trial.outcome for trial in others} == {"not tried"}
+    assert all("--time" in trial.failure for trial in others)
+    named = [str(note) for note in found.notes if note.topic == "failure"]
+    assert len(named) == len(others) >= 4
+    assert all("Not tried" in text for text in named)
+
+
+def test_a_study_without_time_fits_the_cheapest_model_that_was_requested():
+    found = compare_models(TABLE, "customer", models=["linear discriminant", "logistic (Bayesian)"], time=1e-3)
+    assert found.choice.name == "linear discriminant"
+    with pytest.raises(ValueError, match="time=0"):
+        conduct(TABLE, "customer", time=0)
+
+
+def test_a_candidate_is_fitted_to_fewer_rows_if_all_rows_would_take_too_long(monkeypatch):
+    few = {"linear discriminant": 120, "logistic (Bayesian)": 240}
+    monkeypatch.setattr(Budget, "affordable_rows", lambda self, cost, n: few.get(cost.args[0], n))
+    columns, labels = make_mixed_types(1200, as_frame=True, rng=0)
+    found = conduct(columns.assign(customer=labels), "customer", models=["prior only", *few])
+    for trial in found.compared.comparison:
+        assert len(trial.train.rows) == few.get(trial.name, 960)
+        assert trial.evidence.of_labels is (trial.name == "prior only")  # a sample has another evidence
+    notes = [str(note) for note in found.notes]
+    for name, n in few.items():
+        text = f"this model was fitted to {n} of 960 training rows"
+        assert any(text in note and (name in note) is (name != found.choice.name) for note in notes)
+
+
+def test_a_candidate_gets_half_of_the_rows_until_it_fits_into_its_part_of_the_time_left():
+    budget = Budget(100.0)
+    assert budget.affordable_rows(lambda n: 30.0, 50_000) == 50_000
+    assert budget.affordable_rows(lambda n: n / 1000, 100_000) == 25_000  # 25 s; 50 s would be more than 40 %
+    assert budget.affordable_rows(lambda n: n / 100, 100_000) == 0  # less than a tenth of the rows
+    assert budget.affordable_rows(lambda n: 50.0, 1000) == 0
+    budget.measure(10.0, 20.0)  # this machine takes twice as long as expected
+    assert budget.expected(30.0) == 60.0
+    assert budget.affordable_rows(lambda n: 30.0, 50_000) == 0
+    budget.measure(0.01, 5.0)  # too short to measure the speed
+    assert budget.expected(30.0) == 60.0
+
+
+def test_expected_times_grow_with_the_table_and_order_the_candidates():
+    size = {"n_columns": 16, "n_classes": 26, "n_numbers": 16, "n_test_rows": 4000}
+    times = [expected_seconds(name, 16_000, **size) for name in MODELS]
+    assert sorted(MODELS, key=lambda name: times[MODELS.index(name)])[0] == "prior only"
+    assert sorted(MODELS, key=lambda name: times[MODELS.index(name)])[-1] == "curved logistic (Bayesian)"
+    for name, seconds in zip(MODELS[1:], times[1:], strict=True):
+        assert expected_seconds(name, 32_000, **size) > seconds
+        for key in ("n_columns", "n_classes", "n_test_rows"):
+            assert expected_seconds(name, 16_000, **(size | {key: 2 * size[key]})) > seconds
+
+
+def test_the_chosen_model_is_fitted_to_a_sample_if_all_rows_would_take_too_long():
+    columns, labels = make_mixed_types(1200, as_frame=True, rng=0)
+    compared = compare_models(columns.assign(customer=labels), "customer", models=FAST)
+    trial = replace(compared.comparison["linear discriminant"], fit_seconds=1000.0)
+    trials = tuple(trial if each.name == trial.name else each for each in compared.comparison)
+    study = study_of(replace(compared, comparison=replace(compared.comparison, trials=trials)))
+    assert study.choice.name == "linear discriminant"
+    assert study.model.n_rows_ == compared.train.n_rows
+    assert any("fitted to a sample of 960 of 1200 rows" in str(note) for note in study.notes)
+
+
+def test_stages_report_the_time_left_for_the_study():
+    stages = []
+    conduct(TABLE, "customer", models=FAST, time=50, progress=stages.append)
+    left = [stage.budget_left for stage in stages]
+    assert all(0 < after <= before <= 50 for before, after in itertools.pairwise(left))
 
 
 def test_stages_are_reported_in_order_and_the_steps_can_be_taken_separately():

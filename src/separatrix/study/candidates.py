@@ -36,8 +36,10 @@ MAX_LINEAR_COLUMNS = 2000  # limit for one covariance common to all classes
 MAX_QUADRATIC_COLUMNS, MIN_QUADRATIC_ROWS_PER_COLUMN = 30, 5  # limits for one covariance per class
 # Times of the reference machine with two cores, and numbers of passes over the rows
 MATRIX_SECONDS = 2e-10  # per multiplication in products of matrices
+SCORE_SECONDS = 5e-7  # per row and class
 BAYES_SECONDS = 1.5e-7  # per cell and class: density families and the temperature
 PAIR_SECONDS = 3e-7  # per row and pair of classes: averages of the softmax
+CORRECTION_SECONDS = 2.0  # limit of a variational posterior of K classes
 N_LOGISTIC_PASSES, N_CURVED_PASSES = 15, 30  # passes as expensive as a Hessian
 MAX_FEATURE_CELLS = 2.5e8  # cells of an encoded table, 2 GB
 
@@ -77,26 +79,32 @@ def candidates(
     return models
 
 
-def expected_seconds(name: str, n_rows: int, n_columns: int, n_classes: int, n_numbers: int = 0) -> float:
+def expected_seconds(
+    name: str, n_rows: int, *, n_columns: int, n_classes: int, n_numbers: int, n_test_rows: int, n_fits: int = 1
+) -> float:
     """Time to fit and score a candidate on the reference machine, from its operations. Accurate to a factor of three.
 
-    The arguments are those of `candidates`.
+    Both the training and the test rows are scored. The other arguments are those of `candidates`.
     """
-    N, K, M = float(n_rows), n_classes, n_columns
     if name == PRIOR:
-        return 0.0
+        return 0.0  # it is always tried
+    N, K, M = float(n_rows), n_classes, n_columns
+    scores = SCORE_SECONDS * (N + n_test_rows) * K
     if name == BAYES:
-        return BAYES_SECONDS * N * M * K
-    if name == LINEAR:
-        return MATRIX_SECONDS * (N * M * min(N, M) + 2.0 * M**3 + N * M * K)
-    if name == QUADRATIC:
-        return MATRIX_SECONDS * (N + M) * M**2 * K
-    M += n_numbers * default_n_knots(n_rows) if name == CURVED else 0
-    outputs = K if K > 2 else 1
-    W = float(min(N, M) * outputs)
-    passes = N_CURVED_PASSES if name == CURVED else N_LOGISTIC_PASSES
-    scoring = 0.0 if K == 2 else N * (PAIR_SECONDS * K**2 + MATRIX_SECONDS * W**2 * (1 + 2 * K / M))
-    return MATRIX_SECONDS * passes * (N * W**2 + W**3) + scoring
+        seconds = BAYES_SECONDS * N * M * K
+    elif name == LINEAR:
+        seconds = MATRIX_SECONDS * (N * M * min(N, M) + 2.0 * M**3 + N * M * K)
+    elif name == QUADRATIC:
+        seconds = MATRIX_SECONDS * (N + M) * M**2 * K
+    else:
+        M += n_numbers * default_n_knots(n_rows) if name == CURVED else 0
+        W = float(min(N, M) * (K if K > 2 else 1))
+        passes = N_CURVED_PASSES if name == CURVED else N_LOGISTIC_PASSES
+        seconds = MATRIX_SECONDS * passes * (N * W**2 + W**3)
+        if K > 2:
+            scores += (N + n_test_rows) * (PAIR_SECONDS * K**2 + MATRIX_SECONDS * W**2 * (1 + 2 * K / M))
+            seconds += CORRECTION_SECONDS if N < MIN_LAPLACE_ROWS_PER_WEIGHT * W else 0.0
+    return n_fits * (seconds + scores)
 
 
 def max_fit_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:

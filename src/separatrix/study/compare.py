@@ -12,8 +12,9 @@ Large tables are split into training and held-out rows, which are encoded once f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -102,11 +103,11 @@ def compare_models(
             plans[i] = replace(plan, **texts)
     encoder.schema_ = replace(encoder.schema_, plans=tuple(plans))
     n_numbers = len(continuous_columns(encoder.schema_))
-    size = (train.n_rows, len(encoder.schema_.columns), len(rows.classes))
-    offered = candidates(*size, n_numbers=n_numbers, types=inputs)
+    size = {"n_columns": len(encoder.schema_.columns), "n_classes": len(rows.classes), "n_numbers": n_numbers}
+    offered = candidates(train.n_rows, types=inputs, **size)
     offered = offered if models is None else selected(offered, models)
-    n_fits = 1 + (n_folds or 0)
-    costs = {name: n_fits * expected_seconds(name, *size, n_numbers) for name in offered}
+    rest = {"n_test_rows": test.n_rows, "n_fits": 1 + (n_folds or 0)}
+    costs = {name: partial(expected_seconds, name, **size, **rest) for name in offered}
     columns, folds = encoder.schema_.columns, []
     for fold in (train, test):
         folds.append(Fold(NamedRows(encoder.transform(fold.X), columns), fold.codes, fold.rows))
@@ -138,7 +139,7 @@ def compare_models(
 
 def _run_trials(
     models: Mapping[str, TableClassifier],
-    costs: Mapping[str, float],
+    costs: Mapping[str, Callable[[int], float]],
     schema: Schema,
     folds: Sequence[Fold],
     classes: Array,
@@ -148,25 +149,28 @@ def _run_trials(
 ) -> tuple[Comparison, dict[str, list[Note]]]:
     """Fit the candidates to the training fold, the cheapest first; score them on the test fold; also return warnings.
 
-    A candidate whose expected time (of ``costs``) exceeds the budget is fitted to a sample of rows, or not tried. The
-    cheapest one is always fitted. If there are ``repeats``, the scores are those of cross-validation.
+    ``costs`` return the expected time of a candidate for a number of rows. If it exceeds the budget, the candidate is
+    fitted to a sample of rows, or not tried. The cheapest one is always fitted. If there are ``repeats``, the scores
+    are those of cross-validation.
     """
     train, test = folds
     trials: list[Trial] = []
     warnings: dict[str, list[Note]] = {}
     with captured():  # warm up, so that no fit time includes imports and compilation
         PriorOnly().fit(np.zeros((len(classes), 1)), np.arange(len(classes)))
-    for name in sorted(models, key=costs.__getitem__):
-        N, expected = len(train.codes), budget.expected(costs[name])
+    N = len(train.codes)
+    for name in sorted(models, key=lambda name: costs[name](N)):
         n_rows = budget.affordable_rows(costs[name], N) or (0 if trials else min(N, MIN_SAMPLED_ROWS))
-        stages(f"{name}, {n_rows:,} rows", expected * n_rows / N)
+        expected = budget.expected(costs[name](n_rows or N))
+        stages(f"{name}, {n_rows:,} rows", expected if n_rows else np.nan)
         if not n_rows:
             warnings[name] = []
             trials.append(Trial(name, failure=_not_tried(expected, budget)))
             continue
         start, fold = perf_counter(), train
         if n_rows < N:
-            fold = train.take(stratified_sample(train.codes, n_rows, np.random.default_rng(0)))
+            at = stratified_sample(train.codes, n_rows, np.random.default_rng(0))
+            fold = Fold(NamedRows(train.X.array[at], schema.columns), train.codes[at], train.rows[at])
         with captured() as warnings[name], watched(stages.rows):
             try:
                 estimator, _ = models[name].configured(schema, fold.X.array)
@@ -179,9 +183,9 @@ def _run_trials(
                 trials[-1] = cross_validated(trials[-1], models[name], repeats, train.codes, classes)
         if n_rows < N:  # the evidence of a sample cannot be compared with the evidence of all rows
             trials[-1] = replace(trials[-1], evidence=trials[-1].evidence._replace(of_labels=False))
-            text = f"In the comparison, it was fitted to {n_rows} of {N} training rows to keep to the time limit."
+            text = f"In the comparison, this model was fitted to {n_rows} of {N} training rows, to limit the time."
             warnings[name].insert(0, Note("sampled", text))
-        budget.measure(costs[name] * n_rows / N, perf_counter() - start)
+        budget.measure(costs[name](n_rows), perf_counter() - start)
     ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
     n_folds = len(repeats[0]) if repeats else None
     return Comparison(ranked, classes, train.rows, test.rows, n_folds=n_folds), warnings

@@ -35,6 +35,7 @@ MAX_AVERAGED_ROWS, ENOUGH_AVERAGED_ROWS, MIN_AVERAGED_ROWS = 500, 150, 50
 MAX_DRAWS, MIN_DRAWS = 1000, 200  # 1000 draws give the ends of a band to 5 % of its half width
 QUANTILE_ROWS = 20_000  # rows from which quantiles and fractions are computed
 MAX_PROBABILITIES = 4e6  # number of probabilities evaluated for each column
+MAX_VARIANT_FLOATS = 2_000_000  # copies of the sample rows in memory at once
 PART_BATCH_ROWS = 2048
 
 QUANTILES = (0, 0.005, 0.01, 0.025, 0.05, *np.arange(0.1, 0.91, 0.1).tolist(), 0.95, 0.975, 0.99, 0.995, 1)
@@ -154,10 +155,13 @@ def _parts(model: TableClassifier, features: Float) -> dict[str, Float]:
 
 def _point_curves(model: TableClassifier, sample: Float, grid: Grid, place: range) -> Curves:
     """Average predictions of a model without a posterior."""
-    X = _variants(sample, place, grid)
-    rows = named(X.reshape(-1, X.shape[2]), model.encoder_.schema_, model.estimator_)
-    P: Float = np.asarray(model.estimator_.predict_proba(rows), dtype=np.float64)
-    mean = P.reshape(*X.shape[:2], -1).mean(axis=1)
+    means = []
+    for at in gen_batches(len(grid.values), max(1, MAX_VARIANT_FLOATS // sample.size)):
+        X = _variants(sample, place, grid.features[at])
+        rows = named(X.reshape(-1, X.shape[2]), model.encoder_.schema_, model.estimator_)
+        P: Float = np.asarray(model.estimator_.predict_proba(rows), dtype=np.float64)
+        means.append(P.reshape(*X.shape[:2], -1).mean(axis=1))
+    mean = np.concatenate(means)
     unknown = np.full(mean.shape, np.nan)
     a = np.log(np.maximum(mean, 1e-300))
     return Curves(mean, unknown, unknown, np.diff(a, axis=1) if a.shape[1] == 2 else _centred(a))
@@ -181,11 +185,11 @@ class _PosteriorCurves:
     def __call__(self, grid: Grid, place: range) -> Curves:
         """Average over rows for each draw, then over draws."""
         if (self.sources == "").any():
-            variants = _variants(self.sample, place, grid)
+            variants = (_variants(self.sample, place, value[None])[0] for value in grid.features)
             moved = (self._activations(functions_of(self.model, X)) for X in variants)
         else:  # only the part of this column is recomputed
             own = np.flatnonzero(self.sources == grid.plan.column)
-            at = functions_of(self.model, _variants(self.sample[:1], place, grid)[:, 0])[:, own]
+            at = functions_of(self.model, _variants(self.sample[:1], place, grid.features)[:, 0])[:, own]
             rest = self.A - self._activations(self.Phi[:, own], own)
             moved = (rest + part for part in self._activations(at, own))
         averages, activations = [], []
@@ -207,10 +211,10 @@ class _PosteriorCurves:
         return np.asarray(A + self.W[:, :, -1] if own is None and Phi.shape[1] < P else A)
 
 
-def _variants(sample: Float, place: range, grid: Grid) -> Float:
-    """Copies (G, S, M) of the sample rows in which the column is set to each value of the grid."""
-    X = np.repeat(sample[None], len(grid.values), axis=0)
-    X[:, :, place.start : place.stop] = grid.features[:, None, :]
+def _variants(sample: Float, place: range, features: Float) -> Float:
+    """Copies (G, S, M) of the sample rows in which the features of a column are set to each of ``features`` (G, m)."""
+    X = np.repeat(sample[None], len(features), axis=0)
+    X[:, :, place.start : place.stop] = features[:, None, :]
     return X
 
 

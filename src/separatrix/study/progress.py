@@ -17,9 +17,9 @@ import numpy as np
 REPORT_SECONDS = 0.1  # minimum time between two reports on the same stage
 STUDY_SECONDS = 60.0  # default time of a study
 MAX_CANDIDATE_FRACTION = 0.4  # of the time left; the chosen model is fitted twice, and other candidates follow
-MIN_SAMPLED_ROWS = 2000  # a candidate is not tried on fewer rows, unless the table has fewer
-MIN_TIMED_SECONDS = 0.5  # shorter fits do not measure the speed of the machine
-MIN_SLOWNESS, MAX_SLOWNESS = 0.5, 10.0
+MIN_SAMPLED_ROWS, MIN_SAMPLED_FRACTION = 2000, 0.1  # a candidate is not tried on a smaller sample of the rows
+MIN_TIMED_SECONDS = 0.3  # candidates with a shorter expected time do not measure the speed of the machine
+MIN_SLOWNESS, MAX_SLOWNESS = 0.5, 5.0
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,22 @@ class Budget:
         """Expected time on this machine of what takes ``reference_seconds`` on the reference."""
         return reference_seconds * self._slowness
 
-    def affordable_rows(self, reference_seconds: float, n_rows: int) -> int:
-        """Rows to fit a candidate to: all, if ``reference_seconds`` for all of them fit into the time left; else fewer.
+    def affordable_rows(self, reference_seconds: Callable[[int], float], n_rows: int) -> int:
+        """Rows to fit a candidate to: all, or a half, a quarter, ... of them, so that it fits into the time left.
 
-        Returns zero if a sample would be too small.
+        ``reference_seconds`` is a function of the number of rows. Returns zero if the sample would be too small.
         """
-        expected, most = self.expected(reference_seconds), MAX_CANDIDATE_FRACTION * self.left
-        if expected <= most:
-            return n_rows
-        affordable = int(n_rows * most / expected)
-        return affordable if affordable >= MIN_SAMPLED_ROWS else 0
+        least, most = max(MIN_SAMPLED_ROWS, MIN_SAMPLED_FRACTION * n_rows), MAX_CANDIDATE_FRACTION * self.left
+        n = n_rows
+        while self.expected(reference_seconds(n)) > most:
+            n //= 2
+            if n < least:
+                return 0
+        return n
 
     def measure(self, reference_seconds: float, seconds: float) -> None:
         """Update the speed of this machine from the time of a candidate."""
-        if seconds > MIN_TIMED_SECONDS and reference_seconds > 0:
+        if reference_seconds >= MIN_TIMED_SECONDS:
             self._slowness = float(np.clip(seconds / reference_seconds, MIN_SLOWNESS, MAX_SLOWNESS))
 
 

@@ -166,6 +166,7 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
     stages("effects of the columns")
     scored = compared.comparison[compared.choice.name]
     assert scored.P is not None, "a chosen model has probabilities"
+    sampled = [note for note in compared.warnings[scored.name] if note.topic == "sampled"]
     return Study(
         question=compared.question,
         compared=compared,
@@ -176,7 +177,7 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
         held_out=HeldOut(compared.test.codes, scored.P, table.classes, scored.test.rows),
         coefficients=explain(model, level),
         effects=partial_effects(model, features, level, compared.question.seed, progress=stages.columns),
-        notes=(*compared.table_notes, *fit_notes, *separation_notes, *compared.notes_on_others),
+        notes=(*compared.table_notes, *sampled, *fit_notes, *separation_notes, *compared.notes_on_others),
         separation=separation,
         level=level,
         positive=compared.positive,
