@@ -22,7 +22,7 @@ from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
 from separatrix.files import FileReadError, Scan, open_writer, scan
 from separatrix.rows import Batches, encode_labels, watched
-from separatrix.rows.batches import Piece, codes_of, count_labels
+from separatrix.rows.batches import ColumnTargets, Piece, codes_of, count_labels
 
 N = 900
 FEATURES = ["x0", "x1", "x2", "x3"]
@@ -258,6 +258,17 @@ def test_a_csv_file_is_read_once_to_open_it_once_for_types_and_labels_and_once_p
     assert n_sent < size + sample
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="the system does not count bytes")
+def test_a_pass_with_a_condition_reads_the_footer_of_a_parquet_file_no_more_often_than_duckdb(tmp_path):
+    path = tmp_path / "wide.parquet"
+    pq.write_table(pa.table({f"column {d}": [1, 2, 3] for d in range(500)}), path)
+    rows, query = scan(path, columns=["column 0"], where='"column 1" > 1'), f"SELECT 1 FROM read_parquet('{path}')"
+    assert rows.column("column 0").tolist() == [2, 3]
+    n_scan, _ = bytes_read(lambda: rows.column("column 0"))
+    n_query, _ = bytes_read(lambda: duckdb.sql(query).fetchall())
+    assert n_scan < 2.5 * n_query
+
+
 @pytest.mark.parametrize(
     "labels",
     [
@@ -318,6 +329,21 @@ def test_classes_and_codes_of_a_column_are_those_of_memory(column):
     np.testing.assert_array_equal(found, classes)
     assert found.dtype == classes.dtype
     np.testing.assert_array_equal(codes_of(column, found), codes)
+
+
+def test_classes_are_converted_once_for_all_blocks():
+    class Counted(np.ndarray):
+        n_calls = 0
+
+        def tolist(self):
+            Counted.n_calls += 1
+            return super().tolist()
+
+    targets = ColumnTargets("kind", np.unique(KIND).view(Counted))
+    for start in range(0, N, 100):
+        piece = Piece(start, start + 100, TABLE.slice(start, 100).to_batches())
+        assert targets.block(X[start : start + 100], piece, 0).t.tolist() == CODES[start : start + 100].tolist()
+    assert Counted.n_calls == 1
 
 
 def test_missing_and_marked_labels():

@@ -24,6 +24,7 @@ import pytest
 import separatrix as sx
 from separatrix.exceptions import DataError
 from separatrix.files import QueryError, scan
+from separatrix.files import stream as files_stream
 from separatrix.rows import watched
 
 RNG = np.random.default_rng(3)
@@ -270,11 +271,21 @@ def test_a_fit_after_a_prediction_sees_added_rows_and_a_scan_shows_the_time_of_i
     model = fit(TABLE.select(["a", "b"]), TABLE["y"].to_numpy())
     assert len(model.predict(rows)) == N
     connection.execute("INSERT INTO t SELECT a, b, y, id + 1000 FROM t WHERE a > 0")
+    assert len(model.predict(rows)) > N
     n_more = len(make(columns=["a"]).column("a"))
     assert "copied" not in repr(rows)
     model.fit(rows)
     assert len(model.predict(rows)) == rows.n_rows == n_more > N
     assert re.search(r"\(copied at \d\d:\d\d:\d\d\): \d+ rows", repr(rows))
+
+
+def test_copies_are_not_in_tmp_which_may_be_in_memory(shuffled, monkeypatch, tmp_path):
+    monkeypatch.setattr(files_stream, "LARGE_FILES", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    monkeypatch.delenv("TMPDIR", raising=False)
+    rows = shuffled[0]()
+    rows.prepare()
+    assert [path.suffix for path in tmp_path.iterdir()] == [".arrow"]
 
 
 def test_threads_that_fit_one_query_make_one_copy(shuffled, tmp_path):
@@ -358,7 +369,9 @@ def test_progress_has_no_total_before_the_rows_are_counted():
     with watched(lambda *call: calls.append(call)):
         rows.open_rows(None).map(lambda X: X)
         rows.open_rows(None).map(lambda X: X)
-    assert calls == [(N, None, 1), (N, N, 2)]
+        rows.prepare()
+        rows.open_rows(None).map(lambda X: X)
+    assert calls == [(N, None, 1), (N, None, 2), (N, N, 3)]
 
 
 # -- conditions

@@ -39,6 +39,7 @@ class SpooledRows(ArrowRows):
     _schema: pa.Schema
     _copy: str | None = None
     _copied_at = ""
+    is_fixed = False  # whether the rows cannot change, so that no copy is needed
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -68,6 +69,12 @@ class SpooledRows(ArrowRows):
             weakref.finalize(self, _remove, path)
             self.reads_ahead, self._copied_at = True, f" (copied at {time.strftime('%H:%M:%S')})"
             self._copy = path  # last: from now on other threads read the copy
+
+    def settle(self, n_rows: int) -> None:
+        """Keep the number of rows only if the next pass reads the same rows."""
+        super().settle(n_rows)
+        if self._copy is None and not self.is_fixed:
+            self.known_rows = None
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
         """Make a copy, which is the only part. Workers must have access to the folder for temporary files."""
@@ -139,7 +146,6 @@ class StreamRows(SpooledRows):
         super().__init__()
         self.title, self._make, self._schema, self._first = title, make, schema, first
         self.columns = tuple(schema.names)
-        self.is_fixed = False  # whether the rows cannot change, so that no copy is needed
 
     def filtered(self, where: Condition) -> StreamRows:
         """Restrict the table to the rows that meet a condition."""

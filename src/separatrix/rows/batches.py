@@ -167,11 +167,11 @@ class Batches:
     @property
     def n_rows(self) -> int:
         """Number of rows, counted by a pass over one column if necessary."""
-        if self.rows.known_rows is None:
-            for _ in self.batches(self.plan.features[:1]):
-                pass
-        assert self.rows.known_rows is not None
-        return self.rows.known_rows
+        n_rows = self.rows.known_rows
+        if n_rows is None:
+            for piece in self.batches(self.plan.features[:1]):
+                n_rows = piece.stop
+        return n_rows or 0
 
     def height_for(self, width: float) -> int:
         """Number of rows per block if each row needs ``width`` floats of memory."""
