@@ -1,6 +1,7 @@
 """Numbers and dates written as text are read as Python, pandas and dateutil read them."""
 
 import datetime as dt
+from itertools import permutations
 
 import dateutil.parser
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.table.statistics import ANY_DATE, ANY_NUMBER, NO_READING, date_readings, number_readings
+from separatrix.table.statistics import Readings, date_readings, number_readings
 from separatrix.table.text import (
     DAY_FIRST,
     MONTH_FIRST,
@@ -43,8 +44,8 @@ def spelled(number, decimals, group, point):
 
 
 def read_number(text, spelling=PLAIN, unit=""):
-    numbers = read_numbers([text], spelling, unit)
-    return None if numbers is None else numbers[0]
+    (number,) = read_numbers([text], spelling, unit)
+    return None if np.isnan(number) else number
 
 
 def test_every_spelling_is_tested():
@@ -112,8 +113,8 @@ MOMENTS = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
 
 
 def read_date(text, order):
-    dates = parse_dates([text], order)
-    return None if dates is None else dates[0]
+    (date,) = parse_dates([text], order)
+    return None if np.isnan(date) else date
 
 
 @settings(max_examples=150)
@@ -173,7 +174,7 @@ def test_years_of_two_digits_have_the_century_of_python(day, order, data):
 
 
 def read_column(texts, readings=number_readings):
-    return readings(tuple(texts), np.ones(len(texts), dtype=int))
+    return readings(tuple(texts), np.ones(len(texts), dtype=int), np.arange(len(texts)))
 
 
 @pytest.mark.parametrize(
@@ -196,15 +197,34 @@ def read_column(texts, readings=number_readings):
 )
 def test_the_column_decides_the_spelling_of_its_numbers(texts, expected, unit, high, rival):
     found = read_column([*texts, "NA"])
-    assert (found.format, found.unit, found.best.high, found.rival) == (expected, unit, high, rival)
+    assert (found.key, found.best.high, found.rival) == ((expected, unit), high, rival)
     assert found.best.count == len(texts)
+    assert not found.n_odd
 
 
 @pytest.mark.parametrize("texts", [["1.5", "1,5"], ["5 %", "5"], ["5 €", "5 $"], ["1.234,5", "1,234.5"], ["a", "1"]])
 def test_columns_in_several_spellings_are_not_numbers(texts):
-    assert read_column(texts) == NO_READING
+    found = read_column(texts)
+    assert found.n_odd == 1
     first, rest = read_column(texts[:1]), read_column(texts[1:])
-    assert first + rest == NO_READING == rest + first
+    assert first + rest == found == rest + first
+
+
+def test_the_first_odd_value_is_known_in_any_order_of_batches():
+    texts = np.array([*map(str, range(20)), "12O0", "7,5", "NA", "<18"])
+    counts = np.ones(len(texts), dtype=int)
+    parts = [
+        number_readings(tuple(texts[at]), counts[at], np.arange(len(texts))[at])
+        for at in (slice(0, 5), slice(5, 21), slice(21, 22), slice(22, 24))
+    ]
+    whole = number_readings(tuple(texts), counts, np.arange(len(texts)))
+    for order in permutations(parts):
+        total = sum(order, Readings())
+        assert total == whole
+        assert (total.key, total.n_values, total.n_odd) == (("1234,5", ""), 23, 2)
+        assert total.odd == whole.odd
+        assert total.odd[total.key] == (20, "12O0")
+        assert total.odd["1234.5", ""] == (20, "12O0")
 
 
 @pytest.mark.parametrize(
@@ -220,14 +240,13 @@ def test_columns_in_several_spellings_are_not_numbers(texts):
 )
 def test_the_column_decides_the_order_of_day_and_month(texts, expected, rival):
     found = read_column([*texts, "?"], date_readings)
-    assert (found.format, found.rival) == (expected, rival)
+    assert (found.key[0], found.rival) == (expected, rival)
 
 
 def test_missing_values_are_the_identity():
-    assert read_column(["NA", "?"]) == ANY_NUMBER
-    assert read_column(["NA"], date_readings) == ANY_DATE
+    assert read_column(["NA", "?"]) == Readings() == read_column(["NA"], date_readings)
     found = read_column(["1,5", "2,25"])
-    assert found + ANY_NUMBER == found == ANY_NUMBER + found
-    assert found + NO_READING == NO_READING
-    assert NO_READING.format == NO_READING.rival == ""
-    assert NO_READING.best is None
+    assert found + Readings() == found == Readings() + found
+    assert Readings().key == ("", "")
+    assert Readings().rival == ""
+    assert not Readings().best.count

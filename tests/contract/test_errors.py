@@ -780,7 +780,7 @@ def _zeros(*names: Any) -> pd.DataFrame:
 def _read(*values: Any) -> Any:
     column = np.empty(len(values), dtype=object)
     column[:] = values
-    return table.read_values(column, "c")
+    return table.read_values(column)
 
 
 def _inferred(frame: Any, types: dict[str, str] | None = None, **options: Any) -> table.Schema:

@@ -143,7 +143,7 @@ class DelimitedFile(TableFile):
                         block = block or next(self._texts(named))
                         texts = block[name].unique().to_pylist()
                         found = tuple(text for text in texts if text and not text.isspace())
-                        if number_readings(found, np.ones(len(found), dtype=np.intp)).formats:
+                        if not number_readings(found, *np.ones((2, len(found)), dtype=np.intp)).n_odd:
                             self.kinds[name] = Kind.TEXT
                 elif kind is not Kind.NOTHING:
                     self.kinds[name] = kind

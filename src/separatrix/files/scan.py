@@ -320,4 +320,5 @@ class Scan(RowStore):
 
 
 def _statistics_of(piece: Any, unread: tuple[str, ...]) -> TableStatistics:
-    return table_statistics(piece.batch, name=f"rows {piece.start} to {piece.stop - 1}", unread=unread)
+    name = f"rows {piece.start + 1} to {piece.stop}"
+    return table_statistics(piece.batch, name=name, unread=unread, first_row=piece.start)

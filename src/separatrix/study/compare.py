@@ -13,7 +13,7 @@ Large tables are split into training and held-out rows, which are encoded once f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -35,7 +35,7 @@ from separatrix.study.progress import MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, P
 from separatrix.study.records import NOTHING_BEATS, Choice, Compared, LabelledTable, Note, Question
 from separatrix.study.screening import notes_on_columns
 from separatrix.study.validation import MIN_SPLIT_ROWS, Split, cross_validated, n_folds_of, splits_of
-from separatrix.table import Schema, TableEncoder, as_text, encode_target, infer_types, open_batch, table_statistics
+from separatrix.table import Schema, TableEncoder, as_text, encode_target, open_batch, table_statistics
 
 MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
@@ -90,18 +90,9 @@ def compare_models(
         train, test = some.take(np.flatnonzero(~held)), some.take(np.flatnonzero(held))
     inputs = {column: kind for column, kind in (types or {}).items() if column != target} or None
     encoder = TableEncoder(types=inputs)
-    of_train, of_test = (table_statistics(fold.X, unread=encoder.unread()) for fold in (train, test))
-    encoder.fit_statistics(of_train, train.X)
-    # The types come from the training rows; the descriptions of the columns count the rows of both folds.
-    everything = of_train if n_folds else of_train + of_test
-    whole: dict[str, Any] = {plan.column: plan for plan in infer_types(everything, inputs).plans}
-    plans: list[Any] = list(encoder.schema_.plans)
-    for i, plan in enumerate(plans):
-        other = whole[plan.column]
-        if type(plan) is type(other) and plan.kind == other.kind:
-            texts = {f.name: getattr(other, f.name) for f in fields(plan) if f.name in ("why", "note")}
-            plans[i] = replace(plan, **texts)
-    encoder.schema_ = replace(encoder.schema_, plans=tuple(plans))
+    # Types come from all rows of the table, means and levels from the training rows.
+    whole, of_train = (table_statistics(X, unread=encoder.unread()) for X in (rows.whole, train.X))
+    encoder.fit_statistics(whole, train.X, of_train)
     n_numbers = len(continuous_columns(encoder.schema_))
     size = {"n_columns": len(encoder.schema_.columns), "n_classes": len(rows.classes), "n_numbers": n_numbers}
     offered = candidates(train.n_rows, types=inputs, **size)
@@ -250,7 +241,8 @@ def open_table(table: Any, target: str, *, categorical: bool = False) -> Labelle
         notes.insert(0, Note("unlabelled", f"{found.n_missing} rows without a label in {target!r} were left out."))
     rows = np.flatnonzero(found.labelled)
     classes, codes = encode_labels(found.labels)  # classes in the same order as classes_ of the models
-    return LabelledTable(take_rows(frame.drop(target).to_native(), rows), classes, codes, rows, tuple(notes))
+    X = frame.drop(target).to_native()
+    return LabelledTable(take_rows(X, rows), classes, codes, rows, tuple(notes), X)
 
 
 def without_single_row_classes(rows: LabelledTable, target: str) -> LabelledTable:

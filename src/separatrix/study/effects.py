@@ -265,7 +265,7 @@ def grid_of(plan: Plan, features: Float) -> Grid:
         elif isinstance(plan, NumberPlan) and plan.words:
             words = {value: word for word, value in plan.words.items()}
             values = np.array([words[value] for value in at.tolist()], dtype=object)
-    entries = plan.entries(read_values(values if given is None else given, plan.column))
+    entries = plan.entries(read_values(values if given is None else given))
     encoded = np.zeros((len(values), len(plan.names)))
     encoded[entries.row, entries.column] = entries.value
     return Grid(plan, values, encoded, share)

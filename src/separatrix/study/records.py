@@ -138,7 +138,7 @@ class Question:
 class LabelledTable:
     """Input columns, labels as classes and codes, and notes on rows that were left out.
 
-    ``rows`` are the positions of the rows in the user's table.
+    ``rows`` are the positions of the rows in the user's table, and ``whole`` are the input columns of all its rows.
     """
 
     X: Any
@@ -146,6 +146,7 @@ class LabelledTable:
     codes: Codes
     rows: Codes
     notes: tuple[Note, ...] = ()
+    whole: Any = None
 
     @property
     def n_rows(self) -> int:

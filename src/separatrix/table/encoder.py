@@ -98,17 +98,23 @@ class TableEncoder(TransformerMixin, Estimator):
         total, first = TableStatistics(), None
         for number, batch in enumerate(batches, start=1):
             table = as_table(batch)
-            total += table_statistics(table, name=f"batch {number}", unread=self.unread())
+            total += table_statistics(table, name=f"batch {number}", unread=self.unread(), first_row=total.n_rows)
             first = table if first is None else first
         return self.fit_statistics(total, first)
 
-    def fit_statistics(self, statistics: TableStatistics, template: Any) -> Self:
-        """Infer the types from statistics of a table that has the columns of ``template``."""
+    def fit_statistics(
+        self, statistics: TableStatistics, template: Any, training: TableStatistics | None = None
+    ) -> Self:
+        """Infer the types from statistics of a table that has the columns of ``template``.
+
+        If ``training`` is given, means and levels come from these statistics.
+        """
         if not isinstance(self.sparse, bool) and self.sparse != "auto":
             raise ValueError(f"TableEncoder(sparse={self.sparse!r}): choose True, False or 'auto'.")
         schema = infer_types(
             statistics,
             self.types,
+            training=training,
             max_levels=self.max_levels,
             min_count=self.min_count,
             drop=self.drop,

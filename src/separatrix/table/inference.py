@@ -4,6 +4,7 @@
 1. all values missing, or all values equal: dropped
 2. numbers, including text that holds numbers: a number (boolean if 0 and 1 are the only values); ids are dropped
 3. dates, including text that holds dates: a date
+   In columns of text, a few values may be odd, that is, neither numbers nor dates; they are treated as missing
 4. text whose only values are words for yes and no: boolean
 5. text with more than half of its values distinct: an id or free text, dropped
 6. other text: a category; rare levels share one column, or all levels are hashed if ``hashing`` is set
@@ -39,7 +40,7 @@ from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
 from separatrix.table.plans import MISSING, OTHER, CategoryPlan, DatePlan, DropPlan, HashPlan, NumberPlan, Plan
 from separatrix.table.schema import Schema
-from separatrix.table.statistics import ColumnStatistics, Level, NumberStatistics, TableStatistics
+from separatrix.table.statistics import ColumnStatistics, Level, NumberStatistics, Readings, TableStatistics
 from separatrix.table.text import (
     FIRST_YEAR_OF_1900S,
     ORDERS,
@@ -59,6 +60,10 @@ ALWAYS_CATEGORY_LEVELS = 10  # text with at most this many distinct values is a 
 POOLED_LEVELS, POOLED_ROWS = 0.9, 0.2  # a note reports pooled levels above these fractions of the levels and rows
 NO_YES = [("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")]
 
+# Text is read as numbers or dates if at most 5 % of its values are odd (a single one is always allowed) and more than
+# `ALWAYS_CATEGORY_LEVELS` distinct values are not odd, so that the sizes 1, 2 and XL remain a category.
+MAX_ODD_FRACTION = 0.05
+MIN_NOTED_FRACTION = 0.5  # a note reports text in which at least this fraction of the values are numbers or dates
 MIN_ID_ROWS = 20
 ID_RANGE_FILLED = 0.5  # smallest ratio, for an id, of the number of distinct values to the length of their range
 # Smallest fraction of distinct values of an id; the second applies to estimated counts and to columns named like ids.
@@ -90,6 +95,7 @@ def infer_types(
     statistics: TableStatistics,
     overrides: Mapping[str, str] | None = None,
     *,
+    training: TableStatistics | None = None,
     target: str | None = None,
     max_levels: int = MAX_LEVELS,
     min_count: int | None = None,
@@ -104,6 +110,9 @@ def infer_types(
         Statistics of all batches.
     overrides : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
         Columns whose type is given instead of inferred.
+    training : TableStatistics, optional
+        Statistics of the training rows, if they are a part of the table. Types, formats and notes come from
+        ``statistics``; means, levels and ranges of dates from ``training``.
     target : str, optional
         Column to predict, which is not encoded.
     max_levels, min_count, drop, hashing
@@ -132,7 +141,7 @@ def infer_types(
     check_option("infer_types", "drop", drop, ("none", "first"))
     if not statistics.n_rows:
         raise DataError("The table has no rows (n_samples = 0), so the types of its columns cannot be inferred.")
-    rare = min(RARE_ROWS, math.ceil(RARE_FRACTION * statistics.n_rows))
+    rare = min(RARE_ROWS, math.ceil(RARE_FRACTION * (training or statistics).n_rows))
     options = Options(
         check_count("infer_types", "max_levels", max_levels),
         check_count("infer_types", "min_count", rare if min_count is None else min_count),
@@ -149,9 +158,12 @@ def infer_types(
     plans = []
     for name, column in statistics.columns.items():
         if name in overrides:
-            plans.append(_PLAN_OF_TYPE[overrides[name]](name, column, options))
+            plan = _PLAN_OF_TYPE[overrides[name]](name, column, options)
         elif name != target:
-            plans.append(_infer(name, column, options))
+            plan = _infer(name, column, options)
+        else:
+            continue
+        plans.append(plan if training is None else _learn(plan, column, training.columns[name], options))
     schema = Schema(tuple(plans), statistics.n_rows)
     columns = schema.columns
     if len(set(columns)) < len(columns):
@@ -168,13 +180,14 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
         return DropPlan(name, "other", f"its values are neither numbers, text nor dates, such as {column.example}")
     if levels.n_distinct == 1 and not column.n_missing:
         return DropPlan(name, "constant", f"every value is {_only_value(column)}")
-    numbers, dates = column.as_numbers.best, column.as_dates.best
-    if numbers and numbers.count and not column.declared:
+    if column.kind is not Kind.TEXT and column.kind is not Kind.DATE and not column.as_numbers.best.count:
+        return DropPlan(name, "empty", "every value is infinite or missing")
+    if _are_read(column, column.as_numbers):
         reason = reason_for_id(name, column)
         return DropPlan(name, "id", reason) if reason else _number(name, column, options)
     advice = ""
-    if dates and dates.count and not column.declared:
-        if column.as_dates.format not in SHORT_YEARS or not column.as_dates.rival:
+    if _are_read(column, column.as_dates):
+        if column.as_dates.key[0] not in SHORT_YEARS or not column.as_dates.rival:
             return _date(name, column, options)
         # With years of two digits, the order of day and month is not guessed.
         advice = "dates with years of two digits whose day and month cannot be distinguished: write them as YYYY-MM-DD"
@@ -186,16 +199,80 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
         why = "too many distinct values"
     else:
         return _category(name, column, options)
-    first = list(map(str, islice(levels.counts, 100)))
-    if not advice and first and all(any(parse_dates([t], order) is not None for order in ORDERS) for t in tidy(first)):
+    first = list(filter(None, tidy(map(str, islice(levels.counts, 100)))))
+    if not advice and first and not np.isnan([parse_dates(first, order) for order in ORDERS]).all(axis=0).any():
         advice = "dates in several formats: write them all as YYYY-MM-DD"
+    advice = advice or _odd_text(name, column)
     return DropPlan(name, "id or text", f"{why} ({_n_distinct(column)}){advice and f'; {advice}'}")
+
+
+def _are_read(column: ColumnStatistics, found: Readings) -> bool:
+    """Whether a column is read as numbers or dates."""
+    if column.declared or not found.best.count:
+        return False
+    if column.kind is not Kind.TEXT or not found.n_odd:
+        return True
+    n_regular = column.levels.n_distinct - found.n_odd  # at least so many distinct values are not odd
+    is_rare = found.n_odd <= max(1, MAX_ODD_FRACTION * found.n_values)
+    return is_rare and n_regular > ALWAYS_CATEGORY_LEVELS and not found.padded
+
+
+def _odd_note(name: str, found: Readings, what: str) -> str:
+    """Note on values that are treated as missing, or ""."""
+    if not found.n_odd:
+        return ""
+    row, text = found.odd[found.key]
+    return odd_note(name, what, found.n_odd, text, row)
+
+
+def odd_note(name: str, what: str, n_odd: int, text: str, row: int) -> str:
+    """Sentence about ``n_odd`` values that are not ``what``, a number or a date; the first is in ``row``, from 0."""
+    if n_odd == 1:
+        return f"{name!r} has 1 value that is not a {what}, {text!r} in row {row + 1:,}: treated as missing."
+    return (
+        f"{name!r} has {n_odd:,} values that are not {what}s, the first is {text!r} in row {row + 1:,}: treated as "
+        "missing."
+    )
+
+
+def _odd_text(name: str, column: ColumnStatistics) -> str:
+    """Note on text in which many values are numbers or dates, or ""."""
+    for found, what in ((column.as_numbers, "number"), (column.as_dates, "date")):
+        is_noted = found.best.count >= MIN_NOTED_FRACTION * found.n_values and not (found.padded or column.declared)
+        if column.kind is Kind.TEXT and found.n_odd and is_noted and column.levels.n_distinct > ALWAYS_CATEGORY_LEVELS:
+            row, text = found.odd[found.key]
+            return (
+                f"{name!r} is read as text, since {found.n_odd:,} of its {found.n_values:,} values are not {what}s, "
+                f"such as {text!r} in row {row + 1:,}; types={{{name!r}: {what!r}}} (--types {name}={what}) treats "
+                "these values as missing"
+            )
+    return ""
+
+
+def _learn(plan: Plan, column: ColumnStatistics, learned: ColumnStatistics, options: Options) -> Plan:
+    """Plan of the same type and format, with means and levels of the training rows."""
+    if isinstance(plan, DropPlan):
+        return plan
+    numbers, dates = (
+        replace(mine, formats={whole.key: mine.formats[whole.key]} if whole.key in mine.formats else {})
+        for mine, whole in ((learned.as_numbers, column.as_numbers), (learned.as_dates, column.as_dates))
+    )
+    learned = replace(learned, kind=column.kind, as_numbers=numbers, as_dates=dates, declared=column.declared)
+    n_read = {"number": numbers.best.count, "date": dates.best.count}.get(plan.kind, learned.n_rows - learned.n_missing)
+    if not n_read:
+        return DropPlan(plan.column, "empty", "every value of the training rows is missing")
+    if isinstance(plan, NumberPlan) and plan.words and len(learned.levels.counts) < 2:
+        return DropPlan(plan.column, "constant", f"every value of the training rows is {_only_value(learned)}")
+    found = _PLAN_OF_TYPE[plan.kind](plan.column, learned, options)
+    if isinstance(found, NumberPlan | DatePlan | CategoryPlan) and type(found) is type(plan):
+        return replace(found, kind=plan.kind, why=plan.why, note=plan.note)
+    return found
 
 
 def reason_for_id(name: str, column: ColumnStatistics) -> str:
     """Reason why a column of numbers is an id; "" if it is not an id."""
     numbers = column.as_numbers.best
-    if numbers is None or not numbers.whole or numbers.count < MIN_ID_ROWS:
+    if not numbers.whole or numbers.count < MIN_ID_ROWS:
         return ""
     words = NAME_WORD.findall(CAMEL_CASE.sub(" ", name).casefold())
     is_named = bool(words) and (words[-1] in ID_WORDS or words[-1].endswith(ID_ENDINGS))
@@ -217,27 +294,29 @@ def reason_for_id(name: str, column: ColumnStatistics) -> str:
 def _number(name: str, column: ColumnStatistics, options: Options) -> Plan:
     found = column.as_numbers
     numbers = found.best
-    if numbers is None or not numbers.count:
+    if not numbers.count:
         raise _cannot_be(name, column, "number")
     levels = column.levels.counts
     if column.kind is Kind.BOOLEAN or (len(levels) == 2 and set(map(as_text, levels)) == {"0", "1"}):
         return _boolean(name, column, options)
     what = "durations in days" if column.kind is Kind.DURATION else "whole numbers" if numbers.whole else "numbers"
     what = f"text that holds {what}" if column.kind is Kind.TEXT else what
-    example = f"{found.format} {found.unit}".strip()
+    spelling, unit = found.key
+    example = f"{spelling} {unit}".strip()
     like = f", written like {example}" if example != PLAIN else ""
     what = f"{what} from {brief(numbers.low)} to {brief(numbers.high)}{like}"
     plan = _number_plan(name, "number", what, column, numbers)
     if isinstance(plan, DropPlan):
         return plan
-    note = ""
+    notes = [_odd_note(name, found, "number")]
     if column.kind is Kind.TEXT and found.rival:
-        note = (
-            f"{name} was read as numbers like {found.format}, up to {brief(numbers.high)}; every value could also be a "
-            f"number like {found.rival}, up to {brief(found.formats[found.rival].high)}. In that case write them with "
-            "a decimal point and no thousands separator."
+        other = found.formats[found.rival, unit]
+        notes.append(
+            f"{name} was read as numbers like {spelling}, up to {brief(numbers.high)}; every value "
+            f"could also be a number like {found.rival}, up to {brief(other.high)}. In that case write them with a "
+            "decimal point and no thousands separator."
         )
-    return replace(plan, spelling=found.format, unit=found.unit or "", note=note)
+    return replace(plan, spelling=spelling, unit=unit, note=" ".join(filter(None, notes)))
 
 
 def _number_plan(
@@ -259,7 +338,7 @@ def _number_plan(
 def _boolean(name: str, column: ColumnStatistics, options: Options) -> Plan:
     """Keep 0 and 1. Of two other values, 1 stands for yes or, if there is no yes, for the second in sorted order."""
     levels, found = column.levels.counts, column.as_numbers.best
-    if found and (column.kind is Kind.BOOLEAN or set(map(as_text, levels)) <= {"0", "1"}):
+    if found.count and (column.kind is Kind.BOOLEAN or set(map(as_text, levels)) <= {"0", "1"}):
         what = Kind.BOOLEAN.value if column.kind is Kind.BOOLEAN else "0 and 1"
         return _number_plan(name, "boolean", what, column, found)
     if len(levels) != 2:
@@ -280,8 +359,8 @@ def _yes_no(levels: Mapping[Level, int]) -> tuple[str, str] | None:
 
 
 def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
-    dates, order, rival = column.as_dates.best, column.as_dates.format, column.as_dates.rival
-    if dates is None or not dates.count:
+    dates, (order, _), rival = column.as_dates.best, column.as_dates.key, column.as_dates.rival
+    if not dates.count:
         raise _cannot_be(name, column, "date")
     span = dates.high - dates.low
     n_missing = column.n_rows - dates.count
@@ -293,19 +372,19 @@ def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
     why = f"{what} from {first} to {last}{'' if order == YEAR_FIRST else f', {order}'}{missing}"
     shown = {"month": span >= 365, "weekday": span >= 14, "hour": not dates.whole and span >= 2}
     cycles = tuple(cycle for cycle, is_shown in shown.items() if is_shown)
-    note = ""
+    notes = [_odd_note(name, column.as_dates, "date")]
     if rival:
-        note = (
-            f"{name} was read as dates with the {order}; every date, such as {column.example}, could also have the "
-            f"{rival}. To be sure, write them as YYYY-MM-DD."
+        notes.append(
+            f"{name} was read as dates with the {order}; every date, such as {column.example}, could "
+            f"also have the {rival}. To be sure, write them as YYYY-MM-DD."
         )
     elif order in SHORT_YEARS:
         year = FIRST_YEAR_OF_1900S
-        note = (
+        notes.append(
             f"{name} was read as dates with the {order}, {first[:4]} to {last[:4]}: {year} to 99 are read as 19{year} "
             f"to 1999, 00 to {year - 1} as 2000 to 20{year - 1}. If this is wrong, write them as YYYY-MM-DD."
         )
-    origin = float(np.floor(dates.low))
+    origin, note = float(np.floor(dates.low)), " ".join(filter(None, notes))
     return DatePlan(name, "date", why, origin, dates.mean, cycles, bool(n_missing), span == 0, order, note)
 
 
@@ -340,16 +419,19 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
         + (f"; {_missing(n_missing, column.n_rows)}" if n_missing else "")
         + (f"; compared with {reference!r}" if reference else "")
     )
-    note = ""
+    odd = _odd_text(name, column)
+    notes = [f"{odd}."] if odd else []
     fraction = sum(map(counts.__getitem__, pooled)) / sum(counts.values())
     if len(pooled) >= POOLED_LEVELS * len(counts) and fraction >= POOLED_ROWS:
-        note = (
+        notes.append(
             f"{name}: {len(pooled)} of {len(counts)} levels, with {percent(fraction)} of the rows, are rare (in fewer "
             f"than {options.min_count} rows, or not among the {options.max_levels} most frequent) and share one "
             "column. If they matter, group them into fewer levels (in Python, hashing=4096 hashes them); if they are "
             "names or ids, drop the column."
         )
-    return CategoryPlan(name, "categorical", why, tuple(kept), tuple(pooled), bool(n_missing), reference, note)
+    return CategoryPlan(
+        name, "categorical", why, tuple(kept), tuple(pooled), bool(n_missing), reference, " ".join(notes)
+    )
 
 
 _PLAN_OF_TYPE: dict[str, Callable[[str, ColumnStatistics, Options], Plan]] = {

@@ -168,8 +168,9 @@ def _cast(texts: pa.Array, kind: Kind) -> pa.Array:
             raise pa.ArrowInvalid("a point next to a decimal comma")
         texts = pc.replace_substring(texts, ",", ".")
     values = texts.cast(kind.type)
-    if kind in (Kind.NUMBER, Kind.COMMA) and pc.any(pc.is_nan(values)).as_py():
-        raise pa.ArrowInvalid("nan is a word for a missing value")  # the caller then replaces it by null
+    if kind in (Kind.NUMBER, Kind.COMMA) and not pc.all(pc.is_finite(values)).as_py():
+        # The caller replaces nan by null, as a word for a missing value; infinity and overflow are text.
+        raise pa.ArrowInvalid("not a finite number")
     return values
 
 

@@ -96,10 +96,11 @@ class NumberPlan(Plan):
         return (name,) * (not self.constant) + (f"{self.column} is missing",) * self.indicator
 
     def entries(self, values: Values) -> Entries:
-        """Replace missing values by the mean. Unknown words are treated as missing, and counted as unseen."""
+        """Replace missing values by the mean. Words and infinity are treated as missing, and counted as unseen."""
         unseen: Unseen = Counter()
         if not self.words:
             numbers = values.as_numbers(self.column, self.spelling, self.unit)
+            unseen = values.odd(numbers)
         elif values.kind is Kind.BOOLEAN:
             numbers = values.numbers
         else:
@@ -204,11 +205,13 @@ class DatePlan(Plan):
         return (*days, *circles, *[f"{self.column} is missing"] * self.indicator)
 
     def entries(self, values: Values) -> Entries:
-        """Entries of the days, then of the cycles, then of the indicator."""
+        """Entries of the days, of the cycles and of the indicator. Other values are missing, and counted as unseen."""
         days = values.as_dates(self.column, self.order)
         is_missing = np.isnan(days)
         missing, seen = np.flatnonzero(is_missing), np.flatnonzero(~is_missing)
-        unseen = Counter({MISSING: len(missing)} if len(missing) and not self.indicator else {})
+        unseen = values.odd(days)
+        if len(missing) > unseen.total() and not self.indicator:
+            unseen[MISSING] += len(missing) - unseen.total()
         since = np.where(is_missing, self.mean, days) - self.origin
         columns = [] if self.constant else [(np.arange(len(days)), since)]
         for cycle in self.cycles:

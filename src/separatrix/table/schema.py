@@ -15,7 +15,7 @@ from separatrix._array import Codes, Float, Rows
 from separatrix.exceptions import DataError
 from separatrix.table.plans import NO_ENTRIES, CategoryPlan, DatePlan, DropPlan, HashPlan, NumberPlan, Plan, Unseen
 from separatrix.table.text import PLAIN, YEAR_FIRST
-from separatrix.table.values import CellError, open_batch, read_values
+from separatrix.table.values import open_batch, read_values
 
 FORMAT = "separatrix.table"
 VERSION = 3  # version 2 added hashes; version 3 added spellings of numbers and orders of dates
@@ -86,20 +86,17 @@ class Schema:
             n_entries += bool(plan.names) + (2 * len(plan.cycles) if isinstance(plan, DatePlan) else 0)
         return n_entries < SPARSE_BELOW * len(self.columns)
 
-    def encode(self, table: Any, *, sparse: bool | None = None, first_row: int = 0) -> Rows:
+    def encode(self, table: Any, *, sparse: bool | None = None) -> Rows:
         """Encode a table or batch as float64 (n, M), dense or CSR; ``sparse=None`` chooses by `is_sparse`.
 
-        Columns are found by name, in any order; additional columns are ignored. ``first_row`` is the number of rows in
-        previous batches, so that messages contain row numbers of the whole table.
+        Columns are found by name, in any order; additional columns are ignored. A value that is not a number or date as
+        in training is treated as missing.
 
-        Raises DataError if a column is missing or has another kind of values than in training. The message for a
-        single wrong value contains its row, counted from 1.
+        Raises DataError if a column is missing, or has numbers instead of dates or the reverse.
         """
-        return self.encode_counted(table, sparse=sparse, first_row=first_row)[0]
+        return self.encode_counted(table, sparse=sparse)[0]
 
-    def encode_counted(
-        self, table: Any, *, sparse: bool | None = None, first_row: int = 0
-    ) -> tuple[Rows, dict[str, Unseen]]:
+    def encode_counted(self, table: Any, *, sparse: bool | None = None) -> tuple[Rows, dict[str, Unseen]]:
         """Encode as `encode` does; also return the unseen values of each column, with their number of rows."""
         batch = open_batch(table)
         parts: list[tuple[Codes, Codes, Float]] = []
@@ -109,10 +106,7 @@ class Schema:
                 continue
             if plan.column not in batch.columns:
                 batch.require([plan.column])
-            try:
-                entries = plan.entries(read_values(batch.columns[plan.column], plan.column))
-            except CellError as error:
-                raise error.moved(first_row) from None
+            entries = plan.entries(read_values(batch.columns[plan.column]))
             if entries.unseen:
                 unseen[plan.column] = entries.unseen
             parts.append((entries.row, width + entries.column, entries.value))

@@ -4,9 +4,9 @@
 `TableStatistics` of batches are added: the sum is associative and commutative, and ``TableStatistics()`` is its
 identity. `infer_types` makes every decision (which column is an id, which level is rare) once, from the sum.
 
-Text is parsed in every spelling and date order that fits all of its values, because only another batch may show whether
-1,234 has thousands or decimals, and whether 03/04/2024 is in March. Each format (spelling or order) has its own
-statistics. The sum of two batches keeps the formats that fit both.
+Text is parsed in every spelling and date order, because only another batch may show whether 1,234 has thousands or
+decimals, and whether 03/04/2024 is in March. Each format (spelling or order) has its own statistics of the values that
+it can read, and the first value that it cannot.
 
 Distinct values are counted exactly up to a limit. Beyond it only the k smallest hashes are kept (Bar-Yossef et al.
 2002): if h is the k-th smallest hash divided by the largest possible hash, there are about (k - 1) / h distinct values,
@@ -16,7 +16,7 @@ with a relative error of 1/√k. Both depend on the set of values only, not on b
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,8 +27,10 @@ from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
 from separatrix.table.text import (
+    BEGINNING,
     NUMBER_MARKS,
     ORDERS,
+    PADDED,
     PLAIN,
     SPELLINGS,
     YEAR_FIRST,
@@ -37,13 +39,12 @@ from separatrix.table.text import (
     split_units,
     tidy,
 )
-from separatrix.table.values import MAX_EXACT, Values, merge_kinds, open_batch, read_values
+from separatrix.table.values import MAX_EXACT, Values, as_text, merge_kinds, open_batch, read_values
 
 Level = str | float
 
 MAX_DISTINCT = 10_000  # number of distinct values up to which they are counted exactly
 SKETCH_HASHES = 1_024  # number of hashes that are kept, for a relative error of 3 %
-FIRST_TEXTS = 16  # texts that are tested first, to skip columns of words quickly
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,85 +154,121 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
+Format = tuple[str, str]  # spelling or date order, and the unit of numbers
+Cell = tuple[int, str]  # row, counted from 0, and text
+
+
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Statistics of a column for each format (spelling or date order) that fits all values, the preferred one first.
+    """Statistics of a column for each format in which some of its values can be read.
 
-    ``unit`` is the unit of all numbers: "" if they have none, None if there are no values.
+    ``n_values`` counts the cells that are not missing, readable or not. ``first`` is the first of them, and ``odd`` the
+    first that cannot be read, for each format. ``padded`` is True if a number has a superfluous leading zero.
     """
 
-    formats: Mapping[str, NumberStatistics]
-    unit: str | None = None
+    formats: Mapping[Format, NumberStatistics] = field(default_factory=dict)
+    n_values: int = 0
+    padded: bool = False
+    first: Cell | None = field(default=None, compare=False)
+    odd: Mapping[Format, Cell] = field(default_factory=dict, compare=False)
 
     def __add__(self, other: Readings) -> Readings:
-        """Add the statistics of the formats that fit both batches."""
-        units = {self.unit, other.unit} - {None}
-        shared = {name: found + other.formats[name] for name, found in self.formats.items() if name in other.formats}
-        return Readings(shared, next(iter(units), None)) if shared and len(units) < 2 else NO_READING
+        """Add the statistics of each format; in a batch without a format, all values are odd."""
+        formats, odd = dict(self.formats), {}
+        for key, found in other.formats.items():
+            formats[key] = formats.get(key, NumberStatistics()) + found
+        for key in formats:
+            cells = [part.odd.get(key) if key in part.formats else part.first for part in (self, other)]
+            if found_odd := [cell for cell in cells if cell is not None]:
+                odd[key] = min(found_odd)
+        first = min((part.first for part in (self, other) if part.first is not None), default=None)
+        return Readings(formats, self.n_values + other.n_values, self.padded or other.padded, first, odd)
 
     @property
-    def format(self) -> str:
-        """Preferred format, or ""."""
-        return next(iter(self.formats), "")
+    def key(self) -> Format:
+        """The format that reads most values, and the preferred one of several; ("", "") if no value can be read."""
+        ranked = sorted(self.formats, key=lambda key: (-self.formats[key].count, FORMAT_ORDER.index(key[0]), key[1]))
+        return ranked[0] if ranked else ("", "")
 
     @property
-    def best(self) -> NumberStatistics | None:
-        """Statistics in the preferred format; None if no format fits all values."""
-        return next(iter(self.formats.values()), None)
+    def best(self) -> NumberStatistics:
+        """Statistics in the best format."""
+        return self.formats.get(self.key, NumberStatistics())
+
+    @property
+    def n_odd(self) -> int:
+        """Number of values that cannot be read in the best format."""
+        return self.n_values - self.best.count
 
     @property
     def rival(self) -> str:
-        """Another format that fits but gives different values, or ""."""
-        for name, found in self.formats.items():
-            best = self.formats[self.format]
+        """Another format that reads as many values, but as different numbers, or ""."""
+        best = self.best
+        for name in FORMAT_ORDER:
+            found = self.formats.get((name, self.key[1]), NumberStatistics())
             extent = max(abs(best.low), abs(best.high)) if best.count else 0.0
             agrees = (found.low, found.high) == (best.low, best.high) and abs(found.mean - best.mean) <= 1e-9 * extent
-            if not agrees:
+            if found.count == best.count and not agrees:
                 return name
         return ""
 
 
-NO_READING = Readings({})
-ANY_NUMBER = Readings(dict.fromkeys(SPELLINGS, NumberStatistics()))
-ANY_DATE = Readings(dict.fromkeys(ORDERS, NumberStatistics()))
+FORMAT_ORDER = [*SPELLINGS, *ORDERS]
 
 
-def number_readings(texts: tuple[str, ...], counts: Codes) -> Readings:
-    """Read distinct texts as numbers in every spelling that fits all; text i occurs in ``counts[i]`` rows."""
-    if len(texts) > FIRST_TEXTS and not number_readings(texts[:FIRST_TEXTS], counts[:FIRST_TEXTS]).formats:
-        return NO_READING
-    units, cells = split_units(tidy(texts))
-    if len(units) > 1:
-        return NO_READING
-    marks = NUMBER_MARKS & set("".join(cells))
-    parsed: dict[tuple[frozenset[str], frozenset[str]], Float | None] = {}
-    formats = {}
-    for name, spelling in SPELLINGS.items():
-        key = (marks & {spelling.point}, marks & set(spelling.groups))  # spellings with equal keys parse alike
-        if key not in parsed:
-            parsed[key] = parse_numbers(cells, spelling)
-        if (numbers := parsed[key]) is not None:
-            is_number = ~np.isnan(numbers)
-            formats[name] = NumberStatistics.of(numbers[is_number], counts[is_number])
-    return Readings(formats, next(iter(units), None)) if formats else NO_READING
+def _readings(
+    cells: list[str], rows: Codes, counts: Codes, parsed: Iterable[tuple[Format, Float]], *, padded: bool = False
+) -> Readings:
+    """Readings of tidy cells; cell i is in ``counts[i]`` rows, first in row ``rows[i]``, and NaN if it is odd."""
+    is_value = np.fromiter(map(bool, cells), bool, len(cells))
+    formats, odd = {}, {}
+    for key, numbers in parsed:
+        readable = ~np.isnan(numbers)
+        if readable.any():
+            formats[key] = NumberStatistics.of(numbers[readable], counts[readable])
+            if (first_odd := _first(cells, rows, is_value & ~readable)) is not None:
+                odd[key] = first_odd
+    return Readings(formats, int(counts[is_value].sum()), padded, _first(cells, rows, is_value), odd)
 
 
-def date_readings(texts: tuple[str, ...], counts: Codes) -> Readings:
-    """Read distinct texts as dates in every order that fits all; text i occurs in ``counts[i]`` rows."""
-    if len(texts) > FIRST_TEXTS and not date_readings(texts[:FIRST_TEXTS], counts[:FIRST_TEXTS]).formats:
-        return NO_READING
+def _first(cells: list[str], rows: Codes, chosen: Array) -> Cell | None:
+    at = np.flatnonzero(chosen)
+    if not len(at):
+        return None
+    i = int(at[rows[at].argmin()])
+    return int(rows[i]), cells[i]
+
+
+def number_readings(texts: tuple[str, ...], counts: Codes, rows: Codes) -> Readings:
+    """Read distinct texts as numbers in every spelling; text i is in ``counts[i]`` rows, the first is ``rows[i]``."""
     cells = tidy(texts)
-    formats = {}
-    for order in ORDERS:
-        if (days := parse_dates(cells, order)) is not None:
-            is_date = ~np.isnan(days)
-            formats[order] = NumberStatistics.of(days[is_date], counts[is_date])
-    return Readings(formats, "" if any(cells) else None) if formats else NO_READING
+    units, bare = split_units([cell if BEGINNING.match(cell) else "" for cell in cells])
+    padded = any(map(PADDED.fullmatch, bare))
+
+    def parsed() -> Iterator[tuple[Format, Float]]:
+        for unit in sorted(set(units)):
+            chosen = [cell if found == unit else "" for cell, found in zip(bare, units, strict=True)]
+            marks = NUMBER_MARKS & set("".join(chosen))
+            known: dict[tuple[frozenset[str], frozenset[str]], Float] = {}
+            for name, spelling in SPELLINGS.items():
+                key = (marks & {spelling.point}, marks & set(spelling.groups))  # spellings with equal keys parse alike
+                if key not in known:
+                    known[key] = parse_numbers(chosen, spelling)
+                yield (name, unit), known[key]
+
+    return _readings(cells, rows, counts, parsed(), padded=padded)
+
+
+def date_readings(texts: tuple[str, ...], counts: Codes, rows: Codes) -> Readings:
+    """Read distinct texts as dates in every order; text i is in ``counts[i]`` rows, the first is ``rows[i]``."""
+    cells = tidy(texts)
+    likely = [cell if BEGINNING.match(cell) else "" for cell in cells]
+    return _readings(cells, rows, counts, (((order, ""), parse_dates(likely, order)) for order in ORDERS))
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """Statistics of one column. ``as_numbers`` is empty if a value is not a number, ``as_dates`` if it is not a date.
+    """Statistics of one column, with the values that can be read as numbers and as dates.
 
     Durations are numbers of days, and dates are days since 1970. ``declared`` is True if the column's type is
     categorical. ``batch`` names the batch in which the kind was first found.
@@ -240,21 +277,22 @@ class ColumnStatistics:
     kind: Kind = Kind.NOTHING
     n_rows: int = 0
     n_missing: int = 0
-    as_numbers: Readings = ANY_NUMBER
-    as_dates: Readings = ANY_DATE
+    as_numbers: Readings = field(default_factory=Readings)
+    as_dates: Readings = field(default_factory=Readings)
     levels: Levels = field(default_factory=Levels)
     declared: bool = False
     example: str = field(default="", compare=False)
     batch: str = field(default="", compare=False)
 
     @classmethod
-    def of(cls, values: Values, limit: int, batch: str) -> ColumnStatistics:
-        """Statistics of the values of one batch."""
+    def of(cls, values: Values, limit: int, batch: str, first_row: int = 0) -> ColumnStatistics:
+        """Statistics of the values of one batch; ``first_row`` is the number of rows in previous batches."""
         missing = values.missing
+        n_values = int((~missing).sum())
         column = cls(
             kind=values.kind,
             n_rows=len(missing),
-            n_missing=int(missing.sum()),
+            n_missing=len(missing) - n_values,
             levels=Levels(limit=limit),
             declared=values.declared,
             example=values.example,
@@ -264,21 +302,27 @@ class ColumnStatistics:
             case Kind.NOTHING:
                 return column
             case Kind.OTHER:
-                return replace(column, as_numbers=NO_READING, as_dates=NO_READING)
+                return replace(column, as_numbers=Readings(n_values=n_values), as_dates=Readings(n_values=n_values))
             case Kind.TEXT:
-                counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.texts))
+                texts, counts = values.texts, np.bincount(values.codes[~missing], minlength=len(values.texts))
+                rows = first_row + values.first_rows
                 return replace(
                     column,
-                    as_numbers=number_readings(values.texts, counts),
-                    as_dates=date_readings(values.texts, counts),
-                    levels=Levels.of(dict(zip(values.texts, counts.tolist(), strict=True)), limit),
-                    example=values.texts[0],
+                    as_numbers=number_readings(texts, counts, rows),
+                    as_dates=date_readings(texts, counts, rows),
+                    levels=Levels.of(dict(zip(texts, counts.tolist(), strict=True)), limit),
+                    example=texts[0],
                 )
-        found = NumberStatistics.of(values.numbers[~missing])
-        if values.kind is Kind.DATE:
-            return replace(column, as_numbers=NO_READING, as_dates=Readings({YEAR_FIRST: found}, ""))
+        is_finite = np.isfinite(values.numbers)
+        found, odd = NumberStatistics.of(values.numbers[is_finite]), np.flatnonzero(~missing & ~is_finite)
+        is_date = values.kind is Kind.DATE
+        key = (YEAR_FIRST if is_date else PLAIN, "")
+        cells = {key: (first_row + int(odd[0]), as_text(values.numbers[odd[0]]))} if len(odd) else {}
+        readings = Readings({key: found} if found.count else {}, n_values, first=cells.get(key), odd=cells)
+        if is_date:
+            return replace(column, as_numbers=Readings(n_values=n_values), as_dates=readings)
         levels = Levels.of_numbers(values.present, limit)
-        return replace(column, as_numbers=Readings({PLAIN: found}, ""), as_dates=NO_READING, levels=levels)
+        return replace(column, as_numbers=readings, as_dates=Readings(n_values=n_values), levels=levels)
 
     def plus(self, other: ColumnStatistics, name: str) -> ColumnStatistics:
         """Add the statistics of another batch of the column ``name``; raises DataError if the kinds do not agree."""
@@ -334,13 +378,19 @@ class TableStatistics:
 
 
 def table_statistics(
-    table: Any, *, name: str = "the table", unread: Iterable[str] = (), max_distinct: int = MAX_DISTINCT
+    table: Any,
+    *,
+    name: str = "the table",
+    unread: Iterable[str] = (),
+    max_distinct: int = MAX_DISTINCT,
+    first_row: int = 0,
 ) -> TableStatistics:
     """Compute the statistics of one table or batch of any data frame library, called ``name`` in messages.
 
     Columns in ``unread`` are not read and count as all missing. If a column has more than ``max_distinct`` distinct
-    values, their number is estimated. Raises DataError if a column of ``unread`` does not exist, two columns have the
-    same name, a value is infinite, or a column mixes numbers and text.
+    values, their number is estimated. ``first_row`` is the number of rows in previous batches, so that notes contain
+    row numbers of the whole table. Raises DataError if a column of ``unread`` does not exist, or two columns have the
+    same name.
     """
     batch = open_batch(table)
     columns = dict.fromkeys(batch.columns, ColumnStatistics(n_rows=batch.n_rows, n_missing=batch.n_rows, batch=name))
@@ -349,5 +399,6 @@ def table_statistics(
         batch.require(skipped)
     for column in columns:
         if column not in skipped:
-            columns[column] = ColumnStatistics.of(read_values(batch.columns[column], column), max_distinct, name)
+            values = read_values(batch.columns[column])
+            columns[column] = ColumnStatistics.of(values, max_distinct, name, first_row)
     return TableStatistics(columns, batch.n_rows)

@@ -93,8 +93,8 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
         series = np.array(column, dtype=object) if isinstance(column, list | tuple) else np.asarray(column)
         if series.ndim != 1:
             raise DataError(f"The target must be one column of labels; got an array of shape {series.shape}.")
-    values = read_values(series, name)
-    labelled = ~values.missing
+    values = read_values(series)
+    labelled = ~values.missing if values.kind is Kind.TEXT else np.isfinite(values.numbers)
     n_rows = int(labelled.sum())
     if not n_rows:
         raise DataError(f"Every label of {name!r} is missing ({len(labelled)} rows). Choose another column.")

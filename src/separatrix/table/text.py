@@ -19,6 +19,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,10 @@ MINUS_SIGN = "\u2212"
 CURRENCIES = "€ $ £ ¥ ₹ ₽ ₩ ₪ ₺ zł Kč Ft kr. kr Fr. EUR USD GBP CHF JPY CNY INR SEK NOK DKK PLN CZK HUF CAD AUD NZD BRL"
 UNIT = "|".join(map(re.escape, [*CURRENCIES.split(), "%", "\u2030"]))
 HAS_UNIT = re.compile(UNIT)
+SIGN = rf"[+\-{MINUS_SIGN}]"
+# Every number and every date begins like this.
+BEGINNING = re.compile(rf"{SIGN}?\s*(?:{UNIT})?\s*{SIGN}?[.,]?\d")
+PADDED = re.compile(rf"{SIGN}?0\d+(?:[.,]\d*)?")  # a superfluous leading zero, as in a postal code
 BODY = rf"[\d.,{SPACES}{APOSTROPHES}]*\d[.,]?"
 WITH_UNIT = re.compile(rf"([+\-{MINUS_SIGN}]?)\s*(?:({UNIT})\s*([+\-{MINUS_SIGN}]?{BODY})|({BODY})\s*({UNIT}))")
 
@@ -130,55 +135,56 @@ def days_since_1970(date: dt.date) -> float:
     return (date.replace(tzinfo=None) - EPOCH) / dt.timedelta(days=1)
 
 
-def read_numbers(texts: Sequence[str], spelling: str = PLAIN, unit: str = "") -> Float | None:
-    """Parse numbers with an optional unit; NaN for missing values. Returns None if a text is not such a number."""
+def read_numbers(texts: Sequence[str], spelling: str = PLAIN, unit: str = "") -> Float:
+    """Parse numbers with an optional unit; NaN for missing values and for texts that are not such numbers."""
     units, cells = split_units(tidy(texts))
-    return parse_numbers(cells, SPELLINGS[spelling]) if units <= {"", unit} else None
+    allowed = [cell if found in ("", unit) else "" for cell, found in zip(cells, units, strict=True)]
+    return parse_numbers(allowed, SPELLINGS[spelling])
 
 
-def split_units(cells: list[str]) -> tuple[set[str], list[str]]:
-    """Return the units in the non-empty cells ("" if a cell has no unit), and the cells without units."""
+def split_units(cells: list[str]) -> tuple[list[str], list[str]]:
+    """Return the unit of each cell ("" if it has none), and the cells without units."""
     if not HAS_UNIT.search("\n".join(cells)):  # nearly all columns have no unit
-        return ({""} if any(cells) else set()), cells
-    units, bare = set(), []
+        return [""] * len(cells), cells
+    units, bare = [], []
     for cell in cells:
         found = WITH_UNIT.fullmatch(cell)
-        if cell:
-            units.add("" if found is None else found[2] or found[5])
+        units.append("" if found is None else found[2] or found[5])
         bare.append(cell if found is None else found[1] + (found[3] or found[4]))
     return units, bare
 
 
-def parse_numbers(cells: list[str], spelling: Spelling) -> Float | None:
-    """Parse tidy cells; NaN for empty cells. Returns None if a cell is not a number in this spelling, or overflows."""
-    written = list(filter(None, cells))
-    if not all(map(spelling.pattern.fullmatch, written)):
-        return None
+def parse_numbers(cells: list[str], spelling: Spelling) -> Float:
+    """Parse tidy cells; NaN for empty cells and for cells that are not a number in this spelling, or overflow."""
+    is_number = np.fromiter((spelling.pattern.fullmatch(cell) is not None for cell in cells), bool, len(cells))
+    written = list(compress(cells, is_number))
     together = "\n".join(written)
     for mark in spelling.groups:
         together = together.replace(mark, "")
     together = together.replace(spelling.point, ".").replace(MINUS_SIGN, "-")
     found = np.fromiter(map(float, together.split("\n") if written else ()), np.float64)
-    return None if np.isinf(found).any() else _with_missing(found, cells)
+    numbers: Float = np.full(len(cells), np.nan)
+    numbers[is_number] = np.where(np.isinf(found), np.nan, found)
+    return numbers
 
 
-def parse_dates(cells: list[str], order: str) -> Float | None:
-    """Days since 1970 of tidy cells; NaN for empty cells. Returns None if a cell is not a date in this order."""
-    written = list(filter(None, cells))
-    if order == YEAR_FIRST and all(map(NUMPY_DATE.fullmatch, written)):
+def parse_dates(cells: list[str], order: str) -> Float:
+    """Days since 1970 of tidy cells; NaN for empty cells and for cells that are not a date in this order."""
+    days: Float = np.full(len(cells), np.nan)
+    if order == YEAR_FIRST and all(map(NUMPY_DATE.fullmatch, filter(None, cells))):
+        is_written = np.fromiter(map(bool, cells), bool, len(cells))
         try:
-            return _with_missing(np.array(written, dtype="datetime64[us]").astype(np.int64) / US_PER_DAY, cells)
+            moments = np.array(list(compress(cells, is_written)), dtype="datetime64[us]")
         except ValueError:  # a date that does not exist, such as February 30
-            return None
-    if not written:
-        return np.full(len(cells), np.nan)
+            moments = None
+        if moments is not None:
+            days[is_written] = moments.astype(np.int64) / US_PER_DAY
+            return days
     pattern, _, (year, month, day) = ORDERS[order]
-    rows = []
-    for cell in written:
-        found = pattern.fullmatch(cell)
-        if found is None:
-            return None
-        rows.append(found.groups("0"))
+    matches = [pattern.fullmatch(cell) for cell in cells]
+    rows = [found.groups("0") for found in matches if found is not None]
+    if not rows:
+        return days
     columns = list(zip(*rows, strict=True))
     y, m, d, hour, minute, second = (_integers(columns[at]) for at in (year, month, day, 4, 5, 6))
     if order in SHORT_YEARS:
@@ -188,11 +194,11 @@ def parse_dates(cells: list[str], order: str) -> Float | None:
     is_time = (hour < 24) & (minute < 60) & (second < 60) & ((half == "0") | ((hour > 0) & (hour < 13)))
     start = _month_start(y, m)
     is_date = (y > 0) & (m >= 1) & (m <= 12) & (d >= 1) & (d <= _month_start(y, m + 1) - start)
-    if not (is_time & is_date).all():
-        return None
     hour = np.where(half == "0", hour, hour % 12 + 12 * np.isin(half, ["p", "P"]))
     of_day = ((hour * 60 + minute) * 60 + second) * 1_000_000 + microsecond
-    return _with_missing(((start + d - 1) * US_PER_DAY + of_day) / US_PER_DAY, cells)
+    found_days = ((start + d - 1) * US_PER_DAY + of_day) / US_PER_DAY
+    days[[found is not None for found in matches]] = np.where(is_time & is_date, found_days, np.nan)
+    return days
 
 
 def _integers(texts: Sequence[str]) -> Codes:
@@ -203,12 +209,3 @@ def _month_start(year: Array, month: Array) -> Array:
     """Days from 1970-01-01 to the first day of a month."""
     months = (year - 1970) * 12 + month - 1
     return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-
-
-def _with_missing(found: Float, cells: list[str]) -> Float:
-    """Insert NaN at the empty cells."""
-    if len(found) == len(cells):
-        return found
-    numbers: Float = np.full(len(cells), np.nan)
-    numbers[[bool(cell) for cell in cells]] = found
-    return numbers

@@ -9,8 +9,9 @@ NA, NaT and blank text are missing. A column with only missing values has no kin
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -24,7 +25,6 @@ from separatrix.exceptions import DataError
 from separatrix.rows import as_frame, as_table, is_dask
 from separatrix.table.kinds import Kind, join, kind_of_class
 from separatrix.table.text import (
-    ORDERS,
     PLAIN,
     US_PER_DAY,
     YEAR_FIRST,
@@ -38,21 +38,6 @@ from separatrix.table.text import (
 NUMPY_KINDS = dict(zip("biufMm", [Kind.BOOLEAN, *[Kind.NUMBER] * 3, Kind.DATE, Kind.DURATION], strict=True))
 MAX_EXACT = 2**53  # float64 represents all whole numbers up to this one
 IN_MEMORY = {Kind.INTEGER: Kind.NUMBER, Kind.TIME: Kind.DATE}  # in memory, all numbers are float64 and so are all dates
-
-
-class CellError(DataError):
-    """A value that cannot be used. The message contains its row, counted from 1.
-
-    A batch does not know its position in the table, so the caller of `moved` adds the number of previous rows.
-    """
-
-    def __init__(self, start: str, row: int, end: str) -> None:
-        super().__init__(f"{start} in row {row + 1:,} (the first is row 1){end}")
-        self._start, self.row, self._end = start, row, end
-
-    def moved(self, rows: int) -> CellError:
-        """Return the same error with ``rows`` added to the row number."""
-        return CellError(self._start, self.row + rows, self._end)
 
 
 def merge_kinds(a: Kind, b: Kind) -> Kind | None:
@@ -89,46 +74,50 @@ class Values(NamedTuple):
         if self.kind in (Kind.DATE, Kind.DURATION, Kind.OTHER):
             raise _changed(column, "categories", self.kind)
         codes = np.full(len(self.numbers), -1)
-        distinct, codes[~self.missing] = np.unique(self.present, return_inverse=True)
+        distinct, codes[np.isfinite(self.numbers)] = np.unique(self.present, return_inverse=True)
         return tuple(map(as_text, distinct.tolist())), codes
 
     @property
     def present(self) -> Array:
-        """Numbers that are not missing, exactly."""
-        return self.exact if len(self.exact) else self.numbers[~self.missing]
+        """Finite numbers, exactly."""
+        return self.exact if len(self.exact) else self.numbers[np.isfinite(self.numbers)]
+
+    @property
+    def first_rows(self) -> Codes:
+        """First row of each text."""
+        rows = np.empty(len(self.texts), np.intp)
+        backwards = np.flatnonzero(self.codes >= 0)[::-1]
+        rows[self.codes[backwards]] = backwards
+        return rows
 
     def as_numbers(self, column: str, spelling: str = PLAIN, unit: str = "") -> Float:
         """Return numbers; text is parsed in a spelling of `SPELLINGS`, with an optional unit such as "%".
 
-        Raises DataError if a value is not a number; the message contains the column and, for text, the row.
+        Values that are not finite numbers are NaN. Raises DataError if the column has dates or values of other kinds.
         """
         if self.kind is Kind.TEXT:
-            expected = "a number" if spelling == PLAIN and not unit else f"a number like {spelling} {unit}".rstrip()
-            return self._parsed(column, lambda texts: read_numbers(texts, spelling, unit), expected)
+            return np.append(read_numbers(self.texts, spelling, unit), np.nan)[self.codes]  # code -1 selects NaN
         if self.kind in (Kind.DATE, Kind.OTHER):
             raise _changed(column, "numbers", self.kind)
-        return self.numbers
+        return np.where(np.isinf(self.numbers), np.nan, self.numbers)
 
     def as_dates(self, column: str, order: str = YEAR_FIRST) -> Float:
-        """Days since 1970; text is parsed in one of `ORDERS`. Raises DataError if a value is not a date."""
+        """Days since 1970; text is parsed in one of `ORDERS`. Values that are not dates are NaN."""
         if self.kind is Kind.TEXT:
-            expected = f"a date like {ORDERS[order].example}"
-            return self._parsed(column, lambda texts: parse_dates(tidy(texts), order), expected)
+            return np.append(parse_dates(tidy(self.texts), order), np.nan)[self.codes]
         if self.kind not in (Kind.DATE, Kind.NOTHING):
             raise _changed(column, "dates", self.kind)
         return self.numbers
 
-    def _parsed(self, column: str, parse: Callable[[Sequence[str]], Float | None], expected: str) -> Float:
-        parsed = parse(self.texts)
-        if parsed is None:
-            wrong = next(i for i, text in enumerate(self.texts) if parse([text]) is None)
-            raise CellError(
-                f"Column {column!r} has {self.texts[wrong]!r}",
-                int(np.flatnonzero(self.codes == wrong)[0]),
-                f", which is not {expected} as in training. Correct it, or leave it blank for a missing value; if it "
-                "is valid, train again with such rows.",
-            )
-        return np.append(parsed, np.nan)[self.codes]  # code -1, a missing value, selects NaN
+    def odd(self, read: Float) -> Counter[str]:
+        """Count the values that are neither missing nor, with NaN in ``read``, readable."""
+        rows = np.flatnonzero(np.isnan(read) & ~self.missing)
+        if not len(rows):
+            return Counter()
+        if self.kind is not Kind.TEXT:
+            return Counter(map(as_text, self.numbers[rows].tolist()))
+        cells = tidy(self.texts)  # words for missing values are not odd
+        return Counter(self.texts[code] for code in self.codes[rows].tolist() if cells[code])
 
 
 def _changed(column: str, before: str, now: Kind) -> DataError:
@@ -209,40 +198,33 @@ def _open_records(rows: Sequence[Mapping[str, Any]]) -> Batch:
     return Batch({str(name): np.fromiter((row.get(name) for row in rows), object) for name in names}, len(rows))
 
 
-def read_values(column: Any, name: str) -> Values:  # noqa: PLR0911  # one return per type
+def read_values(column: Any) -> Values:  # noqa: PLR0911  # one return per type
     """Read the values of a narwhals Series or a one-dimensional array."""
     if isinstance(column, np.ndarray):
         kind = NUMPY_KINDS.get(column.dtype.kind)
         if kind is None:
-            return _read_objects(column.tolist(), name)
-        found = _read_numbers(_in_days(column) if kind in (Kind.DATE, Kind.DURATION) else column, name, kind)
+            return _read_objects(column.tolist())
+        found = _read_numbers(_in_days(column) if kind in (Kind.DATE, Kind.DURATION) else column, kind)
         return found._replace(exact=column) if column.dtype.kind in "iu" and _is_rounded(found.numbers) else found
     dtype = column.dtype
     if dtype == nw.Boolean or dtype.is_float():
         kind = Kind.BOOLEAN if dtype == nw.Boolean else Kind.NUMBER
-        return _read_numbers(column.cast(nw.Float64).to_numpy(), name, kind)
+        return _read_numbers(column.cast(nw.Float64).to_numpy(), kind)
     if dtype.is_numeric():
-        found = _read_numbers(_as_floats(column), name, Kind.NUMBER)
+        found = _read_numbers(_as_floats(column), Kind.NUMBER)
         return found._replace(exact=_exact(column.drop_nulls())) if _is_rounded(found.numbers) else found
     if dtype in (nw.Date, nw.Datetime):
         local = column if dtype == nw.Date else column.dt.replace_time_zone(None)
-        return _read_numbers(_as_floats(local.dt.timestamp("us")) / US_PER_DAY, name, Kind.DATE)
+        return _read_numbers(_as_floats(local.dt.timestamp("us")) / US_PER_DAY, Kind.DATE)
     if dtype == nw.Duration:
-        return _read_numbers(_as_floats(column.dt.total_microseconds()) / US_PER_DAY, name, Kind.DURATION)
+        return _read_numbers(_as_floats(column.dt.total_microseconds()) / US_PER_DAY, Kind.DURATION)
     if dtype in (nw.Categorical, nw.Enum):
         return _read_texts(map(as_text, column.to_list()), declared=True)
-    return _read_texts(column.to_list()) if dtype == nw.String else _read_objects(column.to_list(), name)
+    return _read_texts(column.to_list()) if dtype == nw.String else _read_objects(column.to_list())
 
 
-def _read_numbers(column: Array, name: str, kind: Kind) -> Values:
+def _read_numbers(column: Array, kind: Kind) -> Values:
     numbers = np.asarray(column, dtype=np.float64)
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        raise CellError(
-            f"Column {name!r} is infinite in {int(infinite.sum())} of {len(numbers)} rows, first",
-            int(infinite.argmax()),
-            ". Replace it by a missing value or a finite number.",
-        )
     return Values(Kind.NOTHING if np.isnan(numbers).all() else kind, numbers)
 
 
@@ -295,33 +277,27 @@ def as_text(value: Any) -> Any:
     return format_number(float(value)) if is_float else str(value)
 
 
-def _read_objects(column: list[Any], name: str) -> Values:
-    """Read a column of Python objects, which must all have one kind."""
+def _read_objects(column: list[Any]) -> Values:
+    """Read a column of Python objects; values of several kinds are read as text."""
     missing = np.fromiter(map(is_missing, column), bool, len(column))
     present = [value for value, is_gap in zip(column, missing, strict=True) if not is_gap]
     examples: dict[type, Any] = {}
     for value in present:
         examples.setdefault(type(value), value)
-    kind, first = Kind.NOTHING, None
+    kind, first = Kind.NOTHING, next(iter(present), None)
     for value in examples.values():
         found = kind_of_class(type(value))
-        found = IN_MEMORY.get(found, found)
-        merged = merge_kinds(kind, found)
-        if merged is None:
-            raise DataError(
-                f"Column {name!r} mixes {kind.value} ({first!r}) with {found.value} ({value!r}). "
-                "Convert it to one kind (for example all text), or leave the column out."
-            )
-        kind, first = merged, value if first is None else first
+        kind = merge_kinds(kind, IN_MEMORY.get(found, found)) or Kind.TEXT  # a mixture is text, as in a file
+    if kind is Kind.TEXT:
+        column = [value if is_gap else _as_cell(value) for value, is_gap in zip(column, missing, strict=True)]
     if kind is Kind.TEXT:
         return _read_texts(None if is_gap else value for value, is_gap in zip(column, missing, strict=True))
     numbers = np.full(len(column), np.nan)
-    numbers[~missing] = [_to_float(value, name) for value in present] if kind is not Kind.OTHER else 0.0
+    numbers[~missing] = list(map(_to_float, present)) if kind is not Kind.OTHER else 0.0
     if kind in (Kind.NUMBER, Kind.BOOLEAN):
         is_exact = any(isinstance(value, Integral) and abs(int(value)) > MAX_EXACT for value in present)
-        return _read_numbers(numbers, name, kind)._replace(
-            exact=np.array(present, dtype=object) if is_exact else np.empty(0)
-        )
+        finite = [value for value in present if is_exact and np.isfinite(_to_float(value))]
+        return _read_numbers(numbers, kind)._replace(exact=np.array(finite, dtype=object))
     return Values(kind, numbers, example=str(first)[:60] if kind is Kind.OTHER else "")
 
 
@@ -333,8 +309,8 @@ def is_missing(value: object) -> bool:
     return isinstance(unequal, bool | np.bool_) and bool(unequal)
 
 
-def _to_float(value: Any, name: str) -> float:
-    """Convert a number to float, and a date or duration to days."""
+def _to_float(value: Any) -> float:
+    """Convert a number to float, infinite if it overflows, and a date or duration to days."""
     if isinstance(value, dt.date):
         return days_since_1970(value)
     if isinstance(value, dt.timedelta):
@@ -343,8 +319,12 @@ def _to_float(value: Any, name: str) -> float:
         return float(_in_days(np.asarray(value)))
     try:
         return float(value)
-    except OverflowError as error:
-        raise DataError(
-            f"Column {name!r} has a number of {len(str(value))} digits, more than a float can represent "
-            "(about 308). If it is an id, convert the column to text."
-        ) from error
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _as_cell(value: Any) -> str:
+    """Format a value of a column of mixed values as a text file would show it."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    return value.isoformat() if isinstance(value, dt.date) else str(as_text(value))
