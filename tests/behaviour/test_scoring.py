@@ -100,13 +100,19 @@ def test_numbers_far_outside_the_training_range_are_counted(loans, curved):
     assert scorer.counts.far == {"age": ValueCounts(2, Counter({"-5000": 1, "9999": 1}))}
 
 
-def test_a_bad_value_is_named_with_its_row_in_the_whole_table(loans, fitted):
+def test_odd_values_are_missing_and_named_with_their_row_in_the_whole_table(loans, fitted):
     scorer = BatchScorer(fitted)
     scorer.score(loans)
     bad = loans.slice(0, 3).to_pydict()
     bad["age"] = ["41", "n.k.", "50"]
-    with pytest.raises(DataError, match=r"'n\.k\.'.* row 302\b"):
-        scorer.score(pa.table(bad))
+    odd = scorer.score(pa.table(bad))
+    assert "'n.k.' in row 302" in str(scorer.counts.odd["age"])
+    scorer.score(pa.table(bad))
+    assert "2 values" in str(scorer.counts.odd["age"])
+    assert "'n.k.' in row 302" in str(scorer.counts.odd["age"])
+    assert "age" not in scorer.counts.new_values
+    blank = BatchScorer(fitted).score(pa.table(bad | {"age": [41.0, None, 50.0]}))
+    assert odd.equals(blank)
 
 
 def test_a_model_of_numbers_needs_column_names(rng):

@@ -1,5 +1,7 @@
 """`TableClassifier`: encoding, prior scales, curves (`Ramps`), weights (`contrasts`, `explain`), and `PriorOnly`."""
 
+from decimal import Decimal
+
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -91,8 +93,20 @@ def test_new_categories_missing_columns_and_changed_types():
         assert np.isfinite(model.predict_proba(TABLE.assign(contract="weekly"))).all()
     with pytest.raises(DataError, match="'charge'"):
         model.predict(TABLE.drop(columns="charge"))
-    with pytest.raises(DataError, match=r"'tenure' .*'long' in row 1 "):
+    with pytest.warns(UserWarning, match=r"'tenure' has 300 values that are not numbers, the first is 'long' in row 1"):
         model.predict(TABLE.assign(tenure="long"))
+
+
+@pytest.mark.parametrize("value", ["12O0", np.inf, 10**400, "1e999", Decimal("-Infinity")])
+def test_odd_values_of_new_rows_are_missing_with_a_warning(value):
+    model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    new = TABLE.head(5).astype({"charge": object})
+    new.loc[new.index[3], "charge"] = None
+    with pytest.warns(UserWarning, match="'charge'"):
+        expected = model.predict_proba(new)
+    new.loc[new.index[3], "charge"] = value
+    with pytest.warns(UserWarning, match=r"'charge' has 1 value that is not a number, .* in row 4: treated as missing"):
+        np.testing.assert_array_equal(model.predict_proba(new), expected)
 
 
 def test_it_passes_the_checks_of_scikit_learn():

@@ -244,3 +244,93 @@ def test_a_named_id_may_repeat_a_little():
     few, many = (31 * np.append(COUNTER, COUNTER[:n]) for n in (50, 200))
     assert "nearly all distinct (1000 of 1050), with the name" in reason(few, "ID")
     assert reason(many, "ID") == reason(few, "weight") == ""
+
+
+NUMBERS = [f"{x:.1f}" for x in np.linspace(20, 60, 100)]
+DAYS = [f"{day:%Y-%m-%d}" for day in pd.date_range("2023-01-01", periods=100)]
+
+
+def with_odd(texts, *odd):
+    return [*texts[:40], *odd, *texts[40 + len(odd) :]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "words"),
+    [
+        (with_odd(NUMBERS, "12O0"), "number", ("1 value that is not a number, '12O0' in row 41", "missing")),
+        (with_odd(NUMBERS, "x", "<18", "1e999"), "number", ("3 values that are not numbers", "'x' in row 41")),
+        (with_odd([f"{text} %" for text in NUMBERS], "€ 5"), "number", ("'€ 5' in row 41",)),
+        (with_odd(DAYS, "0000-00-00"), "date", ("1 value that is not a date, '0000-00-00' in row 41",)),
+        (with_odd(DAYS, "2023-02-30"), "date", ("'2023-02-30' in row 41",)),
+        (with_odd(NUMBERS[:44], "old"), "number", ("'old' in row 41",)),
+        ([*NUMBERS[:12], "old"], "number", ("'old' in row 13",)),
+    ],
+)
+def test_a_few_odd_cells_do_not_change_the_type(texts, kind, words):
+    found = schema({"c": texts})
+    (plan,) = found.plans
+    assert plan.kind == kind
+    assert [word for word in words if word not in plan.note] == []
+    X, unseen = found.encode_counted(pd.DataFrame({"c": texts}), sparse=False)
+    assert X[:, -1].sum() == unseen["c"].total()  # the indicator of missing values
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "words"),
+    [
+        (with_odd(NUMBERS, *[f"band {i}" for i in range(6)]), "id or text", ("6 of its 100", "'band 0' in row 41")),
+        (with_odd(NUMBERS[::-1], *["high"] * 45), "id or text", ("--types c=number",)),
+        (["1", "2", "3", "XL"] * 2 + ["1", "2"] * 40, "categorical", ()),
+        (["0", "1"] * 50 + ["O"], "categorical", ()),
+        ([*map(str, range(10001, 10100)), "07030"], "id or text", ()),
+        ([*map(str, [*range(10001, 10031)] * 9), "07030"], "categorical", ()),
+    ],
+)
+def test_many_odd_cells_few_levels_and_codes_are_text(texts, kind, words):
+    (plan,) = schema({"c": texts}).plans
+    assert plan.kind == kind
+    assert [word for word in words if word not in plan.note] == []
+    assert words or "not numbers" not in plan.note
+
+
+def test_infinite_numbers_are_missing_with_a_note():
+    found = schema({"c": [1.5, np.inf, 2.5, -np.inf], "d": [np.inf] * 4, "e": [1.0, 2, 3, 4]})
+    c, d, _ = found.plans
+    assert c.mean == 2
+    assert "2 values that are not numbers, the first is 'inf' in row 2" in c.note
+    assert d.kind == "empty"
+
+
+def test_columns_of_mixed_objects_are_read_like_text():
+    mixed = [*np.linspace(20, 60, 30).tolist(), "12O0", 2**60, None]
+    (plan,) = schema({"c": pd.Series(mixed, dtype=object)}).plans
+    assert plan.kind == "number"
+    assert "'12O0' in row 31" in plan.note
+
+
+def test_types_come_from_all_rows_and_means_from_the_training_rows():
+    table = pd.DataFrame(
+        {
+            "age": [*map(str, range(20, 59)), "<18"],
+            "size": ["S", "M"] * 19 + ["L", "L"],
+            "paid": ["yes", "no"] * 19 + ["yes", "no"],
+            "joined": [*DAYS[:39], "never"],
+            "rate": ["1,5"] * 39 + ["1.500,5"],
+        }
+    )
+    for training in (table[:20], table[20:]):
+        found = infer_types(table_statistics(table), training=table_statistics(training))
+        alone = {plan.column: plan for plan in found.plans}
+        assert [plan.kind for plan in found.plans[:4]] == [
+            "number",
+            "categorical",
+            "boolean",
+            "date",
+        ]
+        numbers = pd.to_numeric(training["age"], errors="coerce")
+        assert alone["age"].mean == pytest.approx(numbers.mean())
+        assert set(alone["size"].levels) | set(alone["size"].pooled) == set(training["size"])
+        assert "'<18' in row 40" in alone["age"].note
+        assert "'never' in row 40" in alone["joined"].note
+        found.encode(table)
+    assert alone["rate"].spelling == "1.234,5"

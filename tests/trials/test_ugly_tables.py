@@ -194,22 +194,7 @@ TRIALS = [
 
 
 # Trials that still fail; each is removed from this list when it is mended.
-NOT_YET = {
-    "infinity in a cell",
-    "overflow in a cell",
-    "letter O for zero",
-    "bound instead of a number",
-    "impossible date",
-    "thirtieth of February",
-    "word among numbers",
-    "letter O for zero, seed 1",
-    "letter O for zero, seed 2",
-    "letter O for zero, seed 3",
-    "letter O for zero, seed 4",
-    "three odd cells",
-    "half words, half numbers",
-    "open quote",
-}
+NOT_YET = {}
 
 
 def run(*words: object) -> tuple[int, str]:

@@ -205,8 +205,8 @@ def compare_file(
     from separatrix.files import open_table, quoted, scan
     from separatrix.study import compare_models, labelled_rows, spread_rows
 
-    # The target is read with its inferred type, so that 1 and 1.0 are the same class in every file. Numbers and booleans
-    # are too, so that a cell which is neither does not end the study.
+    # The target is read with its inferred type, so that 1 and 1.0 are the same class in every file; numbers and
+    # booleans too, because a file raises an error for cells that do not fit a given type.
     read_as = {name: kind for name, kind in types.items() if name != target and kind not in ("number", "boolean")}
     table = open_table(data, types=read_as)
     dropped = names_among(drop, table.columns)

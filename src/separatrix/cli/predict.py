@@ -151,6 +151,7 @@ def _notes(scorer: BatchScorer, *, wants_intervals: bool) -> list[str]:
 
     counts = scorer.counts
     notes = [] if counts.rows else ["The table has column names, but no rows; the output has no rows either."]
+    notes += map(str, counts.odd.values())
     notes += [
         f"{name}: {rows(new.rows)} values that were not in training: {new}." for name, new in counts.new_values.items()
     ]

@@ -276,7 +276,11 @@ class TableClassifier(ClassifierMixin, Estimator):
         """Apply a method of the model to encoded rows; warn about values that did not occur in training."""
         check_is_fitted(self)
         schema, function = self.encoder_.schema_, getattr(self.estimator_, method)
-        features, unseen = _features(self.encoder_, _opened(X, None, schema.text_types)[0])
+        table = _opened(X, None, schema.text_types)[0]
+        features, unseen = _features(self.encoder_, table)
+        for odd in schema.odd_cells(table, unseen) if unseen else ():
+            warn(str(odd))
+            del unseen[odd.column]
         if unseen:
             found = (f"{column!r} ({listed(list(rows))}: {rows.total():,} rows)" for column, rows in unseen.items())
             warn(

@@ -19,7 +19,7 @@ from separatrix.exceptions import DataError
 from separatrix.rows import NamedRows
 from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.ramps import Ramps
-from separatrix.table import MISSING, as_text, encode_target
+from separatrix.table import MISSING, OddCells, as_text, encode_target
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +53,8 @@ class ValueCounts:
 class RowCounts:
     """Sums over the batches scored so far; counts of values are by column.
 
-    ``first_missing`` counts missing values of columns that had none in training; ``label_problem`` is the reason why
+    ``first_missing`` counts missing values of columns that had none in training, and ``odd`` are values that are not
+    numbers or dates as in training; ``label_problem`` is the reason why
     the target column cannot be compared with the predictions.
     """
 
@@ -66,6 +67,7 @@ class RowCounts:
     missing: Counter[str] = field(default_factory=Counter)
     first_missing: Counter[str] = field(default_factory=Counter)
     far: dict[str, ValueCounts] = field(default_factory=dict)
+    odd: dict[str, OddCells] = field(default_factory=dict)
     unknown_labels: ValueCounts = field(default_factory=ValueCounts)
     label_problem: str = ""
 
@@ -171,12 +173,16 @@ class BatchScorer:
         if not self.is_table:
             return batch.select(list(self.inputs))
         schema = self.model.encoder_.schema_
-        X, new_values = schema.encode_counted(batch, first_row=self.counts.rows)
+        X, new_values = schema.encode_counted(batch)
+        odd_cells = {odd.column: odd for odd in schema.odd_cells(batch, new_values, self.counts.rows)}
+        for name, odd in odd_cells.items():
+            before = self.counts.odd.get(name)
+            self.counts.odd[name] = odd if before is None else before._replace(n_cells=before.n_cells + odd.n_cells)
         for name, values in new_values.items():
             found = dict(values)
             if missing := found.pop(MISSING, 0):
                 self.counts.first_missing[name] += missing
-            if found:
+            if found and name not in odd_cells:
                 self.counts.new_values.setdefault(name, ValueCounts()).add(found)
         for name, (d, low, high) in self._range.items():
             x = to_dense(X[:, [d]])[:, 0]

@@ -26,7 +26,7 @@ from separatrix.files import Scan
 from separatrix.rows import watched
 from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
-from separatrix.study.classifier import TableClassifier
+from separatrix.study.classifier import TableClassifier, named
 from separatrix.study.compare import compare_models, open_table, positive_class, sample_of
 from separatrix.study.effects import partial_effects
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
@@ -271,17 +271,20 @@ def examine(
     rows = replace(rows, classes=model.classes_, codes=places[rows.codes])
     positive = positive_class(rows.classes, rows.counts, positive)
     stages(f"predicting {rows.n_rows:,} rows")
-    features = model.encoder_.transform(rows.X)
+    schema = model.encoder_.schema_
+    features, unseen = model.encoder_.encode(rows.X)
     with captured() as warned, watched(stages.rows):
-        P: Float = np.asarray(model.predict_proba(rows.X), dtype=np.float64)
+        P: Float = np.asarray(model.estimator_.predict_proba(named(features, schema, model.estimator_)))
     stages("effects of the columns")
-    new_values = [
+    odd = {odd.column: odd for odd in schema.odd_cells(rows.whole, unseen)}
+    new_values = [Note("new values", str(each)) for each in odd.values()] + [
         Note(
             "new values",
             f"{column} has values that the training rows did not have, in {values.total()} rows, such as "
             f"{next(iter(values))!r}.",
         )
-        for column, values in model.encoder_.unseen(rows.X).items()
+        for column, values in unseen.items()
+        if column not in odd
     ]
     notes = (
         *rows.notes,

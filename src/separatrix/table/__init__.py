@@ -23,7 +23,18 @@ from separatrix.table.kinds import (
     kind_of_values,
     values_to_arrow,
 )
-from separatrix.table.plans import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan, Unseen
+from separatrix.table.plans import (
+    CYCLES,
+    MISSING,
+    OTHER,
+    CategoryPlan,
+    DatePlan,
+    HashPlan,
+    NumberPlan,
+    OddCells,
+    Plan,
+    Unseen,
+)
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import ColumnStatistics, TableStatistics, number_readings, table_statistics
 from separatrix.table.target import Target, encode_target
@@ -42,6 +53,7 @@ __all__ = [
     "HashPlan",
     "Kind",
     "NumberPlan",
+    "OddCells",
     "Plan",
     "Schema",
     "TableEncoder",

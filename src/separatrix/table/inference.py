@@ -38,7 +38,17 @@ from separatrix._arguments import check_count, check_option
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
-from separatrix.table.plans import MISSING, OTHER, CategoryPlan, DatePlan, DropPlan, HashPlan, NumberPlan, Plan
+from separatrix.table.plans import (
+    MISSING,
+    OTHER,
+    CategoryPlan,
+    DatePlan,
+    DropPlan,
+    HashPlan,
+    NumberPlan,
+    OddCells,
+    Plan,
+)
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import ColumnStatistics, Level, NumberStatistics, Readings, TableStatistics
 from separatrix.table.text import (
@@ -51,7 +61,7 @@ from separatrix.table.text import (
     parse_dates,
     tidy,
 )
-from separatrix.table.values import as_text
+from separatrix.table.values import MAX_EXACT, as_text
 
 TYPES = ("number", "boolean", "categorical", "date", "drop")
 MAX_LEVELS = 100
@@ -222,17 +232,7 @@ def _odd_note(name: str, found: Readings, what: str) -> str:
     if not found.n_odd:
         return ""
     row, text = found.odd[found.key]
-    return odd_note(name, what, found.n_odd, text, row)
-
-
-def odd_note(name: str, what: str, n_odd: int, text: str, row: int) -> str:
-    """Sentence about ``n_odd`` values that are not ``what``, a number or a date; the first is in ``row``, from 0."""
-    if n_odd == 1:
-        return f"{name!r} has 1 value that is not a {what}, {text!r} in row {row + 1:,}: treated as missing."
-    return (
-        f"{name!r} has {n_odd:,} values that are not {what}s, the first is {text!r} in row {row + 1:,}: treated as "
-        "missing."
-    )
+    return str(OddCells(name, what, found.n_odd, text, row))
 
 
 def _odd_text(name: str, column: ColumnStatistics) -> str:
@@ -283,7 +283,7 @@ def reason_for_id(name: str, column: ColumnStatistics) -> str:
     in_calendar = any(low <= numbers.low and numbers.high <= high for low, high in CALENDARS)
     is_time = in_calendar or not TIME_WORDS.isdisjoint(words)
     nearly = "" if levels.n_distinct == numbers.count else "nearly "
-    if extent < levels.n_distinct:  # float64 cannot distinguish them
+    if max(-numbers.low, numbers.high) > MAX_EXACT and extent < levels.n_distinct:  # float64 rounds them
         return f"whole numbers of more than 15 digits, {nearly}all distinct ({_n_distinct(column)})"
     if levels.n_distinct >= ID_RANGE_FILLED * extent and (is_named or not is_time):
         gaps = "" if extent == numbers.count else f", with gaps ({_n_distinct(column)} are distinct)"

@@ -42,6 +42,25 @@ class Entries(NamedTuple):
     unseen: Unseen
 
 
+class OddCells(NamedTuple):
+    """Values of a column that are not what it should have, a number or a date. The first is ``text`` in ``row``."""
+
+    column: str
+    what: str
+    n_cells: int
+    text: str
+    row: int
+
+    def __str__(self) -> str:
+        place = f"{self.text!r} in row {self.row + 1:,}"
+        if self.n_cells == 1:
+            return f"{self.column!r} has 1 value that is not a {self.what}, {place}: treated as missing."
+        return (
+            f"{self.column!r} has {self.n_cells:,} values that are not {self.what}s, the first is {place}: treated as "
+            "missing."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Plan(ABC):
     """Encoding of one column of the table.
@@ -67,6 +86,16 @@ class Plan(ABC):
     @abstractmethod
     def entries(self, values: Values) -> Entries:
         """Encode the values of some rows."""
+
+    def read(self, values: Values) -> tuple[str, Float]:
+        """Numbers or days, NaN for any other value, and what they are; empty for categories."""
+        return "", np.empty(0)
+
+    def odd_cells(self, values: Values, first_row: int = 0) -> OddCells | None:
+        """Values of another kind; ``first_row`` is the number of previous rows."""
+        what, read = self.read(values)
+        odd = values.odd(read) if what else []
+        return OddCells(self.column, what, len(odd), odd[0][1], first_row + odd[0][0]) if odd else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +128,8 @@ class NumberPlan(Plan):
         """Replace missing values by the mean. Words and infinity are treated as missing, and counted as unseen."""
         unseen: Unseen = Counter()
         if not self.words:
-            numbers = values.as_numbers(self.column, self.spelling, self.unit)
-            unseen = values.odd(numbers)
+            _, numbers = self.read(values)
+            unseen = Counter(text for _, text in values.odd(numbers))
         elif values.kind is Kind.BOOLEAN:
             numbers = values.numbers
         else:
@@ -112,6 +141,10 @@ class NumberPlan(Plan):
             unseen[MISSING] += len(missing) - unseen.total()
         filled = np.where(np.isnan(numbers), self.mean, numbers)
         return _entries([] if self.constant else [(np.arange(len(filled)), filled)], missing, self.indicator, unseen)
+
+    def read(self, values: Values) -> tuple[str, Float]:
+        """Numbers; words for yes and no are categories."""
+        return ("", np.empty(0)) if self.words else ("number", values.as_numbers(self.column, self.spelling, self.unit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +239,10 @@ class DatePlan(Plan):
 
     def entries(self, values: Values) -> Entries:
         """Entries of the days, of the cycles and of the indicator. Other values are missing, and counted as unseen."""
-        days = values.as_dates(self.column, self.order)
+        _, days = self.read(values)
         is_missing = np.isnan(days)
         missing, seen = np.flatnonzero(is_missing), np.flatnonzero(~is_missing)
-        unseen = values.odd(days)
+        unseen = Counter(text for _, text in values.odd(days))
         if len(missing) > unseen.total() and not self.indicator:
             unseen[MISSING] += len(missing) - unseen.total()
         since = np.where(is_missing, self.mean, days) - self.origin
@@ -218,6 +251,10 @@ class DatePlan(Plan):
             angle = 2 * np.pi * _step(days[seen], cycle) / CYCLES[cycle]
             columns += [(seen, np.cos(angle)), (seen, np.sin(angle))]
         return _entries(columns, missing, self.indicator, unseen)
+
+    def read(self, values: Values) -> tuple[str, Float]:
+        """Days since 1970."""
+        return "date", values.as_dates(self.column, self.order)
 
 
 @dataclass(frozen=True, slots=True)

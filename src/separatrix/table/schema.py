@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,17 @@ from scipy import sparse as sp
 
 from separatrix._array import Codes, Float, Rows
 from separatrix.exceptions import DataError
-from separatrix.table.plans import NO_ENTRIES, CategoryPlan, DatePlan, DropPlan, HashPlan, NumberPlan, Plan, Unseen
+from separatrix.table.plans import (
+    NO_ENTRIES,
+    CategoryPlan,
+    DatePlan,
+    DropPlan,
+    HashPlan,
+    NumberPlan,
+    OddCells,
+    Plan,
+    Unseen,
+)
 from separatrix.table.text import PLAIN, YEAR_FIRST
 from separatrix.table.values import open_batch, read_values
 
@@ -122,6 +133,14 @@ class Schema:
         csr.eliminate_zeros()
         csr.sort_indices()
         return csr, unseen
+
+    def odd_cells(self, table: Any, unseen: Collection[str], first_row: int = 0) -> list[OddCells]:
+        """Values that are not numbers or dates as expected, in those of the columns ``unseen`` that have any."""
+        batch, found = open_batch(table), []
+        for plan in self.plans:
+            if plan.column in unseen:
+                found.append(plan.odd_cells(read_values(batch.columns[plan.column]), first_row))
+        return [odd for odd in found if odd is not None]
 
     def describe(self) -> str:
         """One line for each column of the table: its type, its values, and its numeric columns."""

@@ -109,15 +109,13 @@ class Values(NamedTuple):
             raise _changed(column, "dates", self.kind)
         return self.numbers
 
-    def odd(self, read: Float) -> Counter[str]:
-        """Count the values that are neither missing nor, with NaN in ``read``, readable."""
-        rows = np.flatnonzero(np.isnan(read) & ~self.missing)
-        if not len(rows):
-            return Counter()
-        if self.kind is not Kind.TEXT:
-            return Counter(map(as_text, self.numbers[rows].tolist()))
+    def odd(self, read: Float) -> list[tuple[int, str]]:
+        """Row and text of each value that is not missing, but NaN in ``read``."""
+        rows = np.flatnonzero(np.isnan(read) & ~self.missing).tolist()
+        if self.kind is not Kind.TEXT or not rows:
+            return [(row, as_text(self.numbers[row])) for row in rows]
         cells = tidy(self.texts)  # words for missing values are not odd
-        return Counter(self.texts[code] for code in self.codes[rows].tolist() if cells[code])
+        return [(row, self.texts[self.codes[row]]) for row in rows if cells[self.codes[row]]]
 
 
 def _changed(column: str, before: str, now: Kind) -> DataError:
@@ -320,7 +318,7 @@ def _to_float(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _as_cell(value: Any) -> str:
