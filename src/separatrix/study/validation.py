@@ -19,7 +19,7 @@ from separatrix.comparison import Fold, Trial, predicted_rows, scores_of
 from separatrix.rows import NamedRows
 from separatrix.study.classifier import TableClassifier
 from separatrix.study.records import LabelledTable
-from separatrix.table import Schema, TableEncoder
+from separatrix.table import Schema, TableEncoder, table_statistics
 
 MIN_SPLIT_ROWS = 1000  # smaller tables are cross-validated
 N_SCORED_ROWS, MIN_REPEATS, MAX_REPEATS = 500, 2, 4  # rows times repeats, so that the choice hardly depends on the seed
@@ -52,17 +52,18 @@ def fold_numbers(codes: Codes, n_folds: int, rng: np.random.Generator) -> Codes:
 
 
 def splits_of(table: LabelledTable, encoder: TableEncoder, n_folds: int, rng: np.random.Generator) -> list[list[Split]]:
-    """Splits of each repeat; the columns of each split are encoded by its training rows."""
+    """Splits of each repeat; means and levels of each split come from its training rows, types from all rows."""
     n_outputs = max(1, len(table.classes) - 1)
     is_large = table.n_rows * len(encoder.schema_.columns) * n_outputs > MAX_REPEATED_CELLS
     n_repeats = 1 if is_large else int(np.clip(-(-N_SCORED_ROWS // table.n_rows), MIN_REPEATS, MAX_REPEATS))
-    repeats = []
+    repeats, of_all = [], table_statistics(table.whole, unread=encoder.unread())
     for _ in range(n_repeats):
         folds, splits = fold_numbers(table.codes, n_folds, rng), []
         for fold in range(n_folds):
             at = np.flatnonzero(folds == fold)
             train, test = table.take(np.flatnonzero(folds != fold)), table.take(at)
-            own = TableEncoder(types=encoder.types).fit(train.X)
+            of_train = table_statistics(train.X, unread=encoder.unread())
+            own = TableEncoder(types=encoder.types).fit_statistics(of_all, train.X, of_train)
             columns = own.schema_.columns
             parts = [Fold(NamedRows(own.transform(part.X), columns), part.codes, part.rows) for part in (train, test)]
             splits.append(Split(own.schema_, parts[0], parts[1], at))
