@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -54,7 +54,7 @@ class Estimator(BaseEstimator):
             owner, (_, *known) = type(self).__name__, signature.parameters
             for name in arguments:
                 if name not in known:
-                    raise TypeError(f"{owner} has no argument {name!r}.{_replacement(name, known)}")
+                    raise TypeError(_unknown_argument(owner, name, known))
             try:
                 signature.bind(self, *args, **arguments)
             except TypeError as error:  # Python would name the base class that defines the constructor
@@ -63,16 +63,24 @@ class Estimator(BaseEstimator):
 
         cls.__init__ = checked  # type: ignore[method-assign]
 
+    def set_params(self, **params: Any) -> Self:
+        """Set arguments, as in scikit-learn; ``estimator__alpha`` is the argument of a model inside this one."""
+        known = list(self.get_params(deep=False))
+        for name in params:
+            if "__" not in name and name not in known:
+                raise ValueError(_unknown_argument(type(self).__name__, name, known))
+        super().set_params(**params)
+        return self
 
-def _replacement(name: str, known: list[str]) -> str:
-    """Second sentence of the error about an unknown argument."""
-    options = REPLACEMENTS.get(name, {})
+
+def _unknown_argument(owner: str, name: str, known: list[str]) -> str:
+    message, options = f"{owner} has no argument {name!r}.", REPLACEMENTS.get(name, {})
     for needed, replacement in options.items():
         if needed in ("", *known):
-            return f" Use {replacement}."
+            return f"{message} Use {replacement}."
     if options and "estimator" in known:
-        return " Give it to the model inside, such as sx.LogisticRegression(...)."
-    return did_you_mean(name, known)
+        return f"{message} Give it to the model inside, such as sx.LogisticRegression(...)."
+    return message + did_you_mean(name, known)
 
 
 def check_count(owner: str, name: str, value: Any, *, least: int = 1) -> int:

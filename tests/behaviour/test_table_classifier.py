@@ -89,7 +89,7 @@ def test_methods_that_the_model_lacks_do_not_exist():
 
 def test_new_categories_missing_columns_and_changed_types():
     model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
-    with pytest.warns(UserWarning, match="'weekly': 300 rows"):
+    with pytest.warns(UserWarning, match="'weekly'; 300 rows"):
         assert np.isfinite(model.predict_proba(TABLE.assign(contract="weekly"))).all()
     with pytest.raises(DataError, match="'charge'"):
         model.predict(TABLE.drop(columns="charge"))
@@ -154,7 +154,7 @@ def test_a_row_is_a_series_or_a_dict_and_a_table_is_a_list_of_dicts_or_a_dict_of
     for table, expected in ((TABLE.iloc[3], P[[3]]), (rows[3], P[[3]]), (rows, P), (TABLE.to_dict("list"), P)):
         assert_array_equal(model.predict_proba(table), expected)
     lacking = {name: value for name, value in rows[0].items() if name != "charge"}
-    with pytest.warns(UserWarning, match=r"'charge' \('\(missing\)': 1 rows\)"):
+    with pytest.warns(UserWarning, match=r"'charge' \('\(missing\)'; 1 row\)"):
         model.predict([rows[1], lacking])
     for table in (rows, TABLE.to_dict("list")):
         again = TableClassifier(sx.LogisticRegression()).fit(table, Y)
@@ -220,7 +220,7 @@ def test_values_that_did_not_occur_in_training_give_one_warning_that_names_them(
     with pytest.warns(UserWarning, match="did not occur in training") as caught:
         model.predict_proba(new)
     assert len(caught) == 1
-    for words in ("'contract' ('weekly', 'daily': 2 rows)", "'calls' ('(missing)': 1 rows)"):
+    for words in ("'contract' ('weekly', 'daily'; 2 rows)", "'calls' ('(missing)'; 1 row)"):
         assert words in str(caught[0].message)
     assert caught[0].filename == __file__
 

@@ -761,6 +761,7 @@ ARGUMENTS = [
         (sx.basis.Polynomial, "degre", "'degree'"),
     ]
 ] + [
+    Mistake("set_params(C=1)", lambda _: sx.LogisticRegression().set_params(C=1), ValueError, ("'C'", "alpha=1/C")),
     Mistake("ten arguments", lambda _: sx.LogisticRegression(*range(10)), TypeError, ("LogisticRegression(alpha, ",)),
     Mistake("no model to wrap", lambda _: sx.OneVsRest(), TypeError, ("OneVsRest(", "'estimator'")),
 ]  # fmt: skip
@@ -1014,7 +1015,7 @@ EXPORT = [
     Mistake(
         "saving over a file", lambda path: sx.save(LOGISTIC, in_use(path)), FileError, ("exists", "name", "force=True")
     ),
-    Mistake("saving into no folder", lambda path: sx.save(LOGISTIC, path / "a" / "b"), FileError, ("No such file",)),
+    Mistake("saving into no folder", lambda path: sx.save(LOGISTIC, path / "a" / "b"), FileError, ("mkdir",)),
     Mistake("saving before fitting", lambda path: sx.save(sx.Perceptron(), path / "a"), NotFittedError, ("fit",)),
     Mistake(
         "saving a model of scikit-learn", lambda path: sx.save(GaussianNB().fit(X, Y), path / "a"), FileError,

@@ -52,7 +52,7 @@ class ModelMethod:
 
     def __get__(self, classifier: Any, owner: type | None = None) -> Any:
         if classifier is None:
-            return self
+            return self.function
         model, name = vars(classifier).get("estimator_", classifier.estimator), self.function.__name__
         if getattr(BayesianLogisticRegression if model is None else model, name, None) is None:
             raise AttributeError(
@@ -282,10 +282,13 @@ class TableClassifier(ClassifierMixin, Estimator):
             warn(str(odd))
             del unseen[odd.column]
         if unseen:
-            found = (f"{column!r} ({listed(list(rows))}: {rows.total():,} rows)" for column, rows in unseen.items())
+            found = (
+                f"{column!r} ({listed(list(rows))}; {(n := rows.total()):,} row{'s' * (n != 1)})"
+                for column, rows in unseen.items()
+            )
             warn(
-                f"Some columns have values that did not occur in training: {', '.join(found)}. New levels have no "
-                "weight of their own, and new missing values are set to the mean."
+                f"Some columns have values that did not occur in training: {', '.join(found)}. New levels and new "
+                "missing values have no weight of their own."
             )
         if not isinstance(features, Scan) and features.shape[0] == 0:  # predict a row of zeros, and drop it
             one = function(named(np.zeros((1, features.shape[1])), schema, self.estimator_), *arguments)
