@@ -62,10 +62,10 @@ def draft_of(target: Path) -> Iterator[Path]:
     final = target if is_special else Path(os.path.realpath(target))
     prefix = f".{final.name[:50]}."
     if not is_special:
-        _remove_abandoned(final.parent, prefix)
+        remove_abandoned(final.parent, prefix)
     folder = Path(tempfile.mkdtemp(DRAFT_SUFFIX, prefix, None if is_special else final.parent))
     try:
-        with _locked(folder):
+        with locked(folder):
             yield folder / "draft"
             if is_special:
                 with open(folder / "draft", "rb") as source, open(final, "wb") as stream:
@@ -81,7 +81,7 @@ def _is_special(file: Path) -> bool:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Lock a folder until the end of the block or of the process; raises BlockingIOError if it is locked."""
     if fcntl is None:
         yield
@@ -94,7 +94,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _remove_abandoned(parent: Path, prefix: str) -> None:
+def remove_abandoned(parent: Path, prefix: str) -> None:
     """Remove drafts of processes that no longer run."""
     if fcntl is None or not os.access(parent, os.R_OK):
         return
@@ -105,7 +105,7 @@ def _remove_abandoned(parent: Path, prefix: str) -> None:
         with suppress(OSError):  # locked, or of another user
             # An empty folder may have been created a moment ago, before it is locked.
             if os.listdir(folder) or time.time() - folder.stat().st_mtime > 60:
-                with _locked(folder):
+                with locked(folder):
                     shutil.rmtree(folder)
 
 

@@ -22,9 +22,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import separatrix as sx
+from separatrix._output import locked
 from separatrix.exceptions import DataError
-from separatrix.files import QueryError, scan
-from separatrix.files import stream as files_stream
+from separatrix.files import QueryError, location, scan
 from separatrix.rows import watched
 
 RNG = np.random.default_rng(3)
@@ -243,7 +243,7 @@ def test_a_fit_reads_a_query_once_and_sees_no_later_change(monkeypatch, tmp_path
 
         with watched(change):
             np.testing.assert_allclose(fit(rows).coef_, EXPECTED, rtol=1e-8)
-        assert [path.suffix for path in tmp_path.iterdir()] == [".arrow"]
+        assert [path.name for path in tmp_path.rglob("*.arrow")] == ["copy.arrow"]
         del rows
         assert list(tmp_path.iterdir()) == []
 
@@ -280,12 +280,25 @@ def test_a_fit_after_a_prediction_sees_added_rows_and_a_scan_shows_the_time_of_i
 
 
 def test_copies_are_not_in_tmp_which_may_be_in_memory(shuffled, monkeypatch, tmp_path):
-    monkeypatch.setattr(files_stream, "LARGE_FILES", str(tmp_path))
+    monkeypatch.setattr(location, "LARGE_FILES", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", "/tmp")
     monkeypatch.delenv("TMPDIR", raising=False)
     rows = shuffled[0]()
     rows.prepare()
-    assert [path.suffix for path in tmp_path.iterdir()] == [".arrow"]
+    assert [path.name for path in tmp_path.rglob("*.arrow")] == ["copy.arrow"]
+
+
+def test_copies_of_killed_processes_are_removed_and_others_are_kept(shuffled, tmp_path):
+    abandoned, used = tmp_path / "separatrix-a.draft", tmp_path / "separatrix-b.draft"
+    for folder in (abandoned, used):
+        folder.mkdir()
+        (folder / "copy.arrow").touch()
+    rows = shuffled[0]()
+    with locked(used):
+        rows.prepare()
+    assert not abandoned.exists()
+    assert used.exists()
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_threads_that_fit_one_query_make_one_copy(shuffled, tmp_path):

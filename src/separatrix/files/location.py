@@ -10,17 +10,19 @@ from __future__ import annotations
 import difflib
 import lzma
 import os
+import shutil
 import tempfile
 import weakref
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path, PurePath
 from typing import IO, Any
 
+from separatrix._output import DRAFT_SUFFIX, locked, remove_abandoned
 from separatrix.exceptions import DataError
 
 STANDARD = "-"  # the path of standard input and output, which are CSV
@@ -40,6 +42,7 @@ BY_SUFFIX = {suffix: kind for kind, suffixes in FORMATS.items() for suffix in su
 SEVERAL_TABLES = ("excel", "sqlite", "duckdb")  # formats that can hold several tables
 ARROW_COMPRESSIONS = ("gzip", "bz2", "zstd", "lz4")  # Arrow decompresses these without blocking other threads
 READ_BYTES = 2**20
+LARGE_FILES = "/var/tmp"  # replaces /tmp, which is in memory on many machines
 
 
 class FileReadError(DataError):
@@ -254,10 +257,17 @@ def unpacked(where: Location, owner: object) -> Path:
 
 
 def temporary_file(owner: object, name: str) -> Path:
-    """Path of a temporary file that is removed with its owner."""
-    folder = tempfile.TemporaryDirectory(prefix="separatrix-")
-    weakref.finalize(owner, folder.cleanup)
-    return Path(folder.name) / name
+    """Path of a file in a new folder that is removed with its owner. Folders that killed processes left are removed."""
+    parent = tempfile.gettempdir()
+    if parent == "/tmp" and "TMPDIR" not in os.environ and os.access(LARGE_FILES, os.W_OK):
+        parent = LARGE_FILES
+    remove_abandoned(Path(parent), "separatrix-")
+    folder = Path(tempfile.mkdtemp(DRAFT_SUFFIX, "separatrix-", parent))
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.enter_context(locked(folder))
+        weakref.finalize(owner, stack.pop_all().close)
+    return folder / name
 
 
 @contextmanager

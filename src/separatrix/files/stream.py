@@ -9,18 +9,17 @@ used. A prediction that reads its rows once needs no copy.
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 import threading
 import time
-import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.exceptions import DataError
+from separatrix.files.location import temporary_file
 from separatrix.files.where import Condition
 from separatrix.rows import ArrowRows, StreamEndedError, batch_rows
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MIN_FREE_BYTES = 2**28  # disk space that must remain free after a copy
-LARGE_FILES = "/var/tmp"  # replaces /tmp, which is in memory on many machines
 
 
 class SpooledRows(ArrowRows):
@@ -65,10 +63,10 @@ class SpooledRows(ArrowRows):
             if self._copy is not None:
                 return
             batches = self.read_source(self.columns, batch_rows(len(self.columns)))
-            path, self.known_rows = _write_copy(batches, self._schema, self.title)
-            weakref.finalize(self, _remove, path)
+            path = temporary_file(self, "copy.arrow")
+            self.known_rows = _write_copy(path, batches, self._schema, self.title)
             self.reads_ahead, self._copied_at = True, f" (copied at {time.strftime('%H:%M:%S')})"
-            self._copy = path  # last: from now on other threads read the copy
+            self._copy = str(path)  # last: from now on other threads read the copy
 
     def settle(self, n_rows: int) -> None:
         """Keep the number of rows only if the next pass reads the same rows."""
@@ -104,22 +102,17 @@ class SpooledRows(ArrowRows):
                     yield chosen.slice(start, rows)
 
 
-def _write_copy(batches: Generator[pa.RecordBatch], schema: pa.Schema, title: str) -> tuple[str, int]:
-    """Write a temporary file; return its path and the number of rows."""
+def _write_copy(path: Path, batches: Generator[pa.RecordBatch], schema: pa.Schema, title: str) -> int:
+    """Write all batches to a file; return the number of rows. If this fails, the folder of the file is removed."""
     import pyarrow as pa
 
-    folder = tempfile.gettempdir()
-    if folder == "/tmp" and "TMPDIR" not in os.environ and os.access(LARGE_FILES, os.W_OK):
-        folder = LARGE_FILES
-    handle, path = tempfile.mkstemp(prefix="separatrix-", suffix=".arrow", dir=folder)
-    os.close(handle)
     n_rows = 0
     try:
         first = next(batches, None)  # the first batch has the final types, which some databases find only from rows
         schema = schema if first is None else first.schema
         with closing(batches), pa.ipc.new_stream(path, schema) as writer:
             for batch in chain([] if first is None else [first], batches):
-                if shutil.disk_usage(path).free < batch.nbytes + MIN_FREE_BYTES:
+                if shutil.disk_usage(path.parent).free < batch.nbytes + MIN_FREE_BYTES:
                     raise DataError(
                         f"{title} must be copied to {path}, but the disk is nearly full after {n_rows} rows. Free "
                         "space, set TMPDIR to a folder on a larger disk, or select fewer columns or rows."
@@ -127,14 +120,9 @@ def _write_copy(batches: Generator[pa.RecordBatch], schema: pa.Schema, title: st
                 writer.write_batch(batch.cast(schema))
                 n_rows += batch.num_rows
     except BaseException:
-        _remove(path)
+        shutil.rmtree(path.parent)
         raise
-    return path, n_rows
-
-
-def _remove(path: str) -> None:
-    if os.path.exists(path):
-        os.unlink(path)
+    return n_rows
 
 
 class StreamRows(SpooledRows):
