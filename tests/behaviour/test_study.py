@@ -654,6 +654,7 @@ def test_every_row_of_a_small_table_is_scored_by_models_fitted_without_it(n_rows
     assert study.comparison.n_folds == min(5, n_rows // 2)
     p = study.comparison["prior only"].test
     assert_allclose(p.rows, np.log(0.5), atol=0.02)  # folds are stratified
+    assert p.auc.value == 0.5
     assert "cross-validated" in study.choice.reasons[0]
 
 

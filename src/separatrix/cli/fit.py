@@ -89,8 +89,8 @@ def fit(
 ) -> None:
     """Compare models on a table, choose one, save it, and write a report.
 
-    The command infers the type of each column, scores every model on held-out rows and by its evidence, and explains
-    the choice. The saved model is fitted on all rows.
+    The command infers the type of each column, scores every model on rows it was not fitted to and by its evidence, and
+    explains the choice. The saved model is fitted on all rows.
     """
     if no_report and report is not None:
         raise typer.BadParameter(f"--report {report} and --no-report contradict each other.", param_hint="--no-report")
@@ -124,7 +124,7 @@ def compare(
     time: Time = 60,
     as_json: Json = False,
 ) -> None:
-    """Compare models on a table by held-out metrics, evidence and time, without writing a file."""
+    """Compare models on a table by metrics on unseen rows, evidence and time, without writing a file."""
     options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed, "time": time}
     with stages("Reading", hidden=as_json) as progress:
         compared, table, _ = compare_file(data, target, split_types(types), drop or (), progress=progress, **options)

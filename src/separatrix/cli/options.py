@@ -70,10 +70,17 @@ Models = Annotated[
 ]
 TestShare = Annotated[
     float,
-    typer.Option("--test-share", metavar="FRACTION", help="Fraction of rows held out for testing.", min=0.01, max=0.5),
+    typer.Option(
+        "--test-share",
+        metavar="FRACTION",
+        help="Fraction of rows held out for testing. Tables of fewer than 1000 rows are cross-validated in 1 / FRACTION "
+        "folds.",
+        min=0.01,
+        max=0.5,
+    ),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", metavar="N", help="Random seed of the split into training and test rows.", min=0)
+    int, typer.Option("--seed", metavar="N", help="Random seed of the split into test rows or folds.", min=0)
 ]
 Time = Annotated[
     float,

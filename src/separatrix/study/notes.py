@@ -129,8 +129,9 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
     report: Any = getattr(estimator, "tuning_", None)
     limits: tuple[Any, ...] = () if report is None else report.boundary
     described = {at.describe(): at for at in limits}
-    own = [_without_arguments(text, "approximation") for text in getattr(estimator, "notes_", ())]
-    topics: dict[str, Topic] = dict.fromkeys(own, "approximation") | {note.text: note.topic for note in warned}
+    about: Topic = "approximation"
+    topics = {_without_arguments(text, about): about for text in getattr(estimator, "notes_", ())}
+    topics |= {note.text: note.topic for note in warned}
     for text, topic in topics.items():
         if text not in described and not text.startswith(TUNING):
             yield Note(topic, text)

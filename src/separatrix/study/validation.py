@@ -17,6 +17,7 @@ from separatrix import metrics
 from separatrix._array import Array, Codes
 from separatrix.comparison import Fold, Trial, predicted_rows, scores_of
 from separatrix.rows import NamedRows
+from separatrix.study.candidates import PriorOnly
 from separatrix.study.classifier import TableClassifier
 from separatrix.study.records import LabelledTable
 from separatrix.table import Schema, TableEncoder, table_statistics
@@ -97,4 +98,6 @@ def _repeated(trial: Trial, model: TableClassifier, repeats: list[list[Split]], 
             rows_sum[split.at] += rows
         n += 1
     P, fold = P_sum / n, Fold(None, codes, np.arange(len(codes)))
+    if isinstance(estimator, PriorOnly):  # otherwise, the different class proportions of the folds would rank rows
+        P = np.tile(P.mean(axis=0), (len(P), 1))
     return replace(trial, test=scores_of(P, rows_sum / n, metrics.accuracy(P, codes), fold), P=P)
