@@ -73,8 +73,8 @@ TestShare = Annotated[
     typer.Option(
         "--test-share",
         metavar="FRACTION",
-        help="Fraction of rows held out for testing. Tables of fewer than 1000 rows are cross-validated in 1 / FRACTION "
-        "folds.",
+        help="Fraction of rows held out for testing. Tables of fewer than 1000 rows are cross-validated in 1 / FRACTION"
+        " folds.",
         min=0.01,
         max=0.5,
     ),
