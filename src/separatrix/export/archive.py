@@ -24,7 +24,7 @@ from separatrix.exceptions import FileError
 MAGIC = "separatrix model"
 FORMAT = 3  # increased if older versions cannot read new files
 REVISION = 0  # increased if older versions can read new files by ignoring new fields
-BASE_BYTES, BYTES_PER_BYTE = 2**25, 8
+BASE_BYTES, BASE_ARRAY_BYTES, BYTES_PER_BYTE = 2**25, 2**22, 8  # arrays are copied when a model predicts
 ENTRY_BYTES, CHUNK_BYTES = 1000, 2**20  # memory of an entry of the archive; bytes that are unpacked at a time
 #: Memory of the values that a character of JSON separates or starts.
 JSON_BYTES = {b"{": 200, b"[": 64, b",": 60, b":": 50}
@@ -42,14 +42,15 @@ def write_archive(members: Mapping[str, bytes], header: Mapping[str, Any]) -> by
         **header,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
-    needed = sum(map(len, members.values())) + json_bytes(members[TREE])
+    arrays = sum(len(data) for name, data in members.items() if name != TREE)
+    needed = arrays + len(members[TREE]) + json_bytes(members[TREE])
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", method) as archive:
             archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
             for name, data in members.items():
                 archive.writestr(name, data)
-        if needed <= _allowed_bytes(buffer.tell()):
+        if max(needed, arrays - BASE_ARRAY_BYTES + BASE_BYTES) <= _allowed_bytes(buffer.tell()):
             break
     return buffer.getvalue()
 
@@ -73,6 +74,8 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
             if len(entries) < len(archive.infolist()):
                 raise FileError(f"{path} is damaged: two members have the same name. Save the model again.")
             _require_memory(sum(entry.file_size for entry in entries.values()), allowed, path)
+            arrays = sum(entry.file_size for name, entry in entries.items() if name not in (MANIFEST, TREE))
+            _require_memory(arrays, allowed - BASE_BYTES + BASE_ARRAY_BYTES, path)
             manifest = _read_manifest(archive, path, allowed)
             members = {name: _unpack(archive, name) for name in manifest["sha256"] if MEMBER.fullmatch(name)}
     except FileError:

@@ -171,6 +171,8 @@ class Reader:
             if name.startswith("__") or inspect.isroutine(found) or inspect.isdatadescriptor(found):
                 raise FileError(f"{name!r} is a method or property of {kind.__qualname__}, which a file cannot replace")
             object.__setattr__(made, name, item)
+        if issubclass(kind, BaseEstimator):
+            _require_matching(fields)
         return made
 
     def _require_size(self, what: str, *sizes: Any) -> None:
@@ -194,6 +196,21 @@ class Reader:
         if 0 in shape:
             self._require_size("the length of an empty array", *shape)
         return np.frombuffer(data, dtype=dtype, offset=start).reshape(shape, order="F" if fortran else "C")
+
+
+def _require_matching(fields: Mapping[str, Any]) -> None:
+    """Raise if arrays of an estimator do not belong together; products of them could take any amount of memory."""
+    coef, intercept = (np.atleast_2d(fields.get(name, 0)) for name in ("coef_", "intercept_"))
+    mean = getattr(getattr(fields.get("posterior_"), "approximation", None), "mean", 0)
+    functions = getattr(fields.get("basis_"), "functions_", None)
+    centres, widths = (np.atleast_1d(getattr(functions, name, 0)) for name in ("centres", "widths"))
+    for name, size, most in (
+        ("intercept_", intercept.size, len(coef)),
+        ("mean", np.size(mean), coef.size + intercept.size),
+        ("widths", widths.size, centres.size),
+    ):
+        if size > max(most, 1):
+            raise FileError(f"{name} has {size} numbers, and the weights allow {most}")
 
 
 def _parameters(kind: Any) -> dict[str, Any]:

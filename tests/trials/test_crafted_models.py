@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Damaged and crafted model files: an error or a model, never more memory than 10 times the file and 50 MB."""
+
+import hashlib
+import io
+import json
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import separatrix as sx
+from separatrix.exceptions import FileError
+
+SAVED = sorted((Path(__file__).parents[1] / "contract" / "saved").glob("format3/*.sx"))
+MEGABYTE = 2**20
+
+
+def measured(path):
+    """Load a file: the model or None, after checking the largest memory in use."""
+    tracemalloc.start()
+    try:
+        try:
+            model = sx.load(path)
+        except FileError as error:
+            model = None
+            assert "Traceback" not in str(error)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * path.stat().st_size + 50 * MEGABYTE, f"{peak / MEGABYTE:.0f} MB"
+    return model
+
+
+def parts_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if name != "manifest.json"}
+
+
+def packed(members, *, method=zipfile.ZIP_DEFLATED, **manifest):
+    """Archive with correct checksums."""
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
+    header = {"magic": "separatrix model", "format": 3, "version": "1", "sha256": sums} | manifest
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        archive.writestr("manifest.json", json.dumps(header))
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded():
+    """Load every class once, so that imports do not count."""
+    for path in SAVED:
+        sx.load(path)
+
+
+@pytest.fixture
+def crafted(tmp_path):
+    def load(content):
+        path = tmp_path / "crafted.sx"
+        path.write_bytes(content)
+        return measured(path)
+
+    return load
+
+
+# Archives
+
+
+def lie(content, name, size):
+    """Change the size that the archive states for a member."""
+    changed = bytearray(content)
+    for mark, offset, start in ((b"PK\x01\x02", 24, 46), (b"PK\x03\x04", 22, 30)):
+        place = changed.find(mark)
+        while place >= 0:
+            if changed[place + start : place + start + len(name)] == name:
+                changed[place + offset : place + offset + 4] = size.to_bytes(4, "little")
+            place = changed.find(mark, place + 4)
+    return bytes(changed)
+
+
+BIG = 64 * MEGABYTE
+TREES = {
+    "lists": b"[" + b"[]," * 5_000_000 + b"[]]",
+    "mappings": b"[" + b"{}," * 5_000_000 + b"{}]",
+    "small mappings": b"[" + b'{"a":0.5},' * 1_500_000 + b"{}]",
+    "numbers": b"[" + b"0.5," * 5_000_000 + b"0.5]",
+    "names": b"{" + b",".join(b'"%x":1' % i for i in range(600_000)) + b"}",
+    "texts": b"[" + b'"ab",' * 3_000_000 + b"0]",
+    "wide characters": ("[" + '"\u5b57",' * 2_000_000 + "0]").encode(),
+    "one text": b'"' + b"a" * BIG + b'"',
+    "depth": b"[" * 5_000_000,
+    "records": b'{"is":"list","items":['
+    + b'{"is":"record","class":"separatrix.discriminative:LogisticRegression","fields":{}},' * 300_000
+    + b"0]}",
+}
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED], ids=["deflated", "stored"])
+@pytest.mark.parametrize("name", TREES)
+def test_a_large_tree(crafted, name, method):
+    assert crafted(packed({"model.json": TREES[name]}, method=method)) is None
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_large_manifest(crafted, name):
+    text = b'{"magic": "separatrix model", "format": 3, "sha256": {}, "junk": ' + TREES[name] + b"}"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", text)
+    assert crafted(buffer.getvalue()) is None
+
+
+@pytest.mark.parametrize("name", [b"manifest.json", b"model.json", b"arrays/0.npy"])
+@pytest.mark.parametrize("size", [0, 100, 10**6])
+def test_a_member_larger_than_its_stated_size(crafted, name, size):
+    zeros = {"model.json": b" " * BIG, "arrays/0.npy": bytes(BIG)}
+    content = packed(zeros, junk="x" * BIG)
+    for each in (b"manifest.json", b"model.json", b"arrays/0.npy"):
+        content = lie(content, each, size if each == name else 100)
+    assert crafted(content) is None
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compressions(crafted, method):
+    assert crafted(packed(parts_of(SAVED[0]) | {"arrays/99.npy": bytes(BIG)}, method=method)) is None
+
+
+def test_many_entries(crafted):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a", b"")
+        archive.filelist *= 200_000  # all entries refer to the same member
+    assert crafted(buffer.getvalue()) is None
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_members_of_the_same_name(crafted):
+    buffer = io.BytesIO(SAVED[0].read_bytes())
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr("model.json", parts_of(SAVED[0])["model.json"])
+    assert crafted(buffer.getvalue()) is None
+
+
+# Trees
+
+
+def walk(node, path=()):
+    """All values of a tree with their paths."""
+    yield path, node
+    for key, child in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from walk(child, (*path, key))
+
+
+def with_value(tree, path, value):
+    tree = json.loads(json.dumps(tree))
+    node = tree
+    for key in path[:-1]:
+        node = node[key]
+    node[path[-1]] = value
+    return tree
+
+
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+def test_huge_integers_in_a_tree(crafted, path):
+    """Every integer in turn becomes 10^8: sizes, columns, degrees, numbers of arrays."""
+    parts = parts_of(path)
+    tree = json.loads(parts["model.json"])
+    places = {}
+    for place, value in walk(tree):
+        if type(value) is int:
+            places.setdefault(tuple(key for key in place if isinstance(key, str)), place)
+    for place in places.values():
+        model = crafted(packed(parts | {"model.json": json.dumps(with_value(tree, place, 10**8)).encode()}))
+        if model is not None:
+            used = predicted(model)
+            assert used < 50 * MEGABYTE, f"{place}: predicting takes {used / MEGABYTE:.0f} MB"
+
+
+def predicted(model):
+    """Memory of predicting one row with a model that was loaded."""
+    names = getattr(model, "feature_names_in_", None)
+    row = np.full((1, int(model.n_features_in_)), 0.5)
+    tracemalloc.start()
+    try:
+        model.predict(row if names is None else pd.DataFrame(row, columns=names))
+    except ValueError:  # a message is as good as a prediction
+        return tracemalloc.get_traced_memory()[1]
+    else:
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+def test_arrays_of_other_shapes(crafted, path):
+    """Every array in turn becomes empty, long, wide or another type."""
+    parts = parts_of(path)
+    for name in [name for name in parts if name.startswith("arrays/")]:
+        for other in (np.zeros((0, 10**9)), np.zeros(400_000), np.zeros((1, 400_000)), np.array("text")):
+            crafted(packed(parts | {name: npy(other)}))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+def test_weights_that_are_not_finite(crafted, path, value):
+    parts = parts_of(path)
+    tree = json.loads(parts["model.json"])
+    for place, node in walk(tree):
+        if place and place[-1] in ("coef_", "intercept_") and isinstance(node, dict) and node["is"] == "array":
+            name = f"arrays/{node['array']}.npy"
+            weights = np.load(io.BytesIO(parts[name]))
+            weights.flat[-1] = value
+            assert crafted(packed(parts | {name: npy(weights)})) is None, place
+
+
+@pytest.mark.parametrize("columns", [10**8, 10**5])
+def test_plans_with_many_columns(crafted, tmp_path, columns):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"word": rng.permutation(np.arange(400)).astype(str), "x": rng.normal(size=400)})
+    encoder = sx.TableClassifier(sx.LogisticRegression(alpha=1.0), types={"word": "categorical"}, hashing=16)
+    parts = parts_of(sx.save(encoder.fit(table, table["x"] > 0), tmp_path / "hashed.sx"))
+    tree = json.loads(parts["model.json"])
+    place = next(place for place, _ in walk(tree) if place and place[-1] == "n_columns")
+    changed = with_value(tree, place, columns)
+    plans = changed
+    for key in place[:-3]:
+        plans = plans[key]
+    plans += [plans[place[-3]]] * (5000 if columns == 10**5 else 0)
+    assert crafted(packed(parts | {"model.json": json.dumps(changed).encode()})) is None
+
+
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+def test_damaged_files(crafted, path):
+    """Truncated files, changed bytes and removed members are errors, or the same model."""
+    content, rng = path.read_bytes(), np.random.default_rng(1)
+    for end in rng.integers(len(content), size=20):
+        assert crafted(content[:end]) is None
+    for place in rng.integers(len(content), size=40):
+        broken = bytearray(content)
+        broken[place] ^= 1 << rng.integers(8)
+        crafted(bytes(broken))
+    parts = parts_of(path)
+    for name in parts:
+        crafted(packed({other: data for other, data in parts.items() if other != name}))
+
+
+def test_a_large_model_that_compresses_well_is_restored(tmp_path):
+    """The writer does not compress a model whose size would look like an attack."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((60, 3_000))
+    X[:, :2] = rng.normal(size=(60, 2))
+    model = sx.LogisticRegression(alpha=1.0).fit(X, X[:, 0] > 0)
+    model.filler_ = np.zeros(10**7)
+    again = measured(sx.save(model, tmp_path / "zeros.sx"))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_model_of_many_columns_is_restored(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 3_000)), columns=[f"column {i}" for i in range(3_000)])
+    model = sx.TableClassifier(sx.LogisticRegression(alpha=1.0)).fit(table, table["column 0"] > 0)
+    again = measured(sx.save(model, tmp_path / "wide.sx"))
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
