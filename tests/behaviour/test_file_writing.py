@@ -1,5 +1,6 @@
 """A file is written completely or not at all, and an existing file is kept until then."""
 
+import csv
 import datetime as dt
 import io
 import os
@@ -137,3 +138,21 @@ def test_a_missing_value_in_the_only_column_is_a_row(tmp_path):
 def test_json_has_lists_and_null_for_nan(tmp_path):
     text = write(tmp_path / "t.jsonl", {"a": [float("nan"), 1.5], "b": [[1], None]}).read_text()
     assert text == '{"a": null, "b": [1]}\n{"a": 1.5, "b": null}\n'
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_text_that_looks_like_a_formula_is_escaped_on_request(tmp_path, suffix):
+    texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "plain", "", "'=1", None]
+    numbers = [-1.0 * i for i in range(10)]
+    table = pa.table({"=name": texts, "number": numbers, "c": pa.array(texts).dictionary_encode()})
+    for escape in (False, True):
+        path = tmp_path / f"{escape}{suffix}"
+        with open_writer(path, escape_formulas=escape) as out:
+            out.write(table)
+        with path.open(newline="") as file:
+            lines = list(csv.reader(file, delimiter="\t" if suffix == ".tsv" else ","))
+        mark = "'" * escape
+        expected = [*(mark + text for text in texts[:6]), "plain", "", "'=1", ""]
+        assert lines[0] == [f"{mark}=name", "number", "c"]
+        assert [line[0] for line in lines[1:]] == [line[2] for line in lines[1:]] == expected
+        assert lines[2][1] == "-1"

@@ -43,6 +43,9 @@ def predict(
         typer.Option("--keep", metavar="COL,...", help="Columns to copy to the output.", show_default=False),
     ] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns to the output.")] = False,
+    escape_formulas: Annotated[
+        bool, typer.Option("--escape-formulas", help="In CSV, put ' before text that looks like a formula.")
+    ] = False,
     target: Labels = None,
     force: Force = False,
     as_json: Json = False,
@@ -58,7 +61,7 @@ def predict(
     if as_json and output == STANDARD:
         raise typer.BadParameter("--json needs standard output: name an output file.", param_hint="--output")
     require_free([output], force=force, inputs=[model, data])
-    writer = open_writer(output, force=force)  # raises for unknown formats, before any work
+    writer = open_writer(output, force=force, escape_formulas=escape_formulas)  # raises for unknown formats
     fitted, names = load_model(model)
     scorer = BatchScorer(fitted, level=None if no_intervals else level, target=target or names.get("target"))
     table = open_table(data, types=scorer.types)

@@ -82,7 +82,9 @@ def open_table(
     return opened
 
 
-def open_writer(path: str | os.PathLike[str], *, force: bool = False, table: str | None = None) -> TableWriter:
+def open_writer(
+    path: str | os.PathLike[str], *, force: bool = False, table: str | None = None, escape_formulas: bool = False
+) -> TableWriter:
     """Open a file for writing a table: a context manager with ``write(batch)``.
 
     Parameters
@@ -93,6 +95,9 @@ def open_writer(path: str | os.PathLike[str], *, force: bool = False, table: str
         Whether an existing file may be replaced.
     table : str, optional
         Table of the new database (default "data") or sheet of the workbook (default "Sheet1").
+    escape_formulas : bool, default False
+        Whether to put an apostrophe before text in CSV and TSV files that a spreadsheet would run as a formula: text
+        that starts with = + - @, a tab or a line break. Numbers stay as they are. Workbooks never contain formulas.
 
     Raises
     ------
@@ -111,9 +116,9 @@ def open_writer(path: str | os.PathLike[str], *, force: bool = False, table: str
     2
     """
     if os.fspath(path) == STANDARD:
-        return StandardOutput()
+        return StandardOutput(escape_formulas=escape_formulas)
     where = output_location(path, table)
-    return TableWriter(where, _classes(where.format)[1], force=force)
+    return TableWriter(where, _classes(where.format)[1], force=force, escape_formulas=escape_formulas)
 
 
 def _classes(kind: str) -> tuple[Any, Any]:

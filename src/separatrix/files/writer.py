@@ -30,6 +30,7 @@ STREAMED = ("csv", "tsv", "jsonl")  # formats that are compressed while they are
 NESTED = ("jsonl", "parquet", "arrow", "duckdb")  # formats that can hold nested columns
 DISK_FULL = ("no space left", "disk is full", "disk full")  # messages of Arrow, DuckDB and SQLite
 PARQUET_GROUP_ROWS = 65_536
+FORMULA = r"^[=+\-@\t\r\n]"  # start of text that spreadsheets run as a formula
 
 
 class TableWriter:
@@ -43,8 +44,16 @@ class TableWriter:
         Number of rows written so far.
     """
 
-    def __init__(self, where: Location, make_sink: Callable[[Any, pa.Schema, Location], Sink], *, force: bool) -> None:
+    def __init__(
+        self,
+        where: Location,
+        make_sink: Callable[[Any, pa.Schema, Location], Sink],
+        *,
+        force: bool,
+        escape_formulas: bool = False,
+    ) -> None:
         self.path, self.n_rows = where.path, 0
+        self._escapes = escape_formulas and where.format in ("csv", "tsv")
         self._where, self._make_sink, self._force = where, make_sink, force
         self._sink: Sink | None = None
         self._schema: pa.Schema | None = None
@@ -78,7 +87,7 @@ class TableWriter:
                         f"{self.path}: a batch has other columns than the first ({error}). Write the same columns each "
                         "time."
                     ) from error
-            self._write(batch)
+            self._write(_without_formulas(batch) if self._escapes else batch)
             self.n_rows += batch.num_rows
 
     def _refuse_existing(self) -> None:
@@ -167,8 +176,8 @@ class TableWriter:
 class StandardOutput(TableWriter):
     """Writes CSV to standard output, batch by batch. Rows written before an error remain."""
 
-    def __init__(self) -> None:
-        super().__init__(Location(Path(STANDARD), "csv"), CsvSink, force=True)
+    def __init__(self, *, escape_formulas: bool = False) -> None:
+        super().__init__(Location(Path(STANDARD), "csv"), CsvSink, force=True, escape_formulas=escape_formulas)
 
     def __enter__(self) -> Self:
         return self
@@ -195,6 +204,22 @@ def refuse_nested(schema: pa.Schema, where: Location) -> None:
                 f"{where.path}: column {field.name!r} has type {field.type}, which {where.format} cannot hold. Write "
                 "Parquet, or leave the column out."
             )
+
+
+def _without_formulas(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Put an apostrophe before text that a spreadsheet would run as a formula, in cells and column names."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def escaped(values: pa.Array) -> pa.Array:
+        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+            return values
+        joined = pc.binary_join_element_wise(pa.scalar("'", values.type), values, pa.scalar("", values.type))
+        return pc.if_else(pc.match_substring_regex(values, FORMULA), joined, values)
+
+    names = escaped(pa.array(batch.schema.names, pa.string())).to_pylist()
+    return pa.RecordBatch.from_arrays([escaped(column) for column in batch.columns], names=names)
 
 
 class CsvSink(Sink):
