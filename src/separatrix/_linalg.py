@@ -64,7 +64,7 @@ def solve_minimum_norm(A: Float, B: Float) -> Float:
     """
     scale = np.sqrt(np.diag(A))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-    values, V = linalg.eigh(A * np.outer(inverse, inverse))
+    values, V = linalg.eigh(A * inverse[:, None] * inverse)
     kept = values > SINGULAR_PER_COLUMN * len(A) * values[-1]
     V = V[:, kept] / np.sqrt(values[kept])
     return np.asarray(inverse[:, None] * (V @ (V.T @ (inverse[:, None] * B))))
@@ -81,7 +81,15 @@ def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
         inner = F @ (F / ridge).T
         inner[np.diag_indices_from(inner)] += 1.0
         b = B / ridge[:, None]
-        return np.asarray(b - (F.T @ linalg.solve(inner, F @ b, assume_a="pos")) / ridge[:, None])
+        L, failed = linalg.lapack.dpotrf(inner, lower=True, clean=True)
+        if not failed and L.diagonal().min() > 1e-7 * L.diagonal().max():
+            return np.asarray(b - (F.T @ linalg.cho_solve((L, True), F @ b)) / ridge[:, None])
+        # The ridge is small next to F F'. Singular values do not square the condition number.
+        q = np.sqrt(ridge)[:, None]
+        _, s, Vt = linalg.svd(F / q[:, 0], full_matrices=False)
+        b = B / q
+        along = Vt @ b
+        return np.asarray((b - Vt.T @ along + Vt.T @ (along / (1 + s[:, None] ** 2))) / q)
     q = np.sqrt(np.einsum("rm,rm->m", F, F))
     inverse = np.divide(1.0, q, out=np.zeros_like(q), where=q > 0)[:, None]
     b = inverse * B

@@ -144,7 +144,7 @@ def inverse_log_minus_digamma(y: ArrayLike) -> Float:
     """The x with ln x - ψ(x) = y, for y > 0: the maximum likelihood shape of a gamma distribution."""
     y = np.asarray(y, dtype=np.float64)
     root = np.sqrt((y - 3) ** 2 + 24 * y)
-    start = np.where(y < 3, (3 - y + root) / (12 * y), 2 / (root + y - 3))  # within 2 % (Minka 2002)
+    start = np.where(y < 3, (3 - y + root) / (12 * y), 2 / np.maximum(root + y - 3, 1.0))  # within 2 % (Minka 2002)
 
     def gap(t: Float) -> tuple[Float, Float]:
         F = log_minus_digamma(np.exp(t))

@@ -13,10 +13,10 @@ from functools import partial
 import numpy as np
 
 from separatrix._arguments import generator
-from separatrix._array import Codes, Float, Rows, to_dense
+from separatrix._array import MIN_STD, Codes, Float, Rows, to_dense
 from separatrix.exceptions import DataError
 from separatrix.rows import Block, Source
-from separatrix.stats import Extent, extent, require_finite
+from separatrix.stats import MAX_MAGNITUDE, Extent, extent, require_finite, require_squares
 
 MARKS = ("grid", "quantile")
 SURVEY_ROWS = 10_000  # rows sampled for k-means and for quantiles, whose rank is then accurate to about 0.01
@@ -44,15 +44,18 @@ class Survey:
 def survey(source: Source, n_sample: int = 0, rng: np.random.Generator | None = None) -> Survey:
     """Find the range of each column, and draw ``n_sample`` rows uniformly (all rows if there are fewer), in one pass.
 
-    Raises DataError if a value is NaN or infinite.
+    Raises DataError if a value is NaN, infinite, or too large to square.
     """
     if rng is None or n_sample >= source.n_rows:
         wanted = np.arange(min(n_sample, source.n_rows))
     else:
         wanted = np.sort(rng.choice(source.n_rows, n_sample, replace=False, shuffle=False))
-    found = source.reduce(partial(_survey_block, wanted=wanted))
-    if not np.isfinite([found.extent.low, found.extent.high]).all():
+    with np.errstate(over="ignore"):
+        found = source.reduce(partial(_survey_block, wanted=wanted))
+    reach = np.abs([found.extent.low, found.extent.high])
+    if not (reach <= MAX_MAGNITUDE).all():
         require_finite(source)
+        require_squares(source)
     return found
 
 
@@ -76,7 +79,7 @@ def marks(kind: str, source: Source, n: int) -> Float:
     """
     found = survey(source, SURVEY_ROWS if kind == "quantile" else 0, generator(None))
     low, high = found.extent.low, found.extent.high
-    constant = np.flatnonzero(low == high)
+    constant = np.flatnonzero(high - low <= MIN_STD)
     if len(constant):
         d = constant[0]
         raise DataError(

@@ -444,7 +444,7 @@ class Surrogate:
 
         eta = self._maximise_one_variable(low, high, slack) if len(self.eta) == 1 else None
         if eta is None:
-            box = list(zip(low, high, strict=True))
+            box = list(zip(low, np.maximum(low, high), strict=True))
             limits = {"maxfun": MAX_SURROGATE_EVALUATIONS, "ftol": 0.0, "gtol": 0.05 * np.sqrt(slack)}
             start = np.clip(self.eta, low, high)
             found = optimize.minimize(descent, start, jac=True, method="L-BFGS-B", bounds=box, options=limits)

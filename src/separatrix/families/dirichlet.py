@@ -46,7 +46,7 @@ from separatrix._special import (
 from separatrix.exceptions import DataError
 from separatrix.families.family import Size, reject, reject_missing, shape_of
 from separatrix.families.pseudo_observations import PositiveFamily, PseudoObservations, metropolis, sinh_grid
-from separatrix.families.sufficient_statistics import LogMoments
+from separatrix.families.sufficient_statistics import FactsError, LogMoments
 
 MAX_SUM_ERROR = 1e-8  # largest |Σ_d x_d - 1| of a valid row
 NORMALISERS_PER_BATCH = 128  # normalisers integrated together; their grids take some tens of MB
@@ -115,10 +115,13 @@ def mode_of_log(nu: Float, m: Float, g: Float) -> tuple[Float, Float]:
         s = alpha.sum(axis=-1, keepdims=True)
         rho = np.log(alpha / (s * m))
         gradient = 1.0 + n * alpha * (log_minus_digamma(alpha) - log_minus_digamma(s) - g - rho)
-        diagonal = n * alpha * (1 + trigamma_excess(alpha)) + 1.0
+        # ν (diag α²ψ'(α) - ψ'(s) αα') + I; at the mode this is minus the Hessian in θ. On the diagonal, 1 - α_j/s is
+        # the sum of the other α over s, so that nothing cancels if one α is much larger than the others.
+        apart = 1 - np.eye(alpha.shape[-1])
+        excess = trigamma_excess(alpha) - trigamma_excess(s) * alpha / s + alpha @ apart / s
         outer = alpha[..., :, None] * alpha[..., None, :] * ((1 + trigamma_excess(s)) / s)[..., None]
-        # ν (diag α²ψ'(α) - ψ'(s) αα') + I; at the mode this is minus the Hessian in θ.
-        precision = np.asarray(np.eye(alpha.shape[-1]) * diagonal[..., None] - n[..., None] * outer)
+        diagonal = np.eye(alpha.shape[-1]) * (n * alpha * excess + 1.0)[..., None]
+        precision = np.asarray(diagonal - n[..., None] * outer * apart)
         step = np.linalg.solve(precision, gradient[..., None])[..., 0]
         step *= np.minimum(1.0, 2.0 / np.maximum(np.abs(step).max(axis=-1, keepdims=True), 2.0))
         theta = theta + step
@@ -132,9 +135,12 @@ def log_partition(nu: Float, m: Float, g: Float) -> Float:
     C = m.shape[-1]
     flat = nu.reshape(-1), m.reshape(-1, C), g.reshape(-1, C)
     method = by_quadrature if C == 2 else by_laplace
-    parts = [
-        method(*(a[i : i + NORMALISERS_PER_BATCH] for a in flat)) for i in range(0, nu.size, NORMALISERS_PER_BATCH)
-    ]
+    batches = ([a[i : i + NORMALISERS_PER_BATCH] for a in flat] for i in range(0, nu.size, NORMALISERS_PER_BATCH))
+    try:
+        parts = [method(*batch) for batch in batches]
+    except np.linalg.LinAlgError:
+        what = "values are so close to 0 or to one another that the evidence of a beta or Dirichlet is rounding error"
+        raise FactsError([()], what, "use another family, such as gamma or normal") from None
     return np.concatenate([np.zeros(0), *parts]).reshape(nu.shape)
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._special import LOG_SQRT_2PI, log1p_ratio, log_rising
+from separatrix.exceptions import DataError
 from separatrix.families.family import Density, Family, Prior, Size, reject_missing, shape_of
 from separatrix.families.normal import Normal, log1p_square
 from separatrix.families.sufficient_statistics import FactsError, VectorMoments, require
@@ -52,7 +53,13 @@ class SingularFactsError(FactsError):
 def whitener(covariance: Float) -> tuple[Float, Float]:
     """Lower triangular W with W Σ W' = I, and ½ ln|Σ|, from the Cholesky factor of the correlations."""
     scale = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
-    L = np.linalg.cholesky(covariance / (scale[..., :, None] * scale[..., None, :]))
+    try:
+        L = np.linalg.cholesky(covariance / scale[..., :, None] / scale[..., None, :])
+    except np.linalg.LinAlgError:
+        raise DataError(
+            "A covariance is singular, up to rounding. Drop columns that are combinations of others, or raise "
+            "pseudo_count."
+        ) from None
     half_log_det = np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=-1) + np.log(scale).sum(axis=-1)
     return np.tril(np.linalg.inv(L)) / scale[..., None, :], np.asarray(half_log_det)
 

@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, Float
+from separatrix._array import MIN_STD, Array, Float
 from separatrix._special import divergence
 from separatrix.exceptions import DataError
 
@@ -224,7 +224,8 @@ class Moments(Facts):
     @property
     def is_constant(self) -> Array:
         """Whether the values differ by no more than the rounding error of their mean."""
-        return np.asarray(self.variance <= (2 * np.finfo(np.float64).eps * self.mean) ** 2)
+        rounding = 2 * np.finfo(np.float64).eps * np.abs(self.mean)
+        return np.asarray(np.sqrt(self.variance) <= np.maximum(rounding, MIN_STD))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from separatrix._array import Array, Float, to_dense
-from separatrix.exceptions import ConvergenceWarning
+from separatrix.exceptions import ConvergenceWarning, DataError
 from separatrix.families import Moments
 from separatrix.generative.covariance import NormalClasses, condition
 from separatrix.rows import Block, Source
@@ -66,7 +66,7 @@ def maximise_expectation(
         facts = expected.facts
         trace.append(expected.log_likelihood)
         if not np.isfinite(trace[-1]):
-            raise ArithmeticError(
+            raise DataError(
                 f"The log likelihood is {trace[-1]} in step {len(trace)} of EM: a row has density zero. "
                 "Use shrinkage or a prior, or remove outliers."
             )

@@ -45,6 +45,7 @@ from separatrix.generative.em import available_moments, expected_moments, maximi
 from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
 from separatrix.stats import (
+    MAX_MAGNITUDE,
     ClassMoments,
     FactoredScatter,
     PooledScatter,
@@ -109,8 +110,9 @@ class GaussianClassifier(GenerativeClassifier):
                 f"{type(self).__name__}.partial_fit found missing values. EM needs all rows at once: impute the "
                 "values, or pass all rows to fit."
             )
-        start = source.reduce(partial(available_moments, n_classes=n_classes))
-        if not np.isfinite(start.scatter).all():
+        with np.errstate(invalid="ignore", over="ignore"):
+            start = source.reduce(partial(available_moments, n_classes=n_classes))
+        if not (np.isfinite(start.scatter).all() and np.abs(start.mean).max() <= MAX_MAGNITUDE):
             require_squares(source)
         if ledoit_wolf:
             raise DataError("shrinkage='ledoit-wolf' needs complete, labelled rows. Use 'evidence' or a number.")

@@ -86,6 +86,8 @@ def _stationary(
         )
     # With shrinkage, a constant column gets the weight zero. Without shrinkage, it makes S_W singular.
     live = ~constant if shrinkage > 0 else np.ones(B.shape[1], dtype=bool)
+    if not live.any():
+        raise CollinearError("Every column is constant, so no direction separates the classes. Add columns that vary.")
     B = B[:, live]
     if factored:
         if shrinkage == 0:

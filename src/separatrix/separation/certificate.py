@@ -117,9 +117,9 @@ def check_separation(
         found = separability(source, n_classes, fit_intercept=objective.design.bias)
     if found.status == "unknown" and support is None:
         lead = objective.source.reduce(partial(negative_smallest_margin, theta=solution.value, design=objective.design))
-        if lead.value < 0:  # the weights classify every row correctly
-            coef, intercept = objective.design.in_user_units(solution.value)
-            length = np.linalg.norm(coef)
+        coef, intercept = objective.design.in_user_units(solution.value)
+        length = linalg.norm(coef)
+        if lead.value < 0 < length:  # the weights classify every row correctly
             found = Separability("complete", coef / length, intercept / length, objective.source.columns, 0, 0, 1)
     if needs_maximum and found.status == "unknown":
         warn(UNDECIDED, SeparationWarning)

@@ -158,7 +158,7 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
             try:
                 factors.append(Factor(*cholesky_of_correlation(A)))
             except SingularError:  # raise small eigenvalues; a preconditioner need not be exact
-                scale = np.sqrt(np.diag(A) + RIDGE_OF_DIAGONAL * np.diag(A).mean())
+                scale = np.sqrt(np.diag(A) + (RIDGE_OF_DIAGONAL * np.diag(A).mean() or 1.0))
                 values, V = linalg.eigh(A / np.outer(scale, scale))
                 root = linalg.cholesky((V * np.maximum(values, RIDGE_OF_DIAGONAL)) @ V.T, lower=True)
                 factors.append(Factor(scale, root))

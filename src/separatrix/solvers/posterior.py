@@ -24,6 +24,7 @@ from separatrix.rows import Source
 from separatrix.solvers.result import Solution
 from separatrix.stats import (
     DOUBLE_ROUNDING,
+    MAX_MAGNITUDE,
     Design,
     ValueGrad,
     ValueGradHess,
@@ -64,7 +65,7 @@ class Units:
             if not 0 < total < np.inf:
                 raise DataError(f"The sample weights add up to {total:g}; multiply them by a suitable constant.")
             variance = moments.scatter.squares[0] / total
-        if not np.isfinite(variance).all():
+        if not np.isfinite(variance).all() or np.abs(mean).max(initial=0.0) > MAX_MAGNITUDE:
             require_finite(source)
             require_squares(source)
         variance = np.where(moments.is_constant(variance), 0.0, variance)

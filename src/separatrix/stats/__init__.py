@@ -11,6 +11,7 @@ _kernels     compiled loops for large blocks in host memory
 """
 
 from separatrix.stats.checks import (
+    MAX_MAGNITUDE,
     Extent,
     Tally,
     confusion,
@@ -54,6 +55,7 @@ from separatrix.stats.sample import collect_sample, drawn_numbers, representativ
 
 __all__ = [
     "DOUBLE_ROUNDING",
+    "MAX_MAGNITUDE",
     "MAX_SPREAD_ENTRIES",
     "ClassMoments",
     "ClassScatter",

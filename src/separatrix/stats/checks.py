@@ -18,6 +18,7 @@ from separatrix.rows import Block, DeviceRows, Source
 from separatrix.stats.device import extents
 
 MAX_COLUMNS_NAMED = 8  # in one error message
+MAX_MAGNITUDE = 1e125  # sums of squares of larger values overflow, if they are weighted or multiplied
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +119,19 @@ def require_finite(source: Source, *, allow_nan: bool = False) -> None:
 
 
 def require_squares(source: Source) -> None:
-    """Raise if sums of squares overflow although every value is finite, naming the columns."""
+    """Raise because sums of squares overflow although every value is finite; the message names the columns."""
     with np.errstate(over="ignore"):
         reach = source.reduce(extent)
     largest = np.maximum(np.abs(reach.low), np.abs(reach.high))
-    for dtype, where, remedy in (
-        (np.float64, "", "Correct these values. Divide the columns by a constant if they are correct."),
-        (np.float32, " in float32", "Convert the table to float64."),
+    for limit, where, remedy in (
+        (MAX_MAGNITUDE, "", "Correct these values. Divide the columns by a constant if they are correct."),
+        (np.sqrt(float(np.finfo(np.float32).max) / source.n_rows) / 2, " in float32", "Convert the table to float64."),
     ):
-        bad = np.flatnonzero(largest > np.sqrt(float(np.finfo(dtype).max) / source.n_rows) / 2)
+        bad = np.flatnonzero(largest > limit)
         if len(bad):
             named = _named(source, bad, [f"up to {largest[d]:.3g}" for d in bad])
             raise DataError(f"Values are too large to square{where}: {named}. {remedy}")
+    raise DataError("Sums over the rows overflow. Divide the columns, or the sample weights, by a constant first.")
 
 
 def _named(source: Source, columns: Codes, remarks: list[str]) -> str:

@@ -27,6 +27,7 @@ from separatrix._array import Array, Codes, Float, Rows, device_aware, is_sparse
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES, Moments, Sums, ValueCounts, weigh
 from separatrix.rows import UNLABELLED, Block, DeviceRows, on_host
+from separatrix.stats.checks import MAX_MAGNITUDE
 from separatrix.stats.moments import DiagonalScatter, class_moments, spread_out
 
 COUNT_FAMILIES = ("bernoulli", "poisson", "exponential", "multinomial")
@@ -156,11 +157,13 @@ class GroupedFacts:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all sums and category values are finite."""
+        """Whether all sums and category values are finite, and no mean is so large that products would overflow."""
         counted = [part for part in self.parts if isinstance(part, ValueCounts)]
         others = [array for part in self.parts if not isinstance(part, ValueCounts) for array in part.arrays]
         values = [v for part in counted for v in part.values]
-        return all(np.isfinite(a).all() for a in [*others, *(part.counts for part in counted), *values])
+        means = [np.abs(part.mean).max(initial=0.0) for part in self.parts if isinstance(part, Moments)]
+        finite = all(np.isfinite(a).all() for a in [*others, *(part.counts for part in counted), *values])
+        return finite and all(mean <= MAX_MAGNITUDE for mean in means)
 
 
 @device_aware

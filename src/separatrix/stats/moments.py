@@ -31,11 +31,11 @@ from typing import Any, Generic, Protocol, Self, TypeVar, cast
 import numpy as np
 from scipy import linalg, sparse
 
-from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse, to_dense, to_host
+from separatrix._array import MIN_STD, Array, Codes, Float, Rows, bincount, device_aware, is_sparse, to_dense, to_host
 from separatrix._threads import scratch
 from separatrix.rows import Block, DeviceRows, Source, on_host
 from separatrix.stats import device
-from separatrix.stats.checks import require_finite, require_squares
+from separatrix.stats.checks import MAX_MAGNITUDE, require_finite, require_squares
 
 DOUBLE_ROUNDING = 1e-12  # relative rounding error of a sum over rows
 SINGLE_ROUNDING = 1e-9  # relative rounding error if activations are in single precision, as on a GPU
@@ -258,9 +258,10 @@ class ClassMoments(Generic[S]):
 
     @property
     def is_finite(self) -> bool:
-        """Whether no sum overflowed or contains NaN."""
+        """Whether no sum overflowed or contains NaN, and no mean is so large that products with it would overflow."""
         scatter = (getattr(self.scatter, name) for name in self.scatter.__slots__)  # type: ignore[attr-defined]
-        return all(np.isfinite(array).all() for array in (self.mean, *scatter))
+        finite = all(np.isfinite(array).all() for array in (self.mean, *scatter))
+        return finite and bool(np.abs(self.mean).max(initial=0.0) <= MAX_MAGNITUDE)
 
     def plus_scatter(self, k: int, matrix: Float) -> ClassMoments[S]:
         """Add a matrix (M, M) to the scatter of class k, which must be pooled or one matrix for each class."""
@@ -272,9 +273,9 @@ class ClassMoments(Generic[S]):
         return ClassMoments(moved(self.count), moved(self.mean), self.scatter.on_classes(position, n_classes))
 
     def is_constant(self, variance: Float) -> Array:
-        """Whether each column is constant: its variance is no larger than the rounding error of its mean."""
+        """Whether each column is constant: its deviation is no larger than the rounding error of its mean, or tiny."""
         rounding = 8 * np.finfo(np.float64).eps * np.abs(self.mean).max(axis=0)
-        return np.asarray(variance <= rounding**2)
+        return np.asarray(np.sqrt(variance) <= np.maximum(rounding, MIN_STD))
 
     @property
     def between(self) -> Float:
