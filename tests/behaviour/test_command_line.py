@@ -477,6 +477,18 @@ def test_a_large_table_is_fitted_as_it_was_compared(folder, data):
 
 
 @pytest.mark.usefixtures("orders")
+def test_odd_cells_of_a_large_table_have_the_row_of_the_file():
+    table = pd.read_csv("orders.csv", dtype=str, keep_default_na=False)
+    table.loc[412, "price"] = "12O0"
+    table.to_csv("orders.csv", index=False)
+    fit = ("fit", "orders.csv", "-t", 'ret"urned', "--models", "prior,logistic", "--no-report", "-o", "new.sx")
+    found = run_json(*fit, "--drop", "note")
+    assert any("'12O0' in row 413" in note for note in found["notes"])
+    predicted = run_json("predict", "new.sx", "orders.csv", "-o", "out.csv")
+    assert any("'12O0' in row 413" in note for note in predicted["notes"])
+
+
+@pytest.mark.usefixtures("orders")
 def test_rows_in_memory_are_not_read_again_when_memory_becomes_scarce(monkeypatch):
     free = iter([2**30, 2**10])
     monkeypatch.setattr("separatrix.files.available_memory", lambda: next(free))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -230,6 +231,10 @@ def compare_file(
             rows = read_rows(table)
         options = {"name": name_of(data), "types": {**types, **dict.fromkeys(dropped, "drop")}} | options
         labelled = labelled_rows(rows, target, types)
+        if is_sampled:  # types come from all rows, and notes contain row numbers of the file
+            unread = [name for name, kind in options["types"].items() if kind == "drop"]
+            whole: Any = scan(table, target=target)
+            labelled = replace(labelled, whole=whole.statistics(unread))
         label = None if positive is None else class_label(labelled.classes.tolist(), positive)
         compared = compare_models(labelled, target, positive=label, **options)
         everything = scan(table, target=target, where=f"{quoted(target)} IS NOT NULL") if is_sampled else None

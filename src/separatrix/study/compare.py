@@ -91,8 +91,8 @@ def compare_models(
     inputs = {column: kind for column, kind in (types or {}).items() if column != target} or None
     encoder = TableEncoder(types=inputs)
     # Types come from all rows of the table, means and levels from the training rows.
-    whole, of_train = (table_statistics(X, unread=encoder.unread()) for X in (rows.whole, train.X))
-    encoder.fit_statistics(whole, train.X, of_train)
+    of_train = table_statistics(train.X, unread=encoder.unread())
+    encoder.fit_statistics(rows.statistics(encoder.unread()), train.X, of_train)
     n_numbers = len(continuous_columns(encoder.schema_))
     size = {"n_columns": len(encoder.schema_.columns), "n_classes": len(rows.classes), "n_numbers": n_numbers}
     offered = candidates(train.n_rows, types=inputs, **size)

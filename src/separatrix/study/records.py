@@ -18,7 +18,7 @@ from separatrix.reductions import take_rows
 from separatrix.separation import SeparationStatus
 from separatrix.study.classifier import TableClassifier
 from separatrix.study.weights import Coefficient
-from separatrix.table import Schema, TableEncoder
+from separatrix.table import Schema, TableEncoder, TableStatistics, table_statistics
 
 Topic = Literal[  # in the order of importance for the reader
     "leak",  # a column alone predicts the class
@@ -138,7 +138,8 @@ class Question:
 class LabelledTable:
     """Input columns, labels as classes and codes, and notes on rows that were left out.
 
-    ``rows`` are the positions of the rows in the user's table, and ``whole`` are the input columns of all its rows.
+    ``rows`` are the positions of the rows in the user's table, and ``whole`` are the input columns of all its rows, or
+    their statistics.
     """
 
     X: Any
@@ -157,6 +158,11 @@ class LabelledTable:
     def labels(self) -> Array:
         """Label of each row."""
         return np.asarray(self.classes[self.codes])
+
+    def statistics(self, unread: Sequence[str]) -> TableStatistics:
+        """Statistics of all rows of the user's table, from which the types of the columns are inferred."""
+        is_known = isinstance(self.whole, TableStatistics)
+        return self.whole if is_known else table_statistics(self.whole, unread=unread)
 
     @property
     def counts(self) -> Codes:

@@ -57,7 +57,7 @@ def splits_of(table: LabelledTable, encoder: TableEncoder, n_folds: int, rng: np
     n_outputs = max(1, len(table.classes) - 1)
     is_large = table.n_rows * len(encoder.schema_.columns) * n_outputs > MAX_REPEATED_CELLS
     n_repeats = 1 if is_large else int(np.clip(-(-N_SCORED_ROWS // table.n_rows), MIN_REPEATS, MAX_REPEATS))
-    repeats, of_all = [], table_statistics(table.whole, unread=encoder.unread())
+    repeats, of_all = [], table.statistics(encoder.unread())
     for _ in range(n_repeats):
         folds, splits = fold_numbers(table.codes, n_folds, rng), []
         for fold in range(n_folds):
