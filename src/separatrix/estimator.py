@@ -21,13 +21,12 @@ from separatrix._arguments import Estimator
 from separatrix._array import Array, Float, Rows
 from separatrix._text import listed
 from separatrix.basis import fit_basis
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, StreamEndedError
 from separatrix.rows import (
     DeviceRows,
     LabelRules,
     RowMap,
     Source,
-    StreamEndedError,
     in_memory,
     labels_of,
     open_rows,

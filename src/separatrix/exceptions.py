@@ -17,7 +17,9 @@ __all__ = [
     "ExportError",
     "FileError",
     "NotSeparableWarning",
+    "RowsChangedError",
     "SeparationWarning",
+    "StreamEndedError",
     "warn",
 ]
 
@@ -38,6 +40,14 @@ class DataError(ValueError):
 
 class CollinearError(DataError):
     """The scatter matrix is singular and the model needs its inverse; the message names the columns."""
+
+
+class RowsChangedError(DataError):
+    """The number of rows changed between two passes."""
+
+
+class StreamEndedError(DataError):
+    """A stream that can be read only once was opened again."""
 
 
 class FileError(ValueError):

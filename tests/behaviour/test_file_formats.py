@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.files import COMPRESSIONS, FORMATS, FileReadError, open_table, open_writer
+from separatrix.files import FORMATS, FileReadError, open_table, open_writer
+from separatrix.files.location import COMPRESSIONS
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 SUFFIXES = [suffix for suffixes in FORMATS.values() for suffix in suffixes if suffix != ".xlsm"]

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from separatrix.files import (
-    COMPRESSIONS,
     FileReadError,
     FileWriteError,
     available_memory,
@@ -16,7 +15,7 @@ from separatrix.files import (
     open_table,
     open_writer,
 )
-from separatrix.files.location import find, output_location
+from separatrix.files.location import COMPRESSIONS, find, output_location
 
 
 def touch(folder, *names):

@@ -17,9 +17,9 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import separatrix as sx
 from separatrix.exceptions import DataError
-from separatrix.files import FileReadError, LibsvmFile, is_libsvm, scan
+from separatrix.files import FileReadError, LibsvmFile, scan
 from separatrix.files._kernels import read_rows
-from separatrix.files.libsvm import Chunk, IndexRange, parse
+from separatrix.files.libsvm import Chunk, IndexRange, is_libsvm, parse
 from separatrix.rows import LabelRules, RowStore
 
 

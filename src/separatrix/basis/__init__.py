@@ -11,15 +11,14 @@ survey        range of each column and a sample of the rows, from one pass
 """
 
 from separatrix.basis.base import AbstractBasis, Joined, Union, fit_basis
-from separatrix.basis.columns import BSplines, Sigmoid, Sigmoids, Spline
+from separatrix.basis.columns import Sigmoid, Sigmoids, Spline
 from separatrix.basis.polynomial import Identity, Linear, Monomials, Polynomial
 from separatrix.basis.radial import RBF, Cosines, Gaussians, MultiScaleRBF, RandomFourier
-from separatrix.basis.survey import Survey, survey
+from separatrix.basis.survey import survey
 
 __all__ = [
     "RBF",
     "AbstractBasis",
-    "BSplines",
     "Cosines",
     "Gaussians",
     "Identity",
@@ -32,7 +31,6 @@ __all__ = [
     "Sigmoid",
     "Sigmoids",
     "Spline",
-    "Survey",
     "Union",
     "fit_basis",
     "survey",

@@ -26,14 +26,13 @@ from separatrix.families.dirichlet import Beta, ConjugateBeta, ConjugateDirichle
 from separatrix.families.exponential import Exponential, GammaExponential, Lomax
 from separatrix.families.family import Density, Family, Prior, weigh
 from separatrix.families.gamma import ConjugateGamma, Gamma
-from separatrix.families.multinomial import DirichletMultinomial, DirichletMultinomialPredictive, Multinomial
+from separatrix.families.multinomial import DirichletMultinomial, Multinomial
 from separatrix.families.multivariate_normal import MultivariateNormal, MultivariateT, NormalWishart, SingularFactsError
 from separatrix.families.normal import Normal, NormalGamma, NormalKnownVariance, NormalNormal, StudentT
 from separatrix.families.poisson import GammaPoisson, NegativeBinomial, Poisson
 from separatrix.families.sufficient_statistics import (
     Facts,
     FactsError,
-    LevelCounts,
     LogMoments,
     Moments,
     Sums,
@@ -68,7 +67,6 @@ __all__ = [
     "Dirichlet",
     "DirichletCategorical",
     "DirichletMultinomial",
-    "DirichletMultinomialPredictive",
     "Exponential",
     "Facts",
     "FactsError",
@@ -76,7 +74,6 @@ __all__ = [
     "Gamma",
     "GammaExponential",
     "GammaPoisson",
-    "LevelCounts",
     "LogMoments",
     "Lomax",
     "Moments",

@@ -16,8 +16,8 @@ memory      available memory
 """
 
 from separatrix.files.database import quoted
-from separatrix.files.libsvm import LibsvmFile, is_libsvm
-from separatrix.files.location import COMPRESSIONS, FORMATS, FileReadError, FileWriteError
+from separatrix.files.libsvm import LibsvmFile
+from separatrix.files.location import FORMATS, FileReadError, FileWriteError
 from separatrix.files.memory import available_memory
 from separatrix.files.open import open_table, open_writer
 from separatrix.files.query import QueryError
@@ -26,7 +26,6 @@ from separatrix.files.table import TableFile
 from separatrix.files.writer import TableWriter
 
 __all__ = [
-    "COMPRESSIONS",
     "FORMATS",
     "FileReadError",
     "FileWriteError",
@@ -36,7 +35,6 @@ __all__ = [
     "TableFile",
     "TableWriter",
     "available_memory",
-    "is_libsvm",
     "open_table",
     "open_writer",
     "quoted",

@@ -18,10 +18,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, StreamEndedError
 from separatrix.files.location import temporary_file
 from separatrix.files.where import Condition
-from separatrix.rows import ArrowRows, StreamEndedError, batch_rows
+from separatrix.rows import ArrowRows, batch_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa

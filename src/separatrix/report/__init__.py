@@ -6,11 +6,10 @@
 """
 
 from separatrix.report.document import render, write_report
-from separatrix.report.performance import Performance, one_against_rest, performance_of, positive_view
+from separatrix.report.performance import one_against_rest, performance_of, positive_view
 from separatrix.report.weights import effect_text, merge_two_levels, steps_of
 
 __all__ = [
-    "Performance",
     "effect_text",
     "merge_two_levels",
     "one_against_rest",

@@ -16,8 +16,6 @@ from separatrix.rows.batches import (
     Batches,
     BatchPlan,
     LabelCounts,
-    RowsChangedError,
-    StreamEndedError,
     batch_rows,
     column_in_memory,
     cut_batches,
@@ -44,7 +42,7 @@ from separatrix.rows.labels import (
     require_classes,
     require_weight,
 )
-from separatrix.rows.memory import NamedRows, as_frame, as_table, block_rows, cut_spans
+from separatrix.rows.memory import NamedRows, as_frame, as_table, block_rows
 from separatrix.rows.open import (
     RowStore,
     as_source,
@@ -56,14 +54,13 @@ from separatrix.rows.open import (
     targets_in_memory,
     without_targets,
 )
-from separatrix.rows.source import Addable, RowMap, Source, Stat
+from separatrix.rows.source import RowMap, Source
 from separatrix.rows.threads import Threads, watched
 
 __all__ = [
     "CHUNK_ROWS",
     "MAX_LABELS",
     "UNLABELLED",
-    "Addable",
     "ArrowRows",
     "BatchPlan",
     "Batches",
@@ -75,10 +72,7 @@ __all__ = [
     "NamedRows",
     "RowMap",
     "RowStore",
-    "RowsChangedError",
     "Source",
-    "Stat",
-    "StreamEndedError",
     "Targets",
     "Threads",
     "as_frame",
@@ -89,7 +83,6 @@ __all__ = [
     "check_weight",
     "column_in_memory",
     "cut_batches",
-    "cut_spans",
     "dask_runner",
     "encode_labels",
     "encode_shares",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, Rows, working_dtype
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, RowsChangedError
 from separatrix.rows.block import Block
 from separatrix.rows.labels import (
     UNLABELLED,
@@ -38,14 +38,6 @@ if TYPE_CHECKING:
 BATCH_BYTES = 2**24  # size of one batch; a few batches are in memory at a time
 MIN_BATCH_ROWS, MAX_BATCH_ROWS = 2**10, 2**18
 MAX_LABELS = 2**16  # largest number of classes; a column with more distinct values is not a class label
-
-
-class RowsChangedError(DataError):
-    """The number of rows changed between two passes."""
-
-
-class StreamEndedError(DataError):
-    """A stream that can be read only once was opened again."""
 
 
 def batch_rows(width: int) -> int:

@@ -32,7 +32,6 @@ from separatrix.stats.moments import (
     collect_moments,
     column_moments,
     column_survey,
-    spread_out,
 )
 from separatrix.stats.objective import (
     MAX_SPREAD_ENTRIES,
@@ -93,7 +92,6 @@ __all__ = [
     "representative_sample",
     "require_finite",
     "require_squares",
-    "spread_out",
     "value_grad",
     "value_grad_hess",
 ]

@@ -38,13 +38,11 @@ from separatrix.table.plans import (
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import ColumnStatistics, TableStatistics, number_readings, table_statistics
 from separatrix.table.target import Target, encode_target
-from separatrix.table.text import MISSING_WORDS
 from separatrix.table.values import Batch, as_text, open_batch, read_values
 
 __all__ = [
     "CYCLES",
     "MISSING",
-    "MISSING_WORDS",
     "OTHER",
     "Batch",
     "CategoryPlan",
