@@ -47,7 +47,7 @@ def test_codes_equal_numpy_unique_even_if_a_class_appears_late(n, late):
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
 def test_missing_labels_are_counted_and_located(missing):
     y = np.array(["a", missing, "b", "a", missing], dtype=object)
-    with pytest.raises(DataError, match=r"2 of 5 labels are missing .* row 1"):
+    with pytest.raises(DataError, match=r"2 of 5 labels are missing .* row 2"):
         encode_labels(y)
     classes, codes = encode_labels(y, unlabelled="missing")
     assert (classes.tolist(), codes.tolist()) == (["a", "b"], [0, -1, 1, 0, -1])

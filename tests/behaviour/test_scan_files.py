@@ -348,7 +348,7 @@ def test_classes_are_converted_once_for_all_blocks():
 
 def test_missing_and_marked_labels():
     missing = counted(pa.array([1.0, 0.0, None, np.nan, 1.0]), 100)
-    with pytest.raises(DataError, match=r"2 of 5 labels in column 'y' are missing, the first in row 102"):
+    with pytest.raises(DataError, match=r"2 of 5 labels in column 'y' are missing, the first in row 103"):
         missing.classes("error")
     assert (missing.classes("missing").tolist(), missing.n_unlabelled("missing")) == ([0.0, 1.0], 2)
     marked = pa.array([0, 1, -1, 1])
@@ -380,7 +380,7 @@ def test_a_label_that_is_not_a_class_is_named(column):
 
 
 @pytest.mark.parametrize(
-    ("weight", "said"), [([1.0, -1.0], "is -1 in row 1"), ([1.0, None], "nan"), (["a", "b"], "type")]
+    ("weight", "said"), [([1.0, -1.0], "is -1 in row 2"), ([1.0, None], "nan"), (["a", "b"], "type")]
 )
 def test_weights_in_a_column_must_be_finite_and_not_negative(weight, said):
     rows = pa.table({"x": [1.0, 2.0], "y": [0, 1], "w": weight})
@@ -420,7 +420,7 @@ def test_a_missing_label_has_its_row_number_among_all_parts(tmp_path):
     for i, (low, high) in enumerate([(0, 300), (300, 500)]):
         labels = np.where(np.arange(low, high) == 333, None, KIND[low:high])
         pd.DataFrame(X[low:high], columns=FEATURES).assign(y=labels).to_parquet(tmp_path / f"{i}.parquet")
-    with pytest.raises(DataError, match=r"1 of 500 labels in column 'y' are missing, the first in row 333"):
+    with pytest.raises(DataError, match=r"1 of 500 labels in column 'y' are missing, the first in row 334"):
         sx.LinearDiscriminantAnalysis().fit(scan(tmp_path, target="y", client=True))
 
 

@@ -48,7 +48,7 @@ def test_nan_at_predict_names_the_column(model):
 def test_missing_labels(model, missing):
     y = np.where(Y == 1, "a", "b").astype(object)
     y[[4, 9]] = missing
-    with pytest.raises(DataError, match=r"2 of 60 labels are missing .*, the first at row 4"):
+    with pytest.raises(DataError, match=r"2 of 60 labels are missing .*, the first in row 5"):
         model.fit(X, y)
     if missing is not None:
         with pytest.raises(DataError, match="2 of 60 labels are missing"):
@@ -117,7 +117,7 @@ def test_strings_where_numbers_are_needed(model):
         model.fit(frame, Y)
     words = X.astype(object)
     words[2, 3] = "tall"
-    with pytest.raises(ValueError, match="Column 'x3' holds 'tall' at row 2"):
+    with pytest.raises(ValueError, match="Column 'x3' holds 'tall' in row 3"):
         model.fit(words, Y)
 
 

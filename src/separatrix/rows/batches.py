@@ -335,8 +335,8 @@ def _weights(column: pa.Array, row: int, name: str) -> Float:
         wrong = np.flatnonzero(~((weight >= 0) & (weight < np.inf)))
     if len(wrong):
         raise DataError(
-            f"The weight in column {name!r} is {weight[wrong[0]]:g} in row {row + wrong[0]}; weights must be finite "
-            "and not negative. Use 0 to leave a row out."
+            f"The weight in column {name!r} is {weight[wrong[0]]:g} in row {row + wrong[0] + 1} (counted from 1); "
+            "weights must be finite and not negative. Use 0 to leave a row out."
         )
     return np.asarray(weight)
 
@@ -419,7 +419,8 @@ class LabelCounts:
             present = f"{column} - {column} = 0" if is_real else f"{column} IS NOT NULL"
             raise DataError(
                 f"{self.n_missing} of {self.n_rows} labels in column {self.name!r} are missing, the first in row "
-                f"{self.first_missing}. Give them a label, or leave those rows out: scan(..., where='{present}')."
+                f"{self.first_missing + 1} (counted from 1). Give them a label, or leave those rows out: "
+                f"scan(..., where='{present}')."
             )
         labels = [label for label in self.seen if not _marks(label, unlabelled)]
         if not labels:

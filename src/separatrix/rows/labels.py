@@ -109,8 +109,8 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
             return classes, codes
     if labels.dtype.kind in "OfM" and (missing := _missing(labels)).any():
         raise DataError(
-            f"{int(missing.sum())} of {len(labels)} labels are missing (NaN, None or infinite), the first at row "
-            f"{missing.argmax()}. Drop those rows, or give them a label."
+            f"{int(missing.sum())} of {len(labels)} labels are missing (NaN, None or infinite), the first in row "
+            f"{missing.argmax() + 1} (counted from 1). Drop those rows, or give them a label."
         )
     if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
         labels = labels.astype(str)  # strings sort and compare ten times faster than objects
@@ -170,15 +170,15 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
     if len(wrong):
         values = ", ".join(f"{value:.4g}" for value in T[wrong[0]][:6]) + (", ..." if T.shape[1] > 6 else "")
         raise DataError(
-            f"Row {wrong[0]} of y is ({values}): soft targets are probabilities and must lie in [0, 1] "
-            f"({len(wrong)} of {len(T)} rows do not). Give one column for each class, or a list of labels."
+            f"Row {wrong[0] + 1} of y (counted from 1) is ({values}): soft targets are probabilities and must lie in "
+            f"[0, 1] ({len(wrong)} of {len(T)} rows do not). Give one column for each class, or a list of labels."
         )
     total = T.sum(axis=1)
     wrong = np.flatnonzero(np.abs(total - 1) > 1e-6)
     if len(wrong):
         raise DataError(
-            f"Row {wrong[0]} of y sums to {total[wrong[0]]:.6g}: the probabilities of a row must sum to 1 "
-            f"({len(wrong)} of {len(T)} rows do not). Divide each row by its sum."
+            f"Row {wrong[0] + 1} of y (counted from 1) sums to {total[wrong[0]]:.6g}: the probabilities of a row must "
+            f"sum to 1 ({len(wrong)} of {len(T)} rows do not). Divide each row by its sum."
         )
     return classes, T / total[:, None]
 

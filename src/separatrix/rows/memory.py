@@ -292,6 +292,7 @@ def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None
             except (TypeError, ValueError) as why:
                 name = columns[d] if columns else f"x{d}"
                 return type(why)(
-                    f"Column {name!r} holds {value!r} at row {n}, which is not a number ({why}). {TO_ENCODE}"
+                    f"Column {name!r} holds {value!r} in row {n + 1} (counted from 1), which is not a number "
+                    f"({why}). {TO_ENCODE}"
                 )
     return error
