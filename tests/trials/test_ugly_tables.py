@@ -96,12 +96,14 @@ TRIALS = [
     Trial("copy of the target", written(base.assign(leak=base["churn"])), ("'leak' alone predicts churn",)),
     Trial("number that gives the class away", written(base.assign(leak=is_churn * 1.5 + 2)), ("'leak' alone predicts",)),
     Trial(
-            written(base.assign(leak=np.round(is_churn + rng.normal(size=N_ROWS) * 1e-3, 6))),
+        "number that nearly gives the class away",
+        written(base.assign(leak=np.round(is_churn + rng.normal(size=N_ROWS) * 1e-3, 6))),
         ("'leak' alone predicts churn",),
     ),
     Trial("level of one class only", written(base.assign(plan=np.where(is_churn & (base.age > 60), "gold", "basic")))),
     Trial(
-            written(base.assign(score=np.where(is_churn, np.nan, rng.normal(size=N_ROWS).round(3)))),
+        "gap in one class only",
+        written(base.assign(score=np.where(is_churn, np.nan, rng.normal(size=N_ROWS).round(3)))),
         ("'score' alone predicts churn",),
     ),
     Trial("constant within every class", written(base.assign(year=np.where(is_churn, 2020, 2021))), ("'year' alone",)),
@@ -134,7 +136,8 @@ TRIALS = [
     # The target
     Trial("blanks after labels", written(base.assign(churn=base.churn + np.where(base.age > 50, " ", ""))), ("no ", "yes "), 0, (), ("'yes '",)),
     Trial(
-            written(base.assign(churn=np.where(base.age % 7 == 0, base.churn.str.upper(), base.churn))),
+        "labels that differ in case",
+        written(base.assign(churn=np.where(base.age % 7 == 0, base.churn.str.upper(), base.churn))),
         ("differ only in case",),
     ),
     Trial("positive class that does not exist", written(base), ("--positive", "perhaps", "no, yes"), 2, ("--positive", "perhaps")),

@@ -28,6 +28,7 @@ from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, Schema
 
 N_VISIBLE_WEIGHTS, N_FOLDED_WEIGHTS = 20, 180  # further weights are not in the report
 MAX_NAME_LETTERS, MAX_LEVEL_LETTERS = 60, 24
+MAX_LOG_FACTOR = 700.0  # larger factors are beyond the range of a float, and shown as infinite
 MAX_TICKS_PER_SIDE = 4  # on the axis of factors
 SAME_STEP_RATIO = 1.5  # features whose standard deviations are within this ratio share one step
 # Tick factors of the axis: the first row that covers the range, or powers of ten if none does.
@@ -81,7 +82,8 @@ def effect_text(c: Coefficient, step: Step | None) -> str:
     if step is None or not step.words:
         return f"weight {interval(c.weight, c.lower, c.upper)}"
     with np.errstate(over="ignore"):  # odds beyond the range of a float are infinite
-        factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
+        with np.errstate(over="ignore"):  # a factor beyond the range of floats is shown as infinity
+            factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
     return f"× {interval(factor, low, high)} {step.words}"
 
 
@@ -89,7 +91,8 @@ def factor_text(log_factor: float) -> str:
     """Factor on the odds: ``×2``, ``÷2``, ``1``."""
     if log_factor == 0:
         return "1"
-    return f"{'×' if log_factor > 0 else '÷'}{number(math.exp(abs(log_factor)), 3)}"
+    size = abs(log_factor)
+    return f"{'×' if log_factor > 0 else '÷'}{number(math.exp(size) if size < MAX_LOG_FACTOR else math.inf, 3)}"
 
 
 def _factor_scale(shown: list[Mark]) -> Scale:
