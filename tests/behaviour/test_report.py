@@ -40,7 +40,7 @@ from separatrix.report.summary import (
     passed_checks,
     warnings_on,
 )
-from separatrix.report.weights import merge_two_levels, steps_of, weights_section
+from separatrix.report.weights import factor_text, merge_two_levels, steps_of, weights_section
 from separatrix.report.words import SPACE, fixed, percent
 from separatrix.study import Coefficient, Effect, HeldOut, Note, TableClassifier, Topic, conduct, examine, explain
 
@@ -733,3 +733,7 @@ def test_the_printed_report_has_a_white_background(browser, addresses):
     printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
     assert printed.startswith(b"%PDF")
     assert 3 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 15
+
+
+def test_factors_beyond_the_range_of_floats_are_infinite():
+    assert [factor_text(x) for x in (5000.0, -5000.0, np.log(2))] == ["×∞", "÷∞", "×2"]

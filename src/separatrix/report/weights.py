@@ -82,8 +82,7 @@ def effect_text(c: Coefficient, step: Step | None) -> str:
     if step is None or not step.words:
         return f"weight {interval(c.weight, c.lower, c.upper)}"
     with np.errstate(over="ignore"):  # odds beyond the range of a float are infinite
-        with np.errstate(over="ignore"):  # a factor beyond the range of floats is shown as infinity
-            factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
+        factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
     return f"× {interval(factor, low, high)} {step.words}"
 
 
