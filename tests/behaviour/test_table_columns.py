@@ -93,6 +93,7 @@ NOON = dt.datetime(2024, 1, 2, 12)
         ([1, None, 2.5], Kind.NUMBER, [1.0, None, 2.5]),
         ([2**70, 1], Kind.LONG, [str(2**70), "1"]),
         ([2**70, 0.5], Kind.NUMBER, [2.0**70, 0.5]),
+        ([-(10**400), 0.5], Kind.NUMBER, [-math.inf, 0.5]),
         ([True, None], Kind.BOOLEAN, [True, None]),
         ([True, 1], Kind.TEXT, ["true", "1"]),
         ([1, "x", 2.5, None, ""], Kind.TEXT, ["1", "x", "2.5", None, None]),

@@ -232,12 +232,20 @@ def values_to_arrow(values: Sequence[Any], kind: Kind) -> pa.Array:
 
     match kind:
         case Kind.NUMBER:
-            numbers = [None if value is None or value == "" else float(value) for value in values]
+            numbers = [None if value is None or value == "" else as_float(value) for value in values]
             return pa.array(numbers, pa.float64(), from_pandas=True)  # NaN is missing
         case Kind.INTEGER | Kind.BOOLEAN:
             return pa.array([None if value == "" else value for value in values], kind.type)
         case _:
             return pa.array([_as_json_text(value) for value in values], pa.string()).cast(kind.type)
+
+
+def as_float(number: Any) -> float:
+    """Convert a number to float; it is infinite if it overflows."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _as_json_text(value: Any) -> str | None:

@@ -9,7 +9,6 @@ NA, NaT and blank text are missing. A column with only missing values has no kin
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
@@ -23,7 +22,7 @@ from separatrix._array import Array, Codes, Float, is_sparse
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.rows import as_frame, as_table, is_dask
-from separatrix.table.kinds import Kind, join, kind_of_class
+from separatrix.table.kinds import Kind, as_float, join, kind_of_class
 from separatrix.table.text import (
     PLAIN,
     US_PER_DAY,
@@ -308,17 +307,14 @@ def is_missing(value: object) -> bool:
 
 
 def _to_float(value: Any) -> float:
-    """Convert a number to float, infinite if it overflows, and a date or duration to days."""
+    """Convert a number to float, and a date or duration to days."""
     if isinstance(value, dt.date):
         return days_since_1970(value)
     if isinstance(value, dt.timedelta):
         return value / dt.timedelta(days=1)
     if isinstance(value, np.datetime64 | np.timedelta64):
         return float(_in_days(np.asarray(value)))
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+    return as_float(value)
 
 
 def _as_cell(value: Any) -> str:
