@@ -419,7 +419,7 @@ class LabelCounts:
             present = f"{column} - {column} = 0" if is_real else f"{column} IS NOT NULL"
             raise DataError(
                 f"{self.n_missing} of {self.n_rows} labels in column {self.name!r} are missing, the first in row "
-                f"{self.first_missing + 1} (counted from 1). Give them a label, or leave those rows out: "
+                f"{(self.first_missing or 0) + 1} (counted from 1). Give them a label, or leave those rows out: "
                 f"scan(..., where='{present}')."
             )
         labels = [label for label in self.seen if not _marks(label, unlabelled)]
