@@ -293,6 +293,7 @@ ESTIMATORS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Some columns have values")
 @pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("name", ESTIMATORS)
