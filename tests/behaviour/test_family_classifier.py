@@ -216,3 +216,13 @@ def test_classes_without_rows_have_probability_zero():
         model = clone(MODEL).set_params(estimate=estimate).partial_fit(X, y, classes=["a", "b", "c", "zebra"])
         assert (model.predict_proba(X)[:, 3] == 0).all()
         np.testing.assert_allclose(model.predict_proba(X)[:, :3], clone(model).fit(X, y).predict_proba(X), atol=1e-12)
+
+
+def test_a_value_outside_the_support_is_reported_with_its_row():
+    rng = np.random.default_rng(0)
+    X, y = rng.gamma(2.0, size=(60, 2)), np.arange(60) % 2
+    model = NaiveBayes("gamma").fit(X, y)
+    X[41, 1] = -5
+    for call in (lambda: model.predict_proba(X), lambda: NaiveBayes("gamma").fit(X, y)):
+        with pytest.raises(DataError, match=r"'x1' contains -5, but .*above 0. The value is in row 42 .*missing"):
+            call()

@@ -36,7 +36,7 @@ from problems import blobs
 from separatrix import table
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import CollinearError, DataError, ExportError, FileError
-from separatrix.families import FAMILIES, FactsError, NormalGamma, NormalKnownVariance, ValueCounts
+from separatrix.families import FAMILIES, FactsError, NormalGamma, NormalKnownVariance, SupportError, ValueCounts
 from separatrix.files import FileReadError, FileWriteError, LibsvmFile, QueryError, open_table, open_writer, scan
 from separatrix.generative.family_classifier import encode_text
 from separatrix.geometry import Hyperplane, linear_functions, margin, radius
@@ -558,16 +558,16 @@ ROWS = [
         ("a class without Dask weight", lambda: _lazy_labels(HALVES, HALVES), DataError, "class 0 has weight 0"),
         ("no Dask weight", lambda: _lazy_labels(HALVES, 0 * HALVES), DataError, "Every sample_weight is zero"),
         # Values outside the support of a family
-        ("Bernoulli of 2", lambda: _support("bernoulli", 0.0, 2.0), DataError, "'b' contains 2", "Recode"),
+        ("Bernoulli of 2", lambda: _support("bernoulli", 0.0, 2.0), SupportError, "'b' contains 2", "Recode"),
         ("category of -1", lambda: _support("categorical", -1.0, 0.0), DataError, "'a' contains -1", "0, 1, 2"),
-        ("Poisson of 1.5", lambda: _support("poisson", 1.5, 0.0), DataError, "'a' contains 1.5", "family"),
+        ("Poisson of 1.5", lambda: _support("poisson", 1.5, 0.0), SupportError, "'a' contains 1.5", "family"),
         ("multinomial of NaN", lambda: _support("multinomial", 1.0, np.nan), DataError, "'b' has 1 missing"),
-        ("exponential of -1", lambda: _support("exponential", -1.0, 0.0), DataError, "'a' contains -1"),
-        ("gamma of 0", lambda: _support("gamma", 1.0, 0.0), DataError, "'b' contains 0"),
-        ("beta of 1.5", lambda: _support("beta", 1.5, 0.5), DataError, "'a' contains 1.5", "percentages"),
+        ("exponential of -1", lambda: _support("exponential", -1.0, 0.0), SupportError, "'a' contains -1"),
+        ("gamma of 0", lambda: _support("gamma", 1.0, 0.0), SupportError, "'b' contains 0"),
+        ("beta of 1.5", lambda: _support("beta", 1.5, 0.5), SupportError, "'a' contains 1.5", "percentages"),
         ("Dirichlet of 0.9", lambda: _support("dirichlet", 0.5, 0.4), DataError, "sums to 0.9", "Divide"),
-        ("Dirichlet of 0", lambda: _support("dirichlet", 1 - 1e-9, 0.0), DataError, "'b' contains 0"),
-        ("normal of infinity", lambda: _support("normal", 0.0, np.inf), DataError, "'b' contains inf"),
+        ("Dirichlet of 0", lambda: _support("dirichlet", 1 - 1e-9, 0.0), SupportError, "'b' contains 0"),
+        ("normal of infinity", lambda: _support("normal", 0.0, np.inf), SupportError, "'b' contains inf"),
         ("normal row with NaN", lambda: _support("multivariate_normal", np.nan, 0.0), DataError, "'a' has 1 missing"),
     ]
 ]

@@ -24,7 +24,7 @@ from separatrix.families.bernoulli import Bernoulli, BetaBernoulli
 from separatrix.families.categorical import Categorical, DirichletCategorical, ValueCounts, ValuedCategorical
 from separatrix.families.dirichlet import Beta, ConjugateBeta, ConjugateDirichlet, Dirichlet
 from separatrix.families.exponential import Exponential, GammaExponential, Lomax
-from separatrix.families.family import Density, Family, Prior, weigh
+from separatrix.families.family import Density, Family, Prior, SupportError, weigh
 from separatrix.families.gamma import ConjugateGamma, Gamma
 from separatrix.families.multinomial import DirichletMultinomial, Multinomial
 from separatrix.families.multivariate_normal import MultivariateNormal, MultivariateT, NormalWishart, SingularFactsError
@@ -91,6 +91,7 @@ __all__ = [
     "SingularFactsError",
     "StudentT",
     "Sums",
+    "SupportError",
     "ValueCounts",
     "ValuedCategorical",
     "VectorMoments",

@@ -203,16 +203,28 @@ def is_count(x: Array) -> Array:
         return np.asarray((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
 
 
+class SupportError(DataError):
+    """A value outside the support of a family; ``row`` is its position in the rows that were checked."""
+
+    def __init__(self, message: str, remedy: str, row: int) -> None:
+        self.message, self.remedy, self.row = message, remedy, row
+        super().__init__(message, remedy=remedy)
+
+    def __reduce__(self) -> Any:  # for workers of a cluster
+        return SupportError, (self.message, self.remedy, self.row)
+
+
 def reject(bad: Array, x: Array, columns: Sequence[str], *, want: str, remedy: str) -> None:
-    """Raise DataError with the name of the first column with a bad value, and the value."""
+    """Raise `SupportError` with the name of the first column with a bad value, and the value."""
     count = bad.sum(axis=0)
     if not count.any():
         return
     d = int(np.flatnonzero(count)[0])
-    value = float(np.asarray(x)[bad[:, d], d][0])
+    row = int(bad[:, d].argmax())
+    value = float(np.asarray(x)[row, d])
     others = np.count_nonzero(count) - 1
     also = f" (and {others} more column{'s' if others > 1 else ''})" if others else ""
-    raise DataError(f"Column {columns[d]!r}{also} contains {value:g}, but {want}. {remedy}")
+    raise SupportError(f"Column {columns[d]!r}{also} contains {value:g}, but {want}.", remedy, row)
 
 
 def reject_missing(x: Array, columns: Sequence[str], *, remedy: str) -> None:

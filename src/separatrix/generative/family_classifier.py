@@ -25,7 +25,8 @@ from scipy.special import logsumexp
 from separatrix._arguments import check_option, check_positive
 from separatrix._array import Array, Float, Rows
 from separatrix.exceptions import DataError
-from separatrix.families import FactsError, NormalNormal
+from separatrix.estimator import known_columns
+from separatrix.families import FactsError, NormalNormal, SupportError
 from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
 from separatrix.generative.densities import (
     ESTIMATES,
@@ -39,9 +40,16 @@ from separatrix.generative.densities import (
 )
 from separatrix.generative.em import Expectation, maximise_expectation
 from separatrix.generative.temper import check_temper, fit_temperature, tempered
-from separatrix.rows import UNLABELLED, Block, Source, as_frame, as_table
+from separatrix.rows import UNLABELLED, Block, Source, open_rows, as_frame, as_table
 from separatrix.solvers import Solution, Status
-from separatrix.stats import Group, GroupedFacts, group_statistics, require_finite, require_squares
+from separatrix.stats import (
+    Group,
+    GroupedFacts,
+    group_statistics,
+    require_finite,
+    require_squares,
+    require_support,
+)
 
 
 class Layout(NamedTuple):
@@ -116,7 +124,11 @@ class FamilyClassifier(GenerativeClassifier):
                 )
         look = partial(group_statistics, groups=layout.groups, n_classes=n_classes, names=self._columns)
         # Column sums are cheap relative to the overhead of a block, so blocks have four times as many rows as usual.
-        first = source.sized_for(max(1, len(self._columns) // 4)).reduce(look)
+        try:
+            first = source.sized_for(max(1, len(self._columns) // 4)).reduce(look)
+        except SupportError:
+            source.reduce(partial(require_support, groups=layout.groups, names=self._columns))
+            raise
         if not first.is_finite:
             require_finite(source, allow_nan=True)
             require_squares(source)
@@ -196,6 +208,15 @@ class FamilyClassifier(GenerativeClassifier):
             raise DataError(f"Family {group.family!r}: {problem}") from None
 
     # -- prediction ------------------------------------------------------------------------------------------------
+
+    def _map_rows(self, X: Any, row_function: Callable[[Rows], Array], **options: Any) -> Array:
+        """As in `Classifier`. All classes have the family of a column, so a value outside its support is an error."""
+        try:
+            return super()._map_rows(X, row_function, **options)
+        except SupportError:
+            rows = open_rows(self._table(X), known_columns(self))
+            rows.reduce(partial(require_support, groups=self.facts_.groups, names=self._columns))
+            raise
 
     def _log_likelihood(self, X: Rows) -> Float:
         return self._density_of_rows.log_density(X, self._columns)

@@ -194,7 +194,7 @@ def _proves(
     scale = np.sqrt(np.maximum(np.diag(hess), 0.0))
     inverse = np.divide(1.0, scale, out=1.0 / units, where=scale > 0)
     with single_thread_blas():
-        values, V = linalg.eigh(hess * np.outer(inverse, inverse))
+        values, V = linalg.eigh(hess * inverse[:, None] * inverse)
     U = (inverse[:, None] * V[:, values <= smallest * values[-1]]).T
     U = (U / np.abs(U * units).max(axis=1, keepdims=True)).reshape(-1, flat.shape[1])
     largest = everything.reduce(partial(largest_activation, U=U, design=flat.design))

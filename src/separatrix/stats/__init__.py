@@ -20,7 +20,7 @@ from separatrix.stats.checks import (
     require_finite,
     require_squares,
 )
-from separatrix.stats.groups import Group, GroupedFacts, dense_chunks, group_statistics, label_weights
+from separatrix.stats.groups import Group, GroupedFacts, dense_chunks, group_statistics, label_weights, require_support
 from separatrix.stats.moments import (
     DOUBLE_ROUNDING,
     ClassMoments,
@@ -92,6 +92,7 @@ __all__ = [
     "representative_sample",
     "require_finite",
     "require_squares",
+    "require_support",
     "value_grad",
     "value_grad_hess",
 ]

@@ -25,9 +25,9 @@ from scipy.special import gammaln
 
 from separatrix._array import Array, Codes, Float, Rows, device_aware, is_sparse, to_dense
 from separatrix.exceptions import DataError
-from separatrix.families import FAMILIES, Moments, Sums, ValueCounts, weigh
+from separatrix.families import FAMILIES, Moments, Sums, SupportError, ValueCounts, weigh
 from separatrix.rows import UNLABELLED, Block, DeviceRows, on_host
-from separatrix.stats.checks import MAX_MAGNITUDE
+from separatrix.stats.checks import MAX_MAGNITUDE, Tally
 from separatrix.stats.moments import DiagonalScatter, class_moments, spread_out
 
 COUNT_FAMILIES = ("bernoulli", "poisson", "exponential", "multinomial")
@@ -58,8 +58,12 @@ class Group:
         if self.family in (*NORMAL_FAMILIES, "categorical"):  # infinite values are detected in the sums
             return x
         if self.family not in COUNT_FAMILIES or not _are_counts(self.family, x):
-            for _, part in dense_chunks(x):
-                FAMILIES[self.family].check_support(part, self.names(names))
+            for rows, part in dense_chunks(x):
+                try:
+                    FAMILIES[self.family].check_support(part, self.names(names))
+                except SupportError as error:
+                    error.row += rows.start
+                    raise
         return x
 
     def names(self, names: Sequence[str]) -> list[str]:
@@ -164,6 +168,17 @@ class GroupedFacts:
         means = [np.abs(part.mean).max(initial=0.0) for part in self.parts if isinstance(part, Moments)]
         finite = all(np.isfinite(a).all() for a in [*others, *(part.counts for part in counted), *values])
         return finite and all(mean <= MAX_MAGNITUDE for mean in means)
+
+
+def require_support(block: Block, groups: tuple[Group, ...], names: Sequence[str]) -> Tally:
+    """Raise DataError with the column, the value and the row number of a value outside the support of its family."""
+    for group in groups:
+        try:
+            group.checked(block.X, names)
+        except SupportError as error:
+            where = f"The value is in row {block.row[error.row] + 1:,} (the first is row 1)."
+            raise DataError(f"{error.message} {where}", remedy=error.remedy) from None
+    return Tally(np.zeros(1))
 
 
 @device_aware
