@@ -24,8 +24,8 @@ from scipy.special import logsumexp
 
 from separatrix._arguments import check_option, check_positive
 from separatrix._array import Array, Float, Rows
-from separatrix.exceptions import DataError
 from separatrix.estimator import known_columns
+from separatrix.exceptions import DataError
 from separatrix.families import FactsError, NormalNormal, SupportError
 from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
 from separatrix.generative.densities import (
@@ -40,7 +40,7 @@ from separatrix.generative.densities import (
 )
 from separatrix.generative.em import Expectation, maximise_expectation
 from separatrix.generative.temper import check_temper, fit_temperature, tempered
-from separatrix.rows import UNLABELLED, Block, Source, open_rows, as_frame, as_table
+from separatrix.rows import UNLABELLED, Block, Source, as_frame, as_table, open_rows
 from separatrix.solvers import Solution, Status
 from separatrix.stats import (
     Group,
