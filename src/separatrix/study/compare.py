@@ -184,8 +184,8 @@ def _run_trials(
 
 def _not_tried(expected: float, budget: Budget) -> str:
     return (
-        f"{NOT_TRIED}: it would take about {max(expected, 1):,.0f} s, and {budget.left:.0f} of {budget.seconds:g} s are "
-        "left. Allow more with --time (in Python, time=)."
+        f"{NOT_TRIED}: it would take about {max(expected, 1):,.0f} s, and {budget.left:.0f} of {budget.seconds:g} s "
+        "are left. Allow more with --time (in Python, time=)."
     )
 
 
