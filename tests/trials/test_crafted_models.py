@@ -204,10 +204,10 @@ def predicted(model):
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
 def test_arrays_of_other_shapes(crafted, path):
-    """Every array in turn becomes empty, long, wide or text."""
+    """Each of the first 40 arrays in turn becomes empty, long, wide or text."""
     parts = parts_of(path)
     others = [np.zeros((0, 10**9)), np.zeros(400_000), np.zeros((1, 400_000)), np.array("text")]
-    for i, name in enumerate(name for name in parts if name.startswith("arrays/")):
+    for i, name in enumerate([name for name in parts if name.startswith("arrays/")][:40]):
         crafted(packed(parts | {name: npy(others[(i + len(path.stem)) % 4])}))
 
 
