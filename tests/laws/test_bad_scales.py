@@ -54,8 +54,7 @@ def probabilities(model, X, y, weight=None):
         warnings.simplefilter("error", RuntimeWarning)
         try:
             model.fit(X, y, sample_weight=weight)
-        except DataError as error:
-            assert len(str(error)) > 20
+        except DataError:
             return None
         return model.predict_proba(np.vstack([X, 3 * X, -X]))
 
