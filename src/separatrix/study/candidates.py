@@ -36,6 +36,7 @@ MAX_LINEAR_COLUMNS = 2000  # limit for one covariance common to all classes
 MAX_QUADRATIC_COLUMNS, MIN_QUADRATIC_ROWS_PER_COLUMN = 30, 5  # limits for one covariance per class
 # Times of the reference machine with two cores, and numbers of passes over the rows
 MATRIX_SECONDS = 2e-10  # per multiplication in products of matrices
+MAX_JOINT_WEIGHTS = 5000  # with more weights, a posterior has no full covariance
 SCORE_SECONDS = 5e-7  # per row and class
 BAYES_SECONDS = 1.5e-7  # per cell and class: density families and the temperature
 PAIR_SECONDS = 3e-7  # per row and pair of classes: averages of the softmax
@@ -98,9 +99,11 @@ def expected_seconds(
         seconds = MATRIX_SECONDS * (N + M) * M**2 * K
     else:
         M += n_numbers * default_n_knots(n_rows) if name == CURVED else 0
-        W = float(min(N, M) * (K if K > 2 else 1))
+        W = float(M * (K if K > 2 else 1))
+        if W > MAX_JOINT_WEIGHTS:  # the posterior has one factor for each class, or is computed from the rows
+            W = float(min(N, M) * (K if K > 2 else 1))
         passes = N_CURVED_PASSES if name == CURVED else N_LOGISTIC_PASSES
-        seconds = MATRIX_SECONDS * passes * (N * W**2 + W**3)
+        seconds = MATRIX_SECONDS * passes * (N * W**2 + 2 * W**3)
         if K > 2:
             scores += (N + n_test_rows) * (PAIR_SECONDS * K**2 + MATRIX_SECONDS * W**2 * (1 + 2 * K / M))
             seconds += CORRECTION_SECONDS if N < MIN_LAPLACE_ROWS_PER_WEIGHT * W else 0.0
