@@ -414,7 +414,7 @@ def test_notes_on_failures_impossible_rows_noise_calibration_and_evidence(compar
     neighbours = compare([KNeighborsClassifier(1)], X2, Y2)
     rows = neighbours.test_rows
     missed = rows[neighbours.models_["KNeighborsClassifier"].predict(X2[rows]) != Y2[rows]]
-    assert f"{len(missed)} test rows (the first: row {missed[0]})" in notes_on(neighbours)[0]
+    assert f"{len(missed)} test rows (the first: row {missed[0] + 1})" in notes_on(neighbours)[0]
 
 
 def test_models_within_two_standard_errors_of_the_best_are_named():
