@@ -64,7 +64,8 @@ def solve_minimum_norm(A: Float, B: Float) -> Float:
     """
     scale = np.sqrt(np.diag(A))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-    values, V = linalg.eigh(A * inverse[:, None] * inverse)
+    is_small = inverse.max(initial=0.0) > 1e150  # the product of two scales would overflow
+    values, V = linalg.eigh(A * inverse[:, None] * inverse if is_small else A * np.outer(inverse, inverse))
     kept = values > SINGULAR_PER_COLUMN * len(A) * values[-1]
     V = V[:, kept] / np.sqrt(values[kept])
     return np.asarray(inverse[:, None] * (V @ (V.T @ (inverse[:, None] * B))))

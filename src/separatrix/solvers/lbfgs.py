@@ -106,7 +106,13 @@ class _Pairs:
             self.scale = sy / float(np.vdot(y, self.inverse.solve(y)))
 
     def dot(self, g: Float) -> Float:
-        """Corrected inverse Hessian times g, by the two loops of Nocedal (1980)."""
+        """Corrected inverse Hessian times g; if the corrections overflow, without them."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            r = self._corrected(g)
+        return r if np.isfinite(r).all() else self.inverse.solve(g)
+
+    def _corrected(self, g: Float) -> Float:
+        """Inverse Hessian times g, by the two loops of Nocedal (1980)."""
         q = g.copy()
         coefficients = []
         for s, y, sy in reversed(self.pairs):
