@@ -589,9 +589,6 @@ def test_predict_refuses_wrong_inputs_and_writes_nothing(folder, words, code, ex
     frame = pd.read_csv("loans.csv")
     frame.rename(columns={"income": "incme"}).to_csv("short.csv", index=False)
     frame.assign(predicted=1).to_csv("clash.csv", index=False)
-    bad = frame.astype({"age": object})
-    bad.loc[199, "age"] = "n.k."
-    bad.to_csv("text.csv", index=False)
     refuse(folder, ["predict", *words], code, expected)
     assert run("predict", "model.sx", "loans.csv", "-o", "-", "--json").exit_code == 2
 

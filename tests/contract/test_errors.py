@@ -559,7 +559,7 @@ ROWS = [
         ("no Dask weight", lambda: _lazy_labels(HALVES, 0 * HALVES), DataError, "Every sample_weight is zero"),
         # Values outside the support of a family
         ("Bernoulli of 2", lambda: _support("bernoulli", 0.0, 2.0), SupportError, "'b' contains 2", "Recode"),
-        ("category of -1", lambda: _support("categorical", -1.0, 0.0), DataError, "'a' contains -1", "0, 1, 2"),
+        ("category of -1", lambda: _support("categorical", -1.0, 0.0), SupportError, "'a' contains -1", "0, 1, 2"),
         ("Poisson of 1.5", lambda: _support("poisson", 1.5, 0.0), SupportError, "'a' contains 1.5", "family"),
         ("multinomial of NaN", lambda: _support("multinomial", 1.0, np.nan), DataError, "'b' has 1 missing"),
         ("exponential of -1", lambda: _support("exponential", -1.0, 0.0), SupportError, "'a' contains -1"),
