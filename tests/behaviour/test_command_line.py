@@ -582,7 +582,6 @@ def test_predict_prints_three_lines_for_ordinary_rows(folder):
         (["model.sx", "loans.csv", "-o", "o.csv", "--target", "outcom"], 3, "Did you mean 'outcome'?"),
         (["model.sx", "clash.csv", "-o", "o.csv", "--keep-all"], 3, "'predicted'"),
         (["loans.csv", "model.sx", "-o", "o.csv"], 3, "Name the saved model first"),
-        (["model.sx", "text.csv", "-o", "o.csv"], 3, "'n.k.' in row 200"),
     ],
 )
 def test_predict_refuses_wrong_inputs_and_writes_nothing(folder, words, code, expected):

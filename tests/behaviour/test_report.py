@@ -82,7 +82,7 @@ def study_of_five():
             "species": np.array(["setosa", "versicolor", "virginica", "pallida", "one with a long name"])[codes],
         }
     )
-    return conduct(table, "species", name="irises.parquet", models=["logistic (Bayesian)"])
+    return conduct(table, "species", test_share=0.5, name="irises.parquet", models=["logistic (Bayesian)"])
 
 
 @pytest.fixture(scope="module")

@@ -624,7 +624,7 @@ def test_fewer_rows_than_columns():
     rng = np.random.default_rng(0)
     wide = pd.DataFrame(rng.normal(size=(60, 80)), columns=[f"c{d}" for d in range(80)])
     wide["y"] = wide["c0"] + wide["c1"] + rng.logistic(0, 0.2, size=60) > 0
-    found = conduct(wide, "y")
+    found = conduct(wide, "y", test_share=0.5)
     assert CURVED not in found.comparison.names
     assert np.isfinite(found.held_out.P).all()
     assert "effects" in [note.topic for note in found.notes]  # of 40 columns only
