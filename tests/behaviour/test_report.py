@@ -17,6 +17,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precisio
 
 import separatrix as sx
 from separatrix.datasets import make_mixed_types
+from separatrix.metrics import Estimate
 from separatrix.report import performance_of, positive_view, render, write_report
 from separatrix.report.document import TEMPLATES
 from separatrix.report.sections import (
@@ -204,6 +205,15 @@ def test_the_accuracy_baseline_predicts_the_larger_side(study_of_five, fraction,
 
 
 # -- the answer and the warnings ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "words"),
+    [(0.73, "no better than"), (0.74, "no better than"), (0.75, "hardly better than"), (0.9, ", better than")],
+)
+def test_the_accuracy_is_compared_with_the_baseline(study_of_two, accuracy, words):
+    perf = replace(performance_of(study_of_two), accuracy=Estimate(accuracy, 0.01), baseline_accuracy=0.74)
+    assert f"{words} always predicting" in " ".join(answer_sentences(study_of_two, perf))
 
 
 def test_the_answer_names_accuracy_rows_and_the_most_influential_columns(study_of_two, study_of_five):

@@ -66,7 +66,9 @@ def _quality(study: Study, perf: Performance) -> str:
             copy = " copies fitted without these rows"
         rows = f"On {perf.evaluated_rows}{few or ','}{copy}"
     baseline = f"{perf.baseline} ({percent(perf.baseline_accuracy)})"
-    if perf.accuracy.value <= perf.baseline_accuracy + 2 * perf.accuracy.standard_error:
+    if perf.accuracy.value <= perf.baseline_accuracy:
+        against = f"no better than {baseline}"
+    elif perf.accuracy.value <= perf.baseline_accuracy + 2 * perf.accuracy.standard_error:
         against = f"hardly better than {baseline}"
     else:
         against = f"better than {baseline}"
