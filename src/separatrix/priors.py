@@ -9,7 +9,7 @@ row (w, w0) for each output. A `Penalty` has a mean, and a precision in one of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -39,13 +39,19 @@ class Gaussian:
     --------
     >>> from separatrix.priors import Gaussian
     >>> Gaussian(scale=0.5)
-    Gaussian(scale=0.5, mean=0.0, covariance=None, intercept_scale=inf)
+    Gaussian(scale=0.5)
     """
 
     scale: Any = 1.0
     mean: Any = 0.0
     covariance: Any = None
     intercept_scale: float = np.inf
+
+    def __repr__(self) -> str:
+        """Arguments that differ from their defaults, as scikit-learn prints them."""
+        given = ((field, getattr(self, field.name)) for field in fields(self))
+        shown = [f"{field.name}={value!r}" for field, value in given if np.ndim(value) or value != field.default]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 @dataclass(frozen=True)

@@ -120,3 +120,9 @@ def test_a_covariance_symmetric_up_to_rounding_is_accepted(rng):
 def test_impossible_priors_are_refused(prior, message):
     with pytest.raises(DataError, match=message):
         penalty(prior, (C, P), fit_intercept=True, columns=COLUMNS)
+
+
+def test_only_arguments_that_are_not_defaults_are_printed():
+    assert repr(Gaussian()) == "Gaussian()"
+    assert repr(Gaussian([0.5, 2.0], intercept_scale=3.0)) == "Gaussian(scale=[0.5, 2.0], intercept_scale=3.0)"
+    assert repr(Gaussian(covariance=np.eye(1))) == "Gaussian(covariance=array([[1.]]))"

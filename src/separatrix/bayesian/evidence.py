@@ -156,7 +156,7 @@ def rescaled(prior: Gaussian, factors: Float) -> Gaussian:
     """Return the user's prior with its scales multiplied by a factor for each column (M,).
 
     >>> rescaled(Gaussian(scale=2.0), np.array([3.0, 3.0]))
-    Gaussian(scale=6.0, mean=0.0, covariance=None, intercept_scale=inf)
+    Gaussian(scale=6.0)
     """
     if prior.covariance is not None:
         return replace(prior, covariance=np.asarray(prior.covariance) * np.outer(factors, factors))
