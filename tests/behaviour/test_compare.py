@@ -422,7 +422,8 @@ def test_models_within_two_standard_errors_of_the_best_are_named():
         found = compare([sx.LogisticRegression(alpha=alpha) for alpha in alphas], *rows)
         return [note for note in notes_on(found) if "within two standard errors of the best" in note]
 
-    assert near((1.0, 1.1), (X2, Y2))
+    assert near((1.0, 1.1), (X2, Y2))[0].startswith("This model is within")
+    assert near((1.0, 1.1, 1.2), (X2, Y2))[0].startswith("These models are within")
     assert not near((1.0, 1e6), blobs(n=200, n_classes=2))
 
 

@@ -221,7 +221,7 @@ def test_a_clear_winner_on_held_out_rows_is_chosen_whatever_the_evidence():
     name, text = chosen(trial("naive Bayes", -0.30, None, 2), trial(LOGISTIC, -0.40, -500.0, 3), BASE)
     assert name == "naive Bayes"
     assert "the next is logistic (Bayesian), 0.1000" in text
-    assert "The evidence alone would favour logistic (Bayesian)" in text
+    assert "The evidence alone would favour logistic (Bayesian). On the " in text
     assert "Compared with the class proportions, naive Bayes gains 0.3000 nats per row" in text
 
 

@@ -290,7 +290,8 @@ def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
     gaps = comparison.differences()
     near = [name for name, gap in gaps.items() if gap.value < 0 and -gap.value < 2 * gap.standard_error]
     if near:
-        notes.append(f"These models are within two standard errors of the best: {enumerated(near)}.")
+        these = "This model is" if len(near) == 1 else "These models are"
+        notes.append(f"{these} within two standard errors of the best: {enumerated(near)}.")
     if scored:
         n, judged = len(comparison.test_rows), scored[0] if chosen is None else comparison[chosen]
         floor = judged.test.ece_if_calibrated
@@ -303,7 +304,7 @@ def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
         notes.append(
             "P(model) is the posterior probability among the models that report the evidence p(t | x) of the training "
             f"labels: {enumerated(compared)}. Generative models report the evidence of p(x, t), which cannot be "
-            "compared with it; other models report none."
+            "compared with p(t | x); other models report none."
         )
     return notes
 

@@ -352,7 +352,8 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
     )
     if len(near) > 1:
         others = enumerated([f"{trial.name} ({behind[trial.name]})" for trial in near[1:]])
-        yield f"The following are less than two standard errors behind, which may be due to chance: {others}."
+        these = "One other model is" if len(near) == 2 else "The following models are"
+        yield f"{these} less than two standard errors behind, which may be due to chance: {others}."
         yield from _evidence_reasons(near, tied, chosen)
     elif len(scored) == 1:
         yield "It is the only model to choose from."
@@ -364,8 +365,8 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
     favourite = max(with_evidence, key=lambda trial: trial.evidence.log_evidence, default=chosen)
     if favourite is not chosen and favourite not in near:
         yield (
-            f"The evidence alone would favour {favourite.name}, which is {behind[favourite.name]} behind on the "
-            f"{tested}, which take precedence."
+            f"The evidence alone would favour {favourite.name}. On the {tested}, which take precedence, it is behind "
+            f"by {behind[favourite.name]} nats per row."
         )
     if -gaps[chosen.name].value > MIN_SHOWN_NATS:
         yield f"Choosing {chosen.name} instead of {best.name} costs {behind[chosen.name]} nats per row."
