@@ -55,8 +55,8 @@ def output_problem(file: Path, *, force: bool, option: str = "force=True") -> st
 def draft_of(target: Path) -> Iterator[Path]:
     """Yield the path of a draft that becomes ``target`` at the end, or is removed on any exception, Ctrl-C included.
 
-    Links are followed. If the target is a device or a pipe, the draft is written into it. Drafts that a killed process
-    left for this target are removed: a process keeps its draft locked.
+    Links are followed. If the target is a device or a pipe, the draft is written into it. Unlocked drafts of
+    this target are removed: a process keeps its draft locked until it ends or is killed.
     """
     is_special = _is_special(target)
     final = target if is_special else Path(os.path.realpath(target))

@@ -118,7 +118,7 @@ def test_a_scan_needs_no_labels_and_a_file_of_numbers_no_encoder(tmp_path):
     rows = sx.scan(pl.from_pandas(TABLE.assign(label=Y)), target="label")
     assert model.score(rows) == model.score(TABLE, Y) > 0.6
     (tmp_path / "rows.svm").write_text("0 1:1\n1 1:2\n")
-    with pytest.raises(DataError, match="only numbers.*Fit the model itself"):
+    with pytest.raises(DataError, match="only numbers.*Fit its estimator directly"):
         TableClassifier().fit(sx.scan(tmp_path / "rows.svm"))
 
 

@@ -241,8 +241,8 @@ class Wrapped:
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Names given by the transformer, or ``phi0, phi1, ...`` if it has none.
 
-        A pipeline whose steps pass data frames names the columns ``x0, x1, ...`` itself and rejects other names
-        (ValueError). A pipeline has no names if a step does not implement them (AttributeError).
+        If the steps of a pipeline exchange data frames, the pipeline generates the names ``x0, x1, ...`` and raises
+        ValueError for any others. A pipeline has no names if a step does not implement them (AttributeError).
         """
         for given in (np.asarray(columns, dtype=object), None):
             try:

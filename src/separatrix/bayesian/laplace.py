@@ -309,11 +309,13 @@ def require_a_peak(surface: Surface, here: Position) -> None:
         if drops.max() < MIN_DROP or drops.min() > MAX_DROP:
             raise _flat_error(here.x, axis)
         if drops.min() < MIN_DROP:
+            drop = drops.min()
+            change = f"falls by only {drop:.2g}" if drop > 0.001 else "does not fall"
             raise LaplaceError(
-                f"At x = {_show(here.x)} the gradient vanishes, but the log density does not fall along "
-                f"{_direction(axis if drops[0] < drops[1] else -axis)} as its curvature predicts (by "
-                f"{drops.min():.2g}, not by 0.125): the mode lies at infinity in that direction, or x is a small bump "
-                "on a rising slope. Add a prior, or start at another x0."
+                f"x = {_show(here.x)} is not a reliable mode, although the gradient vanishes there: along "
+                f"{_direction(axis if drops[0] < drops[1] else -axis)} the log density {change}, where its curvature "
+                "predicts a fall by 0.125. The mode may lie at infinity in that direction, or x may be a minor local "
+                "maximum. Add a prior, or start at another x0."
             )
 
 

@@ -326,7 +326,7 @@ class BayesianLogisticRegression(LinearClassifier):
     def _map_activations(
         self, X: Any, function: Callable[[Rows, Activations], Array], *, with_covariance: bool = True
     ) -> Array:
-        """Apply a function of rows and of their activations to batches of rows, which limits the memory of K classes.
+        """Return ``function(rows, activations)`` for all rows, computed in batches to limit the memory for K classes.
 
         Without covariance, the activations are those of the mean of the weights, and their variance is zero.
         """

@@ -112,7 +112,7 @@ def importance(
 
 
 def evaluations(objective: Posterior, n: int) -> float:
-    """Return how often a round of n draws evaluates one output of one row."""
+    """Return the number of activations computed in a round of n draws: draws x rows x outputs."""
     return float(n) * objective.source.n_rows * objective.shape[0]
 
 

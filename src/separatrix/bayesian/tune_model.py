@@ -205,8 +205,9 @@ Point = tuple[float, float]  # u and the log evidence there
 def _refine(a: Point, b: Point, c: Point, fourth: Point | None, *, tol: float, closed: float) -> float | None:
     """Return the top of the parabola through three points, of which b is the highest, or None to end the search.
 
-    If one side is much longer, a point in that side is returned instead. If only one side is steep, the top may be at b
-    by chance. So before the search ends, the cubic through a ``fourth`` point must not predict a gain either.
+    If one side is much longer, a point in that side is returned instead. If the evidence
+    falls steeply on one side only, the parabola may have its top at b although the maximum is elsewhere. So before the
+    search ends, the cubic through a ``fourth`` point must not predict a gain either.
     """
     left, right = b[0] - a[0], c[0] - b[0]
     if left + right < 2 * closed:

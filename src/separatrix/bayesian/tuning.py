@@ -85,12 +85,13 @@ class TuningStep(NamedTuple):
 
 
 class Limit(Enum):
-    """Limit that a scale reached; the value describes the columns, as part of a message to the user."""
+    """Limit that a scale reached; the value is a message to the user, with places for the columns and a verb."""
 
-    NARROW = "irrelevant: the data are most probable with their weights at the prior mean"
-    WIDE = "without a limit to the scale: it grew to the largest that is tried, and the prior is not needed"
+    NARROW = "Tuning found that {names} {are} irrelevant: the evidence is largest with weights at the prior mean."
+    WIDE = "The prior scale of {names} reached the largest value that is tried: the prior is not needed."
     SEPARATED = (
-        "without a limit to the scale: the classes are separable, and the evidence hardly depends on scales this large"
+        "The prior scale of {names} grew very large: the classes are separable, so the evidence hardly depends on "
+        "scales this large."
     )
 
 
@@ -105,7 +106,7 @@ class Boundary(NamedTuple):
         """Return a message for the user."""
         more = len(self.columns) - MAX_NAMED_COLUMNS
         names = ", ".join(map(repr, self.columns[:MAX_NAMED_COLUMNS])) + (f" and {more} more" if more > 0 else "")
-        return f"Tuning ran to the boundary: {names} {'is' if len(self.columns) == 1 else 'are'} {self.limit.value}."
+        return self.limit.value.format(names=names, are="is" if len(self.columns) == 1 else "are")
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,7 +64,9 @@ def explain(
     positive: Positive = None,
     everything: Annotated[
         bool,
-        typer.Option("--all", help=f"List all weights, with those of curves, not only the {N_LISTED_WEIGHTS} largest."),
+        typer.Option(
+            "--all", help=f"List all weights, including those of curves, instead of the {N_LISTED_WEIGHTS} largest."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:

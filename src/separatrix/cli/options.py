@@ -51,7 +51,7 @@ Types = Annotated[
     typer.Option(
         "--types",
         metavar="COL=TYPE,...",
-        help=f"Types of columns that should not be inferred: {', '.join(TYPES)}.",
+        help=f"Set the type of a column instead of inferring it: {', '.join(TYPES)}.",
         show_default=False,
     ),
 ]

@@ -399,8 +399,9 @@ def fit_glm(
     if M > MAX_COLUMNS:
         raise DataError(
             f"GeneralizedLinearModel keeps the covariance of all coefficients: for {M} columns that is a matrix of "
-            f"{8e-9 * M**2:.2g} GB, and fitting needs several. Drop or combine columns, to {MAX_COLUMNS} at most; for "
-            "two classes, LogisticRegression(alpha=...) has no standard errors and needs no such matrix."
+            f"{8e-9 * M**2:.2g} GB, and fitting needs several. Drop or combine columns until at most {MAX_COLUMNS} "
+            "remain. For two classes you can also use LogisticRegression(alpha=...), which computes no standard errors "
+            "and needs no such matrix."
         )
     prior = Gaussian(scale=alpha**-0.5) if alpha > 0 else Flat()
     posterior = pose(source, likelihood, prior, fit_intercept=fit_intercept)

@@ -155,7 +155,8 @@ class DiscriminativeClassifier(LinearClassifier):
         if ignored:
             raise ValueError(
                 f"{type(self).__name__}(solver={solver!r}, {ignored[0]}={getattr(self, ignored[0])!r}): a solver "
-                f"object has its own settings. Set them in {type(solver).__name__}(...), or name the solver."
+                f"object has its own settings. Set them in {type(solver).__name__}(...), or pass the solver by "
+                "name, such as solver='newton'."
             )
         if not self.trace:
             return solver

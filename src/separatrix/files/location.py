@@ -257,7 +257,7 @@ def unpacked(where: Location, owner: object) -> Path:
 
 
 def temporary_file(owner: object, name: str) -> Path:
-    """Path of a file in a new folder that is removed with its owner. Folders that killed processes left are removed."""
+    """Path of a file in a new folder that is removed with its owner. Folders of killed processes are removed too."""
     parent = tempfile.gettempdir()
     if parent == "/tmp" and "TMPDIR" not in os.environ and os.access(LARGE_FILES, os.W_OK):
         parent = LARGE_FILES

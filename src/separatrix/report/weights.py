@@ -2,7 +2,7 @@
 """Weights of the model: effect of each feature on the odds, for a round step in its own units.
 
 A weight w multiplies the odds by exp(w) for each unit of its feature. Pictures show exp(w sd) on a logarithmic axis, so
-that features in different units can be compared; the text shows exp(w step):
+that features in different units can be compared; the column next to them shows exp(w step):
 
 × 1.28 (1.02 to 1.51) for +10                   a step of 1, 2 or 5 times a power of ten, near one std. deviation
 × 0.42 (0.36 to 0.48) for Female vs. Male       a category of two levels has one weight, their difference
@@ -117,7 +117,7 @@ def _odds_sentence(study: Study, perf: Performance) -> str:
         sentence = "Odds: the class named in each row against the geometric mean of all classes."
     plans = (plan for plan in study.schema.plans if isinstance(plan, CategoryPlan))
     if any(len(plan.names) > 2 and not plan.reference for plan in plans):
-        sentence += " The average level is the mean effect over rows, to which frequent levels contribute more."
+        sentence += " The effect of the average level is the mean over all rows, so frequent levels count more."
     return sentence
 
 

@@ -143,7 +143,8 @@ def normal_threshold(w: Float, moments: Moments) -> float:
     """Intercept w0 that puts the boundary where both classes, as normals along w, have the same posterior probability.
 
     ln π_0 N(z | μ_0, s_0²) = ln π_1 N(z | μ_1, s_1²) is quadratic in z. The root nearest to the midpoint of the means
-    is used. If one class is more probable everywhere, there is no root; the point of the smallest log-odds is used.
+    is used. If one class is more probable everywhere, there is no root; the point with log-odds closest to
+    zero is used.
     """
     mu, s2 = moments.mean @ w, moments.scatter.spread(w) / moments.count
     if not (s2 > 0).all():  # a class with one row has no variance; use the variance of the other class
@@ -152,7 +153,8 @@ def normal_threshold(w: Float, moments: Moments) -> float:
     mu = mu - middle  # the roots are then near zero, which avoids cancellation
     log_pi = np.log(moments.count / moments.total)
     c = np.array([-0.5 / s2, mu / s2, log_pi - 0.5 * np.log(s2) - 0.5 * mu**2 / s2])  # ln π_k N(z | μ_k, s_k²)
-    roots = np.roots(c[:, 1] - c[:, 0]).real  # the real part of a complex pair has the smallest log-odds
+    # If the roots are complex, the log-odds are closest to zero at their real part.
+    roots = np.roots(c[:, 1] - c[:, 0]).real
     return float(-middle - (roots[np.abs(roots).argmin()] if len(roots) else 0.0))
 
 

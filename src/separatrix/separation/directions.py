@@ -144,7 +144,9 @@ def squared_hinge(G: Any, until: float) -> tuple[Float, Float]:
 
 
 def margin_or_proof(G: Float, least: float, until: float) -> Float | None:
-    """b of length 1 with G b >= ``least``; None if some r with |G'r| <= 10 ``least`` Σ r proves a smaller margin.
+    """Return b of length 1 with G b >= ``least``, or None if it is proven that no margin is above 10 ``least``.
+
+    The proof is a vector r >= 0 with |G'r| <= 10 ``least`` Σ r.
 
     Raises
     ------

@@ -13,8 +13,8 @@ difference is a linear function g'b of the weights b relative to those of class 
     widest margin max δ          subject to   G b >= δ,  Σ |b_d| <= 1      complete if δ > 0
     largest sum   max Σ_k ḡ_k'b  subject to   G b >= 0,    |b_d| <= 1      quasi-complete if > 0     (Konis 2007)
 
-ḡ_k is the mean of the rows of G that belong to class k. G b >= 0 makes ḡ_k'b >= 0, and 0 only if all those rows lie on
-the plane, so the means replace the sum over all rows.
+ḡ_k is the mean of the rows of G that belong to class k. If G b >= 0, then ḡ_k'b >= 0, with equality only
+if all rows of class k lie on the plane. The sum of these means can therefore replace the sum over all rows.
 
 **Named columns.** The direction b of the largest sum includes every column that increases the sum: for a factor, all
 dummies even if a single level separates. The direction b' returned therefore has the smallest Σ |b_d| among directions

@@ -70,7 +70,7 @@ class TableClassifier(ClassifierMixin, Estimator):
     estimator : classifier, default BayesianLogisticRegression(tune="evidence")
         A model of this package, or any classifier that accepts an array.
     types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
-        Columns whose type should not be inferred.
+        Types of some columns; those of the other columns are inferred.
     drop : {"none", "first"}, default "none"
         "first" omits one level of each category, for models without a prior.
     curved : bool, default False
@@ -136,8 +136,8 @@ class TableClassifier(ClassifierMixin, Estimator):
             encoder.fit_statistics(X.statistics(encoder.unread()), X.template())
         elif isinstance(X, RowStore):
             raise DataError(
-                f"{type(X).__name__} contains only numbers, and TableClassifier encodes columns of other types. "
-                "Fit the model itself to these rows."
+                f"TableClassifier cannot be fitted to a {type(X).__name__}, which contains only numbers and needs no "
+                "encoding. Fit its estimator directly, for example LogisticRegression().fit(...)."
             )
         else:
             template, X = X, open_batch(X)

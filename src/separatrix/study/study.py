@@ -68,7 +68,7 @@ def conduct(
     name : str
         Name of the table, for the report.
     types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
-        Columns whose type should not be inferred.
+        Types of some columns; those of the other columns are inferred.
     models : sequence of str, optional
         Names from `separatrix.study.MODELS`; by default all that suit the size of the table.
     test_share : float, default 0.2

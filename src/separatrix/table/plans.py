@@ -92,7 +92,7 @@ class Plan(ABC):
         return "", np.empty(0)
 
     def odd_cells(self, values: Values, first_row: int = 0) -> OddCells | None:
-        """Values of another kind; ``first_row`` is the number of previous rows."""
+        """Summary of values that do not match the column's type, or None; ``first_row`` rows precede this batch."""
         what, read = self.read(values)
         odd = values.odd(read) if what else []
         return OddCells(self.column, what, len(odd), odd[0][1], first_row + odd[0][0]) if odd else None
