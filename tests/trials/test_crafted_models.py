@@ -172,6 +172,7 @@ def with_value(tree, path, value):
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore:Some columns have values that did not occur in training")
 def test_huge_integers_in_a_tree(crafted, path):
     """Every integer in turn becomes 10^8: sizes, columns, degrees, numbers of arrays."""
     parts = parts_of(path)
