@@ -79,7 +79,7 @@ def partial_effects(
     """
     some = to_dense(features[_evenly_spaced(features.shape[0], QUANTILE_ROWS)])
     tails = interval_tails("partial_effects", level)
-    parts = _parts(model, some)
+    total, importances = _activations_and_importances(model, some)
     is_bayesian, K = isinstance(model.estimator_, BayesianLogisticRegression), len(model.classes_)
     n_draws, n_rows = 0, MAX_AVERAGED_ROWS
     if is_bayesian:  # the largest even number of draws, and of rows, within the limit on evaluations
@@ -89,9 +89,8 @@ def partial_effects(
         affordable = MAX_PROBABILITIES / (per_draw_and_row * n_draws)
         n_rows = int(np.clip(affordable, MIN_AVERAGED_ROWS, MAX_AVERAGED_ROWS))
     chosen = _evenly_spaced(len(some), n_rows)
-    if parts:  # evenly spaced in the order of the class activation with the largest variance
-        a = np.sum(list(parts.values()), axis=0)
-        order = np.argsort(a[:, int(a.std(axis=0).argmax())], kind="stable")
+    if importances:  # evenly spaced in the order of the class activation with the largest variance
+        order = np.argsort(total[:, int(total.std(axis=0).argmax())], kind="stable")
         strata = min(n_rows, len(order))
         chosen = np.sort(order[((np.arange(strata) + 0.5) * len(order) / strata).astype(np.intp)])
     curves_of: Callable[[Grid, range], Curves]
@@ -117,13 +116,12 @@ def partial_effects(
     curves = map_in_order(lambda item: curves_of(item[1], schema.groups[item[0]]), varied)
     effects = []
     for (column, grid), (mean, lower, upper, activation) in zip(varied, curves, strict=True):
-        part = parts.get(column)
-        if part is None:  # standard deviation of the activation along the curve, weighted by rows
+        if column in importances:
+            importance = importances[column]
+        else:  # standard deviation of the activation along the curve, weighted by rows
             seen = grid.share if grid.share.any() else np.ones(len(grid.share))
             away = activation - seen / seen.sum() @ activation
             importance = float(np.sqrt((seen / seen.sum() @ away**2).mean()))
-        else:
-            importance = float(np.sqrt(part.var(axis=0).mean()))
         effects.append(Effect(column, grid.plan.kind, grid.values, mean, lower, upper, grid.share, importance))
         progress(len(effects), len(varied))
     return tuple(sorted(effects, key=lambda effect: -effect.importance))
@@ -134,20 +132,37 @@ def _evenly_spaced(n: int, max_count: int) -> Codes:
     return np.unique(np.linspace(0, n - 1, min(n, max_count)).astype(np.intp))
 
 
-def _parts(model: TableClassifier, features: Float) -> dict[str, Float]:
-    """Part w'φ of the log-odds by column, (N, C); empty if a basis function depends on several columns."""
+def _activations_and_importances(model: TableClassifier, features: Float) -> tuple[Float, dict[str, float]]:
+    """Activations (N, C) without the intercept, and the importance of each column: the deviation of its part w'φ.
+
+    The parts of all columns are never in memory together. There are no importances if a basis function depends on
+    several columns.
+    """
     sources = np.array(model.sources_, dtype=object)
     if not has_contrasts(model.estimator_) or (sources == "").any():
-        return {}
+        return np.empty((len(features), 0)), {}
     W = np.atleast_2d(model.estimator_.coef_)
     W = W - W.mean(axis=0) if len(W) > 1 else W  # only differences between classes are identified
     own = {column: sources == column for column in dict.fromkeys(model.sources_)}
-    parts: dict[str, list[Float]] = {column: [] for column in own}
+    total = np.zeros((len(features), len(W)))
+    shift, sums, squares = (
+        {},
+        {column: np.zeros(len(W)) for column in own},
+        {column: np.zeros(len(W)) for column in own},
+    )
     for at in gen_batches(len(features), PART_BATCH_ROWS):
         Phi = functions_of(model, features[at])
         for column, functions in own.items():
-            parts[column].append(Phi[:, functions] @ W[:, functions].T)
-    return {column: np.concatenate(found) for column, found in parts.items()}
+            part = Phi[:, functions] @ W[:, functions].T
+            total[at] += part
+            away = part - shift.setdefault(
+                column, part.mean(axis=0)
+            )  # a mean of the first rows, so that squares are small
+            sums[column] += away.sum(axis=0)
+            squares[column] += (away**2).sum(axis=0)
+    N = len(features)
+    variance = {column: np.maximum(squares[column] / N - (sums[column] / N) ** 2, 0) for column in own}
+    return total, {column: float(np.sqrt(each.mean())) for column, each in variance.items()}
 
 
 # -- curves ------------------------------------------------------------------------------------------------------------
