@@ -196,19 +196,13 @@ TRIALS = [
 ]  # fmt: skip
 
 
-# Trials that still fail; each is removed from this list when it is mended.
-NOT_YET = {}
-
-
 def run(*words: object) -> tuple[int, str]:
     result = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "400"})
     return result.exit_code, " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=[trial.name for trial in TRIALS])
-def test_a_study_ends_with_a_model_or_with_what_to_change(trial, tmp_path, request):
-    if trial.name in NOT_YET:
-        request.applymarker(pytest.mark.xfail(strict=True))
+def test_a_study_ends_with_a_model_or_with_what_to_change(trial, tmp_path):
     path, model = trial.write(tmp_path), tmp_path / "model.sx"
     options = trial.options if "--target" in trial.options else ("--target", "churn", *trial.options)
     code, output = run("fit", path, *options, "-o", model, "--report", tmp_path / "report.html")
