@@ -145,11 +145,9 @@ def _activations_and_importances(model: TableClassifier, features: Float) -> tup
     W = W - W.mean(axis=0) if len(W) > 1 else W  # only differences between classes are identified
     own = {column: sources == column for column in dict.fromkeys(model.sources_)}
     total = np.zeros((len(features), len(W)))
-    shift, sums, squares = (
-        {},
-        {column: np.zeros(len(W)) for column in own},
-        {column: np.zeros(len(W)) for column in own},
-    )
+    shift: dict[str, Float] = {}
+    sums = {column: np.zeros(len(W)) for column in own}
+    squares = {column: np.zeros(len(W)) for column in own}
     for at in gen_batches(len(features), PART_BATCH_ROWS):
         Phi = functions_of(model, features[at])
         for column, functions in own.items():
