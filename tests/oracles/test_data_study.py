@@ -27,6 +27,7 @@ def cross_validated_line():
 
 @pytest.mark.data
 @pytest.mark.skipif(not ADULT.exists(), reason="the data sets are not here")
+@pytest.mark.filterwarnings("ignore:Some columns have values that did not occur in training")
 def test_adult_is_predicted_better_than_by_cross_validated_logistic_regression():
     rows, test = (pd.read_parquet(ADULT / f"adult_{part}.parquet") for part in ("train", "test"))
     rows = rows.sample(2000, random_state=0)
