@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -257,6 +258,30 @@ def test_ctrl_c_and_sigterm_leave_no_files(folder):
         assert names_in(folder) == before
     _, text = process.communicate(timeout=30)
     assert text.count("No file was written or changed.") == 2
+
+
+@pytest.mark.parametrize("library", ["rich", "numpy"])  # imported before the command starts, and by the command
+@pytest.mark.parametrize("is_ignored", [False, True])  # Python ignores exceptions in finalizers
+def test_ctrl_c_during_an_import_ends_the_command_without_a_traceback(folder, tmp_path, library, is_ignored):
+    wait = "print('ready', flush=True)\n    time.sleep(60)\n"
+    block = "class Slow:\n  def __del__(self):" if is_ignored else "if True:"
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow" / f"{library}.py").write_text(
+        f"import time\n{block}\n    {wait}" + "Slow()\nfor _ in range(600): time.sleep(0.1)\n" * is_ignored
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from separatrix.cli import main; main()", "compare", "loans.csv", "-t", "outcome"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "slow"), *sys.path])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert text.startswith("Error: Stopped.")
+    assert text.count("\n") == 1
 
 
 def test_a_closed_pipe_is_not_an_error(folder):

@@ -10,18 +10,33 @@ when a command needs it, so that ``separatrix --help`` is immediate.
 from __future__ import annotations
 
 import sys
+import threading
+from _thread import interrupt_main
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command with the arguments of this process, and exit with a code of `errors`."""
+    sys.unraisablehook = _repeat_interrupt
     try:
         import rich  # noqa: F401
         import typer  # noqa: F401
+
+        from separatrix.cli.app import app
+
+        app()
     except ModuleNotFoundError as missing:
         print(f"The separatrix command needs {missing.name}: pip install 'separatrix[app]'", file=sys.stderr)
         sys.exit(1)
-    from separatrix.cli.app import app
+    except KeyboardInterrupt:  # before the command has started, or again while it ends
+        print("Error: Stopped.", file=sys.stderr)
+        sys.exit(130)
 
-    app()
+
+def _repeat_interrupt(ignored: sys.UnraisableHookArgs) -> None:
+    """Raise a Ctrl-C again that Python has ignored, because it arrived in a callback of an import."""
+    if ignored.exc_type is KeyboardInterrupt:
+        threading.Timer(0.01, interrupt_main).start()
+    else:
+        sys.__unraisablehook__(ignored)
