@@ -14,6 +14,12 @@ from separatrix.stats.moments import MAX_SPARSE_DENSITY
 NORMAL = {k: v for k, v in GENERATIVE.items() if k in ("lda", "lda_evidence", "lda_ledoit_wolf", "qda", "qda_shrunk")}
 SUM_MODELS = RULES | NORMAL
 CENTRED = {k: v for k, v in SUM_MODELS.items() if k != "least_squares_no_intercept"}
+WEIGHT_FREE = {  # models without a prior or penalty
+    **{k: v for k, v in (RULES | GENERATIVE).items() if not k.endswith(("ridge", "evidence", "map", "predictive", "wolf"))},
+    "logistic": lambda: sx.LogisticRegression(alpha=0.0, tol=1e-11),
+    "probit": lambda: sx.ProbitRegression(alpha=0.0, tol=1e-11),
+    "label_noise": lambda: sx.LabelNoiseLogisticRegression(noise=0.05, alpha=0.0, tol=1e-11),
+}
 UNIT_FREE = {k: v for k, v in CENTRED.items() if k != "ridge"}  # a ridge penalty depends on units
 
 
@@ -30,6 +36,15 @@ def test_a_weight_of_k_equals_k_copies_of_the_row(name, n_classes, rng):
     weighted = SUM_MODELS[name]().fit(X, y, sample_weight=k)
     repeated = SUM_MODELS[name]().fit(np.repeat(X, k, axis=0), np.repeat(y, k))
     assert_allclose(scores(weighted, X), scores(repeated, X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", WEIGHT_FREE)
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_the_scale_of_all_weights_does_not_matter(name, scale):
+    X, y = blobs(120, n_classes=2, distance=0.5)
+    a = WEIGHT_FREE[name]().fit(X, y)
+    b = WEIGHT_FREE[name]().fit(X, y, sample_weight=np.full(len(y), scale))
+    assert_allclose(scores(b, X), scores(a, X), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", UNIT_FREE)

@@ -248,7 +248,9 @@ class SplitInverse(NamedTuple):
         """H⁻¹ g."""
         n = self.shape[0] * self.shape[1]
         step = self.of_theta.solve(grad[:n].reshape(self.shape))
-        return np.concatenate([step.ravel(), grad[n:] / self.curvature])
+        # A rate that is 0 to all digits has no curvature, and stays.
+        of_rates = np.divide(grad[n:], self.curvature, out=np.zeros_like(grad[n:]), where=self.curvature > 0)
+        return np.concatenate([step.ravel(), of_rates])
 
 
 @dataclass(frozen=True, eq=False)

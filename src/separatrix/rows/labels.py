@@ -14,7 +14,6 @@ from separatrix.exceptions import DataError
 from separatrix.rows.block import Targets
 
 UNLABELLED = -1  # the code of a row without a label
-MAX_WEIGHT = 1e30  # products of larger weights with squares of values overflow; smaller than 1e-30, they underflow
 FIRST_LABELS = 2_000  # rows whose labels are first taken as all classes; the other rows are then checked
 
 
@@ -234,12 +233,9 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
         raise DataError(
             f"sample_weight[{worst}] is {weight[worst]:g}; weights must not be negative. Use 0 to leave a row out."
         )
-    wide = np.flatnonzero((weight > MAX_WEIGHT) | ((weight > 0) & (weight < 1 / MAX_WEIGHT)))
-    if len(wide):
-        raise DataError(
-            f"sample_weight[{wide[0]}] is {weight[wide[0]]:g}; weights must be 0, or between {1 / MAX_WEIGHT:g} and "
-            f"{MAX_WEIGHT:g}. Multiply all weights by a constant, or use 0 to leave a row out."
-        )
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise DataError("The sum of sample_weight overflows. Divide all weights by a constant.")
     return None if (weight == 1.0).all() else weight
 
 

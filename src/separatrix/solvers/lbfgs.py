@@ -100,10 +100,10 @@ class _Pairs:
     def add(self, s: Float, y: Float) -> None:
         """Keep the pair if the curvature s'y is positive; L-BFGS needs positive curvature."""
         products = s * y  # products have no units, unlike |s| and |y|
-        sy = float(products.sum())
-        if sy > MIN_CURVATURE * np.abs(products).sum():
+        sy, yBy = float(products.sum()), float(np.vdot(y, self.inverse.solve(y)))
+        if sy > MIN_CURVATURE * np.abs(products).sum() and yBy > 0:  # y'By underflows for tiny sample weights
             self.pairs.append((s, y, sy))
-            self.scale = sy / float(np.vdot(y, self.inverse.solve(y)))
+            self.scale = sy / yBy
 
     def dot(self, g: Float) -> Float:
         """Corrected inverse Hessian times g; if the corrections overflow, without them."""

@@ -254,7 +254,7 @@ class ClassMoments(Generic[S]):
     @property
     def grand_mean(self) -> Float:
         """m = Σ_k N_k m_k / N."""
-        return self.count @ self.mean / self.total
+        return (self.count / self.total) @ self.mean  # Σ_k N_k m_k can overflow
 
     @property
     def is_finite(self) -> bool:
