@@ -15,7 +15,8 @@ NORMAL = {k: v for k, v in GENERATIVE.items() if k in ("lda", "lda_evidence", "l
 SUM_MODELS = RULES | NORMAL
 CENTRED = {k: v for k, v in SUM_MODELS.items() if k != "least_squares_no_intercept"}
 WEIGHT_FREE = {  # models without a prior or penalty
-    **{k: v for k, v in (RULES | GENERATIVE).items() if not k.endswith(("ridge", "evidence", "map", "predictive", "wolf"))},
+    **{k: v for k, v in RULES.items() if k != "ridge"},
+    **{k: GENERATIVE[k] for k in ("lda", "lda_shrunk", "qda", "qda_shrunk", "naive_bayes", "exponential_family")},
     "logistic": lambda: sx.LogisticRegression(alpha=0.0, tol=1e-11),
     "probit": lambda: sx.ProbitRegression(alpha=0.0, tol=1e-11),
     "label_noise": lambda: sx.LabelNoiseLogisticRegression(noise=0.05, alpha=0.0, tol=1e-11),

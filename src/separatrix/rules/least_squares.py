@@ -26,9 +26,9 @@ from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, solve_factored, solve_minimum_norm, solve_positive_definite
 from separatrix._threads import blas_for
 from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error
-from separatrix.exceptions import CollinearWarning
+from separatrix.exceptions import CollinearWarning, DataError
 from separatrix.solvers import Solution, Status
-from separatrix.stats import ClassMoments, FactoredScatter, PooledScatter, collect_moments
+from separatrix.stats import MAX_MAGNITUDE, ClassMoments, FactoredScatter, PooledScatter, collect_moments
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,12 @@ class LeastSquaresClassifier(LinearClassifier):
             if self.targets == "fisher":
                 remedy = "Set targets='one-of-K', or wrap the model in OneVsRest or OneVsOne."
                 require_two_classes("LeastSquaresClassifier(targets='fisher')", classes, remedy)
-                code = code * (moments.count.sum() / moments.count)
+                code = code * (moments.total / moments.count)
+                if code.max() > MAX_MAGNITUDE:
+                    raise DataError(
+                        f"The weights of the classes add up to {', '.join(f'{n:.3g}' for n in moments.count)}, and the "
+                        "targets N/N_k of targets='fisher' overflow. Set targets='one-of-K', or correct sample_weight."
+                    )
             self.coef_, self.intercept_ = code @ regressions.W, code @ regressions.w0
         return self
 
