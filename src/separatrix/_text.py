@@ -35,6 +35,12 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + f" and {more} more" if more > 1 else enumerated(names)
 
 
+def columns_are(names: Sequence[str]) -> str:
+    """Subject and verb of a message: ``Column 'a' is``, or ``Columns 'a' and 'b' are``."""
+    shown = first_few(list(map(repr, names)), 8)
+    return f"Column {shown} is" if len(names) == 1 else f"Columns {shown} are"
+
+
 def decimals(value: float, form: str = ".4f") -> str:
     """Format a number with a fixed number of decimals, or with an exponent if it is huge.
 

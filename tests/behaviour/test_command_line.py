@@ -502,6 +502,19 @@ def test_a_large_table_is_fitted_as_it_was_compared(folder, data):
 
 
 @pytest.mark.usefixtures("orders")
+@pytest.mark.parametrize(
+    ("labels", "classes"), [(["yes", "yes ", "no"], ["no", "yes"]), ([1, 1.5, 2, np.nan], ["1", "1.5", "2"])]
+)
+def test_labels_of_a_large_table_are_those_of_a_small_one(labels, classes):
+    table = pd.read_csv("orders.csv").drop(columns=['ret"urned', "note"])
+    table.assign(y=np.resize(np.array(labels), len(table))).to_parquet("orders.parquet")
+    fit = ("fit", "orders.parquet", "-t", "y", "--models", "prior,logistic", "--no-report", "-o", "new.sx")
+    found = run_json(*fit, "--types", "y=categorical")
+    assert any("as they were read" in note for note in found["notes"])
+    assert [entry["label"] for entry in found["classes"]] == sx.load("new.sx").classes_.tolist() == classes
+
+
+@pytest.mark.usefixtures("orders")
 def test_odd_cells_of_a_large_table_have_the_row_of_the_file():
     table = pd.read_csv("orders.csv", dtype=str, keep_default_na=False)
     table.loc[412, "price"] = "12O0"

@@ -185,7 +185,7 @@ def test_x_may_be_the_path_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas, pd.DataFrame.to_numpy])
-@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, " "])
 def test_rows_without_a_label_are_left_out_with_a_warning(library, missing):
     y, weight, kept = Y.astype(object), np.arange(300) % 4 + 1.0, np.arange(300) % 10 != 0
     y[~kept] = missing
@@ -195,6 +195,25 @@ def test_rows_without_a_label_are_left_out_with_a_warning(library, missing):
             model = TableClassifier(sx.LogisticRegression()).fit(library(TABLE), labels, weight)
         assert model.n_rows_ == 270
         assert_array_equal(model.predict_proba(library(TABLE)), expected.predict_proba(library(TABLE)))
+
+
+@pytest.mark.parametrize("place", ["memory", "path", "scan", "weighted scan", "column"])
+def test_blanks_around_labels_are_not_part_of_them(tmp_path, place):
+    spelled = np.array([f" {label}\t" if row % 3 else f"\u200b{label} " for row, label in enumerate(Y)], dtype=object)
+    path = tmp_path / "rows.parquet"
+    TABLE.assign(churn=spelled).to_parquet(path)
+    given = {
+        "memory": (TABLE, spelled),
+        "path": (path, "churn"),
+        "scan": (sx.scan(path, target="churn"),),
+        "weighted scan": (sx.scan(path, target="churn"), None, np.full(len(TABLE), 2.0)),
+        "column": (TABLE.assign(churn=spelled), "churn"),
+    }
+    model = TableClassifier(sx.LogisticRegression()).fit(*given[place])
+    assert model.classes_.tolist() == np.unique(Y).tolist()
+    assert model.score(*given[place]) == np.mean(model.predict(TABLE) == Y)
+    plain = sx.LogisticRegression().fit(sx.scan(path, target="churn", columns=["charge"]))
+    assert plain.classes_.tolist() == sorted(set(spelled))  # other models keep labels as they are
 
 
 def test_a_model_that_uses_rows_without_a_label_gets_them():

@@ -167,7 +167,9 @@ GENERATIVE = [
     Mistake("unknown shrinkage", fits(LDA(shrinkage="best")), ValueError, ("'best'", "'ledoit-wolf'", "number")),
     Mistake("negative shrinkage", fits(QDA(shrinkage=-0.1)), ValueError, ("-0.1", "between 0 and 1")),
     Mistake("unknown estimate of LDA", fits(LDA(estimate="bayes")), ValueError, ("'bayes'", "'predictive'")),
-    Mistake("constant column", fits(LDA(), changed(X, slice(60), 1, 1e7)), CollinearError, ("'x1'", "drop the column")),
+    Mistake(
+        "constant column", fits(LDA(), changed(X, slice(60), 1, 1e7)), CollinearError, ("'x1' is constant", "drop")
+    ),
     Mistake("3 rows of 4 columns", fits(LDA(), X[:3], [0, 1, 0]), CollinearError, ("3 rows", "4 columns", "shrinkage")),
     Mistake(
         "a class of 3 rows", fits(QDA(), y=np.arange(60) > 56), CollinearError, ("class True", "3 rows", "shrinkage")

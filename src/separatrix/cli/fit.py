@@ -237,8 +237,12 @@ def compare_file(
             labelled = replace(labelled, whole=whole.statistics(unread))
         label = None if positive is None else class_label(labelled.classes.tolist(), positive)
         compared = compare_models(labelled, target, positive=label, **options)
-        everything = scan(table, target=target, where=f"{quoted(target)} IS NOT NULL") if is_sampled else None
-        return compared, table, everything
+        if not is_sampled:
+            return compared, table, None
+        kind, column = str(rows.schema.field(target).type).removeprefix("large_"), quoted(target)
+        conditions = {"double": f"isfinite({column})", "string": f"regexp_matches({column}, '\\S')"}
+        has_label = conditions.get(kind, f"{column} IS NOT NULL")  # NaN and blank text are missing labels, too
+        return compared, table, scan(table, target=target, where=has_label)
 
 
 def fit_and_write(

@@ -7,7 +7,7 @@ Several workers can read one Parquet file, each its own row groups.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from glob import glob, has_magic
 from pathlib import Path
@@ -109,7 +109,7 @@ class FileRows(ArrowRows):
         counts = [table.n_rows for table in self._tables]
         self.known_rows = None if self._where is not None or None in counts else sum(n or 0 for n in counts)
 
-    def label_counts(self, target: str) -> LabelCounts | None:
+    def label_counts(self, target: str, clean: Callable[[pa.Array], pa.Array] | None = None) -> LabelCounts | None:
         """Labels that the pass over the text counted when it inferred the type of the target."""
         import pyarrow as pa
 
@@ -121,6 +121,7 @@ class FileRows(ArrowRows):
             values, counts, rows = tally
             kind = self._types[target]
             labels = values.cast(kind, safe=not pa.types.is_floating(kind))
+            labels = labels if clean is None else clean(labels)
             found, n_rows = found + tally_labels(labels, counts, rows + n_rows, target), n_rows + table.n_rows
         return found
 

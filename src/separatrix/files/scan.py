@@ -39,7 +39,7 @@ from separatrix.rows import (
     open_batches,
     precision,
 )
-from separatrix.table import Schema, TableStatistics, table_statistics
+from separatrix.table import Schema, TableStatistics, clean_labels, table_statistics
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -175,7 +175,8 @@ class Scan(RowStore):
     target, weight : str or None
         The columns of labels and weights.
     encoding : Schema or None
-        Encoding of the columns as numbers, if needed; ``sparse`` is True if encoded rows are sparse.
+        Encoding of the columns as numbers, if needed; ``sparse`` is True if encoded rows are sparse. Labels of encoded
+        tables are cleaned by `clean_labels`; with ``categorical``, numbers become text, as in `encode_target`.
     """
 
     rows: ArrowRows
@@ -185,6 +186,7 @@ class Scan(RowStore):
     client: Any = None
     encoding: Schema | None = None
     sparse: bool = False
+    categorical: bool = False
 
     def __repr__(self) -> str:
         count = "" if self.rows.known_rows is None else f"{self.rows.known_rows} rows x "
@@ -258,13 +260,15 @@ class Scan(RowStore):
     def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
         """Encode the target column as class codes."""
         self._require_one_weight(sample_weight)
-        target = self._require_target()
+        target, clean = self._require_target(), None
+        if self.encoding is not None:
+            clean = partial(clean_labels, unlabelled=rules.unlabelled, categorical=self.categorical)
         if sample_weight is not None:  # if the weights fit in memory, so do the labels
-            weight = check_weight(sample_weight, source.n_rows)
-            found: Labelled = source.runner.label(source, self.column(target), weight, rules)
+            weight, labels = check_weight(sample_weight, source.n_rows), self.column(target)
+            found: Labelled = source.runner.label(source, clean(labels) if clean else labels, weight, rules)
             return found
-        counts = self.rows.label_counts(target) if self.weight is None else None
-        return label_from_column(source, target, self.weight, rules, counts)
+        counts = self.rows.label_counts(target, clean) if self.weight is None else None
+        return label_from_column(source, target, self.weight, rules, counts, clean)
 
     def weights(self, sample_weight: Any) -> Any:
         """Return weights in memory: as given, or read from their column; raises if there are both."""

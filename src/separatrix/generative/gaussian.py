@@ -37,6 +37,7 @@ from scipy.special import digamma, multigammaln
 from separatrix._arguments import check_number, check_option
 from separatrix._array import Float, Rows, bincount, to_dense
 from separatrix._linalg import SingularError
+from separatrix._text import columns_are
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.families import Moments
 from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
@@ -172,10 +173,9 @@ def within_variance(moments: ClassMoments[Any], columns: tuple[str, ...]) -> Flo
     D = np.einsum("rm,rm->m", S, S) if isinstance(moments.scatter, FactoredScatter) else np.diag(S)
     constant = np.flatnonzero(moments.is_constant(D) | (D == 0))
     if len(constant):
-        named = ", ".join(repr(columns[m]) for m in constant[:8]) + (", ..." if len(constant) > 8 else "")
         raise CollinearError(
-            f"Column {named} is constant within every class. A normal density needs a positive variance: drop the "
-            "column, or model it as a category with NaiveBayes."
+            f"{columns_are([columns[m] for m in constant])} constant within every class. A normal density needs a "
+            "positive variance: drop such a column, or model it as a category with NaiveBayes."
         )
     return np.asarray(D)
 

@@ -88,9 +88,9 @@ class ArrowRows(ABC):
         del columns
         return (self,)
 
-    def label_counts(self, target: str) -> LabelCounts | None:
+    def label_counts(self, target: str, clean: Callable[[pa.Array], pa.Array] | None = None) -> LabelCounts | None:
         """Counts of the labels in a column, if they are known without another pass."""
-        del target
+        del target, clean
         return None
 
     def settle(self, n_rows: int) -> None:
@@ -346,12 +346,16 @@ def _weights(column: pa.Array, row: int, name: str) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class ColumnTargets:
-    """Targets that are read from a column of labels, and weights from another column; both may be None."""
+    """Targets that are read from a column of labels, and weights from another column; both may be None.
+
+    ``clean`` converts the column of labels before they are looked up.
+    """
 
     target: str | None = None
     classes: Any = None
     unlabelled: Any = "error"
     weight: str | None = None
+    clean: Callable[[pa.Array], pa.Array] | None = None
     known: dict[Any, Any] = field(default_factory=dict, repr=False)  # the classes as Arrow array, by type
 
     @property
@@ -363,7 +367,9 @@ class ColumnTargets:
         """Return the block of rows of a piece, with class codes and weights."""
         codes = weight = None
         if self.target is not None:
-            codes = codes_of(piece.column(self.target), self.classes, self.unlabelled, self.known)
+            labels = piece.column(self.target)
+            labels = labels if self.clean is None else self.clean(plain(labels))
+            codes = codes_of(labels, self.classes, self.unlabelled, self.known)
         if self.weight is not None:
             weight = numbers(piece.column(self.weight)).astype(np.float64, copy=False)
         return Block(X, codes, weight, range(first + piece.start, first + piece.stop))
@@ -441,11 +447,12 @@ def _marks(label: Any, unlabelled: Any) -> bool:
     return not is_rule and bool(label == unlabelled)
 
 
-def count_labels(piece: Piece, target: str, weight: str | None = None) -> LabelCounts:
-    """Count the rows, and add up the weights, of each label in a piece."""
+def count_labels(piece: Piece, target: str, weight: str | None = None, clean: Any = None) -> LabelCounts:
+    """Count the rows, and add up the weights, of each label in a piece; ``clean`` first converts the labels."""
     share = None if weight is None else _weights(piece.column(weight), piece.start, weight)
     rows = np.arange(piece.start, piece.stop)
-    return tally_labels(piece.column(target), np.ones(len(rows), np.intp), rows, target, share)
+    labels = piece.column(target)
+    return tally_labels(clean(plain(labels)) if clean else labels, np.ones(len(rows), np.intp), rows, target, share)
 
 
 def tally_labels(column: pa.Array, counts: Array, rows: Array, target: str, weights: Any = None) -> LabelCounts:
@@ -474,12 +481,18 @@ def tally_labels(column: pa.Array, counts: Array, rows: Array, target: str, weig
 
 
 def label_from_column(
-    source: Source, target: str, weight: str | None, rules: LabelRules, counts: LabelCounts | None = None
+    source: Source,
+    target: str,
+    weight: str | None,
+    rules: LabelRules,
+    counts: LabelCounts | None = None,
+    clean: Callable[[pa.Array], pa.Array] | None = None,
 ) -> Labelled:
     """Count the labels of a column in one pass, unless ``counts`` are given; blocks then look up their codes."""
     if counts is None:
         columns = (target,) if weight is None else (target, weight)
-        counts = source.reduce_batches(partial(count_labels, target=target, weight=weight), columns, LabelCounts())
+        count = partial(count_labels, target=target, weight=weight, clean=clean)
+        counts = source.reduce_batches(count, columns, LabelCounts())
     classes = counts.classes(rules.unlabelled)
     if rules.known is not None:
         require_known(classes, rules.known)
@@ -488,7 +501,7 @@ def label_from_column(
     if weight is not None:
         total = counts.weights(classes)
         require_weight(total, None if rules.known is not None else np.arange(len(classes)), classes)
-    targets = (ColumnTargets(target, classes, rules.unlabelled, weight),) * len(source.partitions)
+    targets = (ColumnTargets(target, classes, rules.unlabelled, weight, clean),) * len(source.partitions)
     return Labelled(targets, classes, counts.n_unlabelled(rules.unlabelled))
 
 

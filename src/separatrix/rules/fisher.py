@@ -31,6 +31,7 @@ from separatrix._arguments import check_count, check_number, check_option
 from separatrix._array import Array, Float, Rows, to_dense
 from separatrix._linalg import SingularError, cholesky_of_correlation, solve_factored
 from separatrix._special import MAX_CANCELLING_NATS
+from separatrix._text import columns_are
 from separatrix._threads import blas_for
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import CollinearError, DataError
@@ -79,10 +80,9 @@ def _stationary(
     if len(perfect) and moments.total <= len(moments.count):
         raise DataError("Every class has one row, so the spread within classes is undefined. Provide more rows.")
     if len(perfect):
-        names = ", ".join(repr(columns[j]) for j in perfect[:8])
         raise DataError(
-            f"Column {names} is constant within every class and differs between classes, so this column alone "
-            "separates them and J(w) is infinite. Predict the class from this column, or drop it."
+            f"{columns_are([columns[j] for j in perfect])} constant within every class, with another value in some "
+            "classes: one such column separates them, and J(w) is infinite. Predict the class from it, or drop it."
         )
     # With shrinkage, a constant column gets the weight zero. Without shrinkage, it makes S_W singular.
     live = ~constant if shrinkage > 0 else np.ones(B.shape[1], dtype=bool)

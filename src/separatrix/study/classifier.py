@@ -33,7 +33,17 @@ from separatrix.rows import NamedRows, RowStore, Source, is_unlabelled, open_row
 from separatrix.stats import column_moments
 from separatrix.study.ramps import Ramps
 from separatrix.study.weights import Contrasts, contrasts_of, has_contrasts, summarise
-from separatrix.table import Batch, DatePlan, NumberPlan, Schema, TableEncoder, Unseen, open_batch, table_statistics
+from separatrix.table import (
+    Batch,
+    DatePlan,
+    NumberPlan,
+    Schema,
+    TableEncoder,
+    Unseen,
+    clean_labels,
+    open_batch,
+    table_statistics,
+)
 
 
 class Moments(NamedTuple):
@@ -141,8 +151,7 @@ class TableClassifier(ClassifierMixin, Estimator):
             )
         else:
             template, X = X, open_batch(X)
-            if getattr(self.estimator, "unlabelled", "error") == "error":
-                X, y, sample_weight = _labelled(X, y, sample_weight)
+            X, y, sample_weight = _labelled(X, y, sample_weight, getattr(self.estimator, "unlabelled", "error"))
             if isinstance(template, Mapping | list):
                 template = NamedRows(np.empty((0, len(X.columns))), tuple(X.columns))
             encoder.fit_statistics(table_statistics(X, unread=encoder.unread()), template)
@@ -229,7 +238,10 @@ class TableClassifier(ClassifierMixin, Estimator):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Weighted accuracy of `predict`; y may be the name of a column, and a scan provides labels and weights."""
         X, y = _opened(X, y, self.encoder_.schema_.text_types)
-        return float(super().score(X, *truth_in_memory(X, y, sample_weight)))
+        truth, weight = truth_in_memory(X, y, sample_weight)
+        given = np.asarray(to_host(truth))
+        cleaned = clean_labels(given)
+        return float(super().score(X, truth if cleaned is given else cleaned, weight))
 
     @ModelMethod
     def predict_proba(self, X: Any) -> Array:
@@ -334,10 +346,15 @@ def _opened(X: Any, y: Any, texts: Iterable[str]) -> tuple[Any, Any]:
     return frame.drop(y).to_native(), frame.get_column(y).to_native()
 
 
-def _labelled(batch: Batch, y: Any, sample_weight: Any) -> tuple[Batch, Any, Any]:
-    """Rows, labels and weights without the rows whose label is missing."""
-    labels = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(to_host(y))
-    if labels.shape != (batch.n_rows,) or not (missing := is_unlabelled(labels, "missing")).any() or missing.all():
+def _labelled(batch: Batch, y: Any, sample_weight: Any, unlabelled: Any) -> tuple[Batch, Any, Any]:
+    """Rows, clean labels and weights, without the rows whose label is missing unless the model accepts such rows."""
+    given = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(to_host(y))
+    if given.shape != (batch.n_rows,):
+        return batch, y, sample_weight
+    labels = clean_labels(given, unlabelled=unlabelled)
+    y = y if labels is given else labels
+    missing = is_unlabelled(labels, "missing")
+    if not (isinstance(unlabelled, str) and unlabelled == "error") or not missing.any() or missing.all():
         return batch, y, sample_weight
     warn(f"{missing.sum():,} of {len(labels):,} labels are missing. These rows are left out.")
     columns = {

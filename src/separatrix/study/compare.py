@@ -267,7 +267,10 @@ def without_single_row_classes(rows: LabelledTable, target: str) -> LabelledTabl
     note = Note(
         "rare class",
         f"Class {names} has only one row, which cannot be in both training and test rows, so it was left out: the "
-        "model cannot predict it.",
+        "model cannot predict it."
+        if single.sum() == 1
+        else f"Classes {names} have only one row each, which cannot be in both training and test rows, so they were "
+        "left out: the model cannot predict them.",
     )
     kept = rows.take(np.flatnonzero(~single[rows.codes]), note)
     kept_classes, codes = np.unique(kept.codes, return_inverse=True)

@@ -214,7 +214,7 @@ def fit_chosen(
         return model, features, rows.codes, (*rows.notes, *notes_on_model(model, warned))
     stages(f"fitting {name} to all rows")
     with captured() as warned, watched(stages.rows):
-        model.fit(everything)
+        model.fit(replace(everything, categorical=compared.table.classes.dtype.kind == "U"))
     seen, classes = compared.table.classes.tolist(), model.classes_.tolist()
     if seen != classes:
         raise DataError(

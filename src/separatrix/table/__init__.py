@@ -37,7 +37,7 @@ from separatrix.table.plans import (
 )
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import ColumnStatistics, TableStatistics, number_readings, table_statistics
-from separatrix.table.target import Target, encode_target
+from separatrix.table.target import Target, clean_labels, encode_target
 from separatrix.table.values import Batch, as_text, open_batch, read_values
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "Unseen",
     "as_text",
     "cast_texts",
+    "clean_labels",
     "encode_target",
     "infer_types",
     "join",

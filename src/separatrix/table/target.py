@@ -7,9 +7,11 @@ the caller passes ``categorical=True``.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import narwhals as nw
@@ -99,8 +101,8 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
     if not n_rows:
         raise DataError(f"Every label of {name!r} is missing ({len(labelled)} rows). Choose another column.")
     if values.kind is Kind.TEXT:
-        texts = list(map(trimmed, values.texts))
-        declared = {trimmed(as_text(level)): trimmed(level) for level in _declared_order(series)}
+        texts = list(map(_trimmed, values.texts))
+        declared = {_trimmed(as_text(level)): _trimmed(level) for level in _declared_order(series)}
         seen = set(texts)
         ordered = [text for text in declared if text in seen] or sorted(seen)
         classes = np.array([declared.get(text, text) for text in ordered])
@@ -131,7 +133,34 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
     return Target(classes, codes, labelled, tuple(notes))
 
 
-def trimmed(label: Any) -> Any:
+def clean_labels(labels: Any, *, unlabelled: Any = "error", categorical: bool = False) -> Any:
+    """Clean an array (NumPy or Arrow) of labels as `encode_target` does, but keep the type of numbers.
+
+    White space around a label is removed. Blank text becomes None, unless it is the mark ``unlabelled``. With
+    ``categorical``, numbers become text.
+    """
+    if not isinstance(labels, np.ndarray):
+        import pyarrow as pa
+
+        is_number = pa.types.is_integer(labels.type) or pa.types.is_floating(labels.type)
+        if not (categorical and is_number or pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type)):
+            return labels
+        coded = labels.dictionary_encode()
+        distinct = np.array(coded.dictionary.to_pylist(), dtype=object)
+        cleaned = clean_labels(distinct, unlabelled=unlabelled, categorical=categorical)
+        return pa.array(cleaned.tolist(), pa.string()).take(coded.indices)
+    if labels.dtype.kind not in "UO" and not categorical:
+        return labels
+    values, clean = labels.tolist(), {}
+    for value in {value for value in values if isinstance(value, str) or (categorical and isinstance(value, Real))}:
+        is_finite = isinstance(value, str) or math.isfinite(value)
+        label = _trimmed(as_text(value)) if is_finite else None
+        if label != value and value != unlabelled:
+            clean[value] = label or None
+    return np.array([clean.get(value, value) for value in values], dtype=object) if clean else labels
+
+
+def _trimmed(label: Any) -> Any:
     """Label without surrounding white space, visible or not."""
     return label.strip().strip(INVISIBLE).strip() if isinstance(label, str) else label
 
