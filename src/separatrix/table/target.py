@@ -142,8 +142,9 @@ def clean_labels(labels: Any, *, unlabelled: Any = "error", categorical: bool = 
     if not isinstance(labels, np.ndarray):
         import pyarrow as pa
 
+        is_text = pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type)
         is_number = pa.types.is_integer(labels.type) or pa.types.is_floating(labels.type)
-        if not (categorical and is_number or pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type)):
+        if not is_text and not (is_number and categorical):
             return labels
         coded = labels.dictionary_encode()
         distinct = np.array(coded.dictionary.to_pylist(), dtype=object)
@@ -153,9 +154,8 @@ def clean_labels(labels: Any, *, unlabelled: Any = "error", categorical: bool = 
         return labels
     values, clean = labels.tolist(), {}
     for value in {value for value in values if isinstance(value, str) or (categorical and isinstance(value, Real))}:
-        is_finite = isinstance(value, str) or math.isfinite(value)
-        label = _trimmed(as_text(value)) if is_finite else None
-        if label != value and value != unlabelled:
+        label = _trimmed(as_text(value)) if isinstance(value, str) or math.isfinite(value) else None
+        if value not in (label or None, unlabelled):
             clean[value] = label or None
     return np.array([clean.get(value, value) for value in values], dtype=object) if clean else labels
 
