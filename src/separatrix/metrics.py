@@ -319,7 +319,7 @@ def require_probabilities(probabilities: Any) -> Float:
     if len(wrong):
         raise DataError(
             f"{len(wrong)} of {len(P)} rows of P are not probabilities that sum to one; "
-            f"the first is row {wrong[0]}: {P[wrong[0]]}."
+            f"the first is row {wrong[0] + 1} (counted from 1): {P[wrong[0]]}."
         )
     return P
 
@@ -338,7 +338,10 @@ def _checked(P: Any, codes: Any, weight: Any) -> tuple[Float, Codes, Float]:
         )
     wrong = np.flatnonzero((found < 0) | (found >= K))
     if len(wrong):
-        raise DataError(f"codes[{wrong[0]}] is {found[wrong[0]]}, but P has {K} columns: codes run from 0 to {K - 1}.")
+        raise DataError(
+            f"codes is {found[wrong[0]]} in row {wrong[0] + 1} (counted from 1), but P has {K} columns: codes run from 0 "
+            f"to {K - 1}."
+        )
     found = found.astype(np.intp)
     if weight is None:
         return P, found, np.ones(N)

@@ -13,6 +13,7 @@ from separatrix.exceptions import CollinearError, ConvergenceWarning
 from separatrix.generative._kernels import sweep_patterns
 from separatrix.generative.covariance import DenseCovariance, FactoredCovariance, NormalClasses, condition, patterns
 from separatrix.generative.em import Expectation, expected_moments, maximise_expectation
+from separatrix.generative.gaussian import maximum_evidence
 from separatrix.rows import Block, as_source
 from separatrix.stats import ClassScatter, Tally
 
@@ -347,3 +348,16 @@ def test_em_warns_at_its_limit_of_steps():
     source = as_source(np.zeros((10, 1)), np.zeros(10, dtype=int))
     with pytest.warns(ConvergenceWarning, match="still increased by"):
         maximise_expectation(source, Tally(np.zeros(1)), halve, lambda facts: float(facts.count.sum()), max_steps=3)
+
+
+def test_evidence_of_huge_weights_is_that_of_many_rows():
+    """The evidence of a class with a weight of 1e300 overflows, but λ has a limit."""
+    e = np.array([0.2, 0.7, 2.1])
+    many, huge = (maximum_evidence(n * e, n) for n in (1e12, 1e300))
+    assert many == pytest.approx(huge, rel=1e-9)
+
+
+def test_predictive_densities_need_no_more_weight_than_classes():
+    X, y = blobs(60, n_classes=4)
+    model = sx.LinearDiscriminantAnalysis(estimate="predictive").fit(X, y, sample_weight=np.full(60, 1e-3))
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1, rtol=1e-12)

@@ -100,6 +100,16 @@ def test_numbers_far_outside_the_training_range_are_counted(loans, curved):
     assert scorer.counts.far == {"age": ValueCounts(2, Counter({"-5000": 1, "9999": 1}))}
 
 
+def test_a_value_outside_the_support_is_named_with_its_row_in_the_whole_table():
+    rng = np.random.default_rng(0)
+    X, y = rng.gamma(2.0, size=(60, 1)), np.arange(60) % 2
+    scorer = BatchScorer(TableClassifier(sx.NaiveBayes("gamma")).fit(pa.table({"amount": X[:, 0]}), y))
+    scorer.score(pa.table({"amount": X[:, 0]}))
+    X[7] = -5
+    with pytest.raises(DataError, match=r"'amount' contains -5 in row 68 \(counted from 1\), but .* missing"):
+        scorer.score(pa.table({"amount": X[:, 0]}))
+
+
 def test_odd_values_are_missing_and_named_with_their_row_in_the_whole_table(loans, fitted):
     scorer = BatchScorer(fitted)
     scorer.score(loans)

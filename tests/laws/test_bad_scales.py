@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.exceptions import DataError
+from separatrix.exceptions import CollinearWarning, DataError
 
 MODELS = {
     "LDA": sx.LinearDiscriminantAnalysis,
     "LDA, shrunk": lambda: sx.LinearDiscriminantAnalysis(shrinkage=0.1),
+    "LDA, evidence": lambda: sx.LinearDiscriminantAnalysis(shrinkage="evidence"),
     "LDA, predictive": lambda: sx.LinearDiscriminantAnalysis(estimate="predictive"),
     "QDA": sx.QuadraticDiscriminantAnalysis,
     "QDA, evidence": lambda: sx.QuadraticDiscriminantAnalysis(shrinkage="evidence"),
@@ -80,6 +81,33 @@ def test_probabilities_sum_to_one_on_badly_scaled_tables(name, seed, scale, offs
     X, y = bad_table(seed, scale, offset, kind, 2 if name == "probit" else n_classes)
     weight = None if power is None else 10.0 ** (power * np.linspace(0, 1, len(y)))
     require_probabilities(probabilities(MODELS[name](), X, y, weight))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    scale=scales,
+    offset=offsets,
+    kind=st.sampled_from(["nearly constant within classes", "nearly collinear", "ordinary"]),
+    n_classes=st.sampled_from([2, 3]),
+)
+def test_scores_of_rules_are_finite_and_least_squares_outputs_sum_to_one(seed, scale, offset, kind, n_classes):
+    """Outputs are not probabilities: they may be large, and then their sum has the rounding error of its terms."""
+    X, y = bad_table(seed, scale, offset, kind, n_classes)
+    rules = (sx.LeastSquaresClassifier(), sx.FisherDiscriminant(), sx.FisherDiscriminant(shrinkage=0.1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", CollinearWarning)
+        for rule in rules:
+            try:
+                rule.fit(X, y)
+            except DataError:
+                continue
+            assert np.isfinite(rule.decision_function(X)).all()
+            if rule is rules[0]:
+                W, w0 = rule.solution_.value.W, rule.solution_.value.w0
+                terms = 1 + np.abs(W[:, None] * X).sum(axis=(0, 2)) + np.abs(w0).sum()
+                assert (np.abs(rule.outputs(X).sum(axis=1) - 1) <= 1e-13 * terms).all()
 
 
 @pytest.mark.parametrize("name", SOFT)

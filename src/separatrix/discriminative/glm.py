@@ -248,8 +248,8 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         if len(undefined):
             warn(
                 f"{len(undefined)} of {len(a)} rows have no mean (NaN): with link={likelihood.link!r} an activation "
-                f"must be positive, but the activation of row {undefined[0]} is {a[undefined[0]]:.3g}. Use "
-                "link='log' to extrapolate."
+                f"must be positive, but the activation of row {undefined[0] + 1} (counted from 1) is "
+                f"{a[undefined[0]]:.3g}. Use link='log' to extrapolate."
             )
         return mean
 

@@ -122,7 +122,8 @@ def open_targets(
         if not (values > 0).all():
             row = int(np.flatnonzero(~(values > 0))[0])
             raise DataError(
-                f"exposure[{row}] is {values[row]:g}; exposures must be positive. Drop rows without exposure."
+                f"exposure is {values[row]:g} in row {row + 1} (counted from 1); exposures must be positive. Drop "
+                "rows without exposure."
             )
         known = np.log(values) if known is None else known + np.log(values)
     return Targets(t, count, trials, known)
@@ -141,7 +142,10 @@ def _targets_and_trials(y: Any, is_binomial: bool) -> tuple[Float, Float | None]
         return np.asarray(column_or_1d(values, warn=True)), None
     wrong = np.flatnonzero((values < 0).any(axis=1))
     if len(wrong):
-        raise DataError(f"y[{wrong[0]}] is {values[wrong[0]].tolist()}; successes and failures must not be negative.")
+        raise DataError(
+            f"y is {values[wrong[0]].tolist()} in row {wrong[0] + 1} (counted from 1); successes and failures must not "
+            "be negative."
+        )
     trials = values.sum(axis=1)
     if not trials.any():
         raise DataError("y has no trials: every row has 0 successes and 0 failures.")
@@ -168,7 +172,8 @@ def _require_finite(what: str, values: Float) -> None:
     if len(wrong):
         value = values[tuple(wrong[0])]
         kind = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
-        raise DataError(f"{what} contains {kind}. The first of {len(wrong)} such values is in row {wrong[0][0]}.")
+        row = wrong[0][0] + 1
+        raise DataError(f"{what} contains {kind} in row {row} (counted from 1), the first of {len(wrong)} such values.")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

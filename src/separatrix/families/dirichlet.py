@@ -43,8 +43,7 @@ from separatrix._special import (
     stirling_error,
     trigamma_excess,
 )
-from separatrix.exceptions import DataError
-from separatrix.families.family import Size, reject, reject_missing, shape_of
+from separatrix.families.family import Size, SupportError, reject, reject_missing, shape_of
 from separatrix.families.pseudo_observations import PositiveFamily, PseudoObservations, metropolis, sinh_grid
 from separatrix.families.sufficient_statistics import FactsError, LogMoments
 
@@ -255,10 +254,8 @@ class Dirichlet(FractionsFamily):
         reject(~((x > 0) & (x < 1)), x, columns, want="fractions must lie strictly between 0 and 1", remedy=remedy)
         off = np.flatnonzero(np.abs(x.sum(axis=1) - 1) > MAX_SUM_ERROR)
         if len(off):
-            raise DataError(
-                f"Row {off[0]} of columns {columns[0]!r} .. {columns[-1]!r} sums to {x[off[0]].sum():.10g}, "
-                "but the fractions of a row must sum to 1. Divide each row by its sum."
-            )
+            problem = f"The sum of the columns {columns[0]!r} .. {columns[-1]!r} is {x[off[0]].sum():.10g}"
+            raise SupportError(problem, "fractions must sum to 1", "Divide each row by its sum.", int(off[0]))
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LogMoments:

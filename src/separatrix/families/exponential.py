@@ -76,7 +76,7 @@ class Exponential(Family[Sums]):
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
         bad = ~(np.isnan(x) | ((x >= 0) & np.isfinite(x)))
-        remedy = "Correct the value, or use another family for it (normal)."
+        remedy = "Correct the value, mark it missing, or fit another family (normal)."
         reject(bad, x, columns, want="amounts must be finite and not negative", remedy=remedy)
 
     @classmethod

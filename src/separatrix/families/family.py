@@ -204,14 +204,18 @@ def is_count(x: Array) -> Array:
 
 
 class SupportError(DataError):
-    """A value outside the support of a family; ``row`` is its position in the rows that were checked."""
+    """A value outside the support of a family; ``row`` is its position in the rows that were checked, from 0."""
 
-    def __init__(self, message: str, remedy: str, row: int) -> None:
-        self.message, self.remedy, self.row = message, remedy, row
-        super().__init__(message, remedy=remedy)
+    def __init__(self, problem: str, want: str, remedy: str, row: int) -> None:
+        self.parts, self.row = (problem, want, remedy), row
+        super().__init__(f"{problem} in row {row + 1:,} (counted from 1), but {want}.", remedy=remedy)
+
+    def in_row(self, row: int) -> SupportError:
+        """The same error with the position of the row in a larger table."""
+        return SupportError(*self.parts, row)
 
     def __reduce__(self) -> Any:  # for workers of a cluster
-        return SupportError, (self.message, self.remedy, self.row)
+        return SupportError, (*self.parts, self.row)
 
 
 def reject(bad: Array, x: Array, columns: Sequence[str], *, want: str, remedy: str) -> None:
@@ -224,7 +228,7 @@ def reject(bad: Array, x: Array, columns: Sequence[str], *, want: str, remedy: s
     value = float(np.asarray(x)[row, d])
     others = np.count_nonzero(count) - 1
     also = f" (and {others} more column{'s' if others > 1 else ''})" if others else ""
-    raise SupportError(f"Column {columns[d]!r}{also} contains {value:g}, but {want}.", remedy, row)
+    raise SupportError(f"Column {columns[d]!r}{also} contains {value:g}", want, remedy, row)
 
 
 def reject_missing(x: Array, columns: Sequence[str], *, remedy: str) -> None:

@@ -85,7 +85,7 @@ class Poisson(Family[Sums]):
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        remedy = "Correct the value, or use another family for it (normal, or gamma for positive amounts)."
+        remedy = "Correct the value, mark it missing, or fit another family (normal, or gamma for positive amounts)."
         reject(~(np.isnan(x) | is_count(x)), x, columns, want="counts must be whole numbers from 0", remedy=remedy)
 
     @classmethod

@@ -55,6 +55,8 @@ from separatrix.stats import (
     require_squares,
 )
 
+MAX_EVIDENCE_ROWS = 1e12  # λ no longer changes with more rows, and ln p(S) overflows for sample weights of 1e300
+
 
 class GaussianClassifier(GenerativeClassifier):
     """Base class of linear and quadratic discriminant analysis."""
@@ -263,6 +265,8 @@ def maximum_evidence(e: Float, n: float) -> float:
     from scipy.optimize import brentq
 
     M, e = len(e), np.maximum(e, 0.0)
+    if n > MAX_EVIDENCE_ROWS:
+        e, n = e * (MAX_EVIDENCE_ROWS / n), MAX_EVIDENCE_ROWS
     half = np.arange(M) / 2
 
     def evidence(log_c: float) -> float:

@@ -69,7 +69,7 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
 
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
         K = len(facts.count)
-        N, n = facts.total, facts.total - np.count_nonzero(facts.count)
+        N, n = facts.total, max(facts.total - np.count_nonzero(facts.count), 0.0)
         factor, diagonal, freedom = covariance_weights(estimate, N, n, float(shrinkage[0]))
         Sigma = regularised(facts, np.full(K, factor), diagonal, self._columns, name="the classes")
         widening = np.ones(K)

@@ -184,4 +184,5 @@ class Gamma:
 def _refuse(t: Array, wrong: Array, what: str, remedy: str) -> None:
     rows = np.flatnonzero(wrong)
     if len(rows):
-        raise DataError(f"y[{rows[0]}] is {t[rows[0]]:g}, which is {what} ({len(rows)} of {len(t)} rows). {remedy}")
+        value = f"y is {t[rows[0]]:g} in row {rows[0] + 1} (counted from 1)"
+        raise DataError(f"{value}, which is {what} ({len(rows)} of {len(t)} rows). {remedy}")

@@ -50,6 +50,8 @@ def fit_least_squares(
     N, m = moments.total, moments.grand_mean
     origin = m if fit_intercept else np.zeros_like(m)
     B = (moments.count[:, None] * (moments.mean - origin)).T
+    if fit_intercept:  # the columns of B sum to zero up to rounding; exactly, the outputs of a row sum to one
+        B -= B.mean(axis=1, keepdims=True)
     # Without an intercept, S_T is taken about the origin: the factor of S_B gets one more row, √N m.
     rows = moments.between if fit_intercept else np.vstack([moments.between, np.sqrt(N) * m])
     W = _solve(moments, rows, B, alpha, columns).T  # (4.16)

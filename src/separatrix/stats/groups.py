@@ -62,8 +62,7 @@ class Group:
                 try:
                     FAMILIES[self.family].check_support(part, self.names(names))
                 except SupportError as error:
-                    error.row += rows.start
-                    raise
+                    raise error.in_row(error.row + rows.start) from None
         return x
 
     def names(self, names: Sequence[str]) -> list[str]:
@@ -176,8 +175,7 @@ def require_support(block: Block, groups: tuple[Group, ...], names: Sequence[str
         try:
             group.checked(block.X, names)
         except SupportError as error:
-            where = f"The value is in row {block.row[error.row] + 1:,} (the first is row 1)."
-            raise DataError(f"{error.message} {where}", remedy=error.remedy) from None
+            raise error.in_row(int(block.row[error.row])) from None
     return Tally(np.zeros(1))
 
 

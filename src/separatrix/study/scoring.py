@@ -16,6 +16,7 @@ import numpy as np
 
 from separatrix._array import Array, Float, to_dense
 from separatrix.exceptions import DataError
+from separatrix.families import SupportError
 from separatrix.rows import NamedRows
 from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.ramps import Ramps
@@ -127,7 +128,10 @@ class BatchScorer:
         if isinstance(batch, pa.RecordBatch):
             batch = pa.Table.from_batches([batch])
         X = self.features(batch)
-        labels = np.asarray(self.estimator.predict(X))
+        try:
+            labels = np.asarray(self.estimator.predict(X))
+        except SupportError as error:  # name the row of the table, not of the batch
+            raise error.in_row(self.counts.rows + error.row) from None
         P: Float | None = np.asarray(self.estimator.predict_proba(X)) if self.has_probabilities else None
         counts = self.counts
         counts.rows += batch.num_rows
