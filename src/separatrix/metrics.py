@@ -339,8 +339,8 @@ def _checked(P: Any, codes: Any, weight: Any) -> tuple[Float, Codes, Float]:
     wrong = np.flatnonzero((found < 0) | (found >= K))
     if len(wrong):
         raise DataError(
-            f"codes is {found[wrong[0]]} in row {wrong[0] + 1} (counted from 1), but P has {K} columns: codes run from 0 "
-            f"to {K - 1}."
+            f"codes is {found[wrong[0]]} in row {wrong[0] + 1} (counted from 1), but P has {K} columns: codes run "
+            f"from 0 to {K - 1}."
         )
     found = found.astype(np.intp)
     if weight is None:

@@ -114,7 +114,7 @@ class Gamma(PositiveFamily):
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
         bad = ~(np.isnan(x) | ((x > 0) & np.isfinite(x)))
-        remedy = "Correct the value, mark it missing, or fit another family (normal, or exponential if zeros are possible)."
+        remedy = "Correct the value, mark it missing, or fit another family (normal, or exponential for zeros)."
         reject(bad, x, columns, want="a gamma column must contain finite values above 0", remedy=remedy)
 
     @staticmethod
