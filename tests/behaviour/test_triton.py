@@ -26,6 +26,7 @@ def interpreted(monkeypatch):
     if DEVICE == "cpu":
         monkeypatch.setattr(_triton, "range", plain_range, raising=False)
         monkeypatch.setattr(_triton, "processors", lambda X: 6)
+        monkeypatch.setattr(stats_device, "has_kernels", lambda rows: True)
         monkeypatch.setattr(_triton, "PROGRAMS_PER_PROCESSOR", 1)
         monkeypatch.setattr(_triton, "GRAM_COLUMNS", 64)
         monkeypatch.setattr(_triton, "GRAM_TILINGS", {_triton.generation(torch.empty(0)): (32, 1)})
@@ -80,13 +81,12 @@ def test_nan_and_infinity_show_in_their_column(value):
 
 
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_the_scatter_of_a_class_is_the_same_by_weights_and_by_a_copy(monkeypatch, problem, is_weighted):
+def test_the_scatter_of_a_class_is_the_same_by_weights_and_by_a_copy(problem, is_weighted):
     X, t, weight = problem
     rows, codes = DeviceRows(X), DeviceVector((t == 0).long())  # of class 0 two thirds, and of class 1 the rest
     share = np.asarray(weight.cpu()) if is_weighted else None
     mean = np.full(X.shape[1], 0.4)
     Z = np.asarray(X.cpu(), dtype=float) - np.float32(0.4)
-    monkeypatch.setattr(stats_device, "has_kernels", lambda rows: True)
     for k in (0, 1):
         w = (np.asarray(codes) == k) * (1.0 if share is None else share)
         found = stats_device.class_gram(rows, mean, codes, share, k)

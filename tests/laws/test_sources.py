@@ -129,7 +129,7 @@ def dask_frame(X, y, weight, folder, monkeypatch):
 
 def torch_tensor(X, y, weight, folder, monkeypatch):
     """Labels and weights are tensors too, except text labels."""
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="torch is not installed: make test and .ci/run check no tensors")
     torch.set_num_threads(1)
     labels = y if y.dtype.kind == "U" else torch.from_numpy(y)
     return torch.from_numpy(X), labels, None if weight is None else torch.from_numpy(weight)
