@@ -14,6 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix._array import Float
+from separatrix.exceptions import DataError
 
 SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # if 1 - R² is smaller, it may be rounding error
 
@@ -47,6 +48,8 @@ def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
     if not (A.diagonal() > 0).all():
         raise _diagnose(A)
     scale = np.sqrt(A.diagonal())
+    if np.isinf(scale).any():
+        raise DataError("Sums over the rows overflow. Divide the columns, or the sample weights, by a constant first.")
     C = A / scale
     C /= scale[:, None]
     # LAPACK is called directly, because for small matrices SciPy's checks take longer than the factorisation. C is

@@ -14,6 +14,7 @@ from separatrix.exceptions import DataError
 from separatrix.rows.block import Targets
 
 UNLABELLED = -1  # the code of a row without a label
+MAX_TOTAL_WEIGHT = 1e305  # N ln N overflows for a larger sum of weights N
 FIRST_LABELS = 2_000  # rows whose labels are first taken as all classes; the other rows are then checked
 
 
@@ -234,8 +235,9 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
             f"sample_weight[{worst}] is {weight[worst]:g}; weights must not be negative. Use 0 to leave a row out."
         )
     with np.errstate(over="ignore"):
-        if not np.isfinite(weight.sum()):
-            raise DataError("The sum of sample_weight overflows. Divide all weights by a constant.")
+        total = weight.sum()
+    if total > MAX_TOTAL_WEIGHT:
+        raise DataError(f"The sum of sample_weight is {total:g}, and sums over the rows overflow. Divide all weights.")
     return None if (weight == 1.0).all() else weight
 
 

@@ -260,7 +260,7 @@ class ClassMoments(Generic[S]):
     def is_finite(self) -> bool:
         """Whether no sum overflowed or contains NaN, and no mean is so large that products with it would overflow."""
         scatter = (getattr(self.scatter, name) for name in self.scatter.__slots__)  # type: ignore[attr-defined]
-        finite = all(np.isfinite(array).all() for array in (self.mean, *scatter))
+        finite = all(np.isfinite(array).all() for array in (self.count, self.mean, *scatter))
         return finite and bool(np.abs(self.mean).max(initial=0.0) <= MAX_MAGNITUDE)
 
     def plus_scatter(self, k: int, matrix: Float) -> ClassMoments[S]:
