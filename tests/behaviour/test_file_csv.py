@@ -51,11 +51,11 @@ def test_known_types_are_not_inferred(tmp_path):
 
 
 def test_a_value_of_another_type_is_named(tmp_path):
-    table = open_table(csv_file(tmp_path, "a,b\n1,2\n3,four\n"), types={"b": "number"})
-    with pytest.raises(FileReadError, match=r"column 'b' has 'four' in row 2 .*numbers. Correct it"):
+    table = open_table(csv_file(tmp_path, '\n"a",b\n"1\n",2\n\n3,four\n'), types={"b": "number"})
+    with pytest.raises(FileReadError, match=r"column 'b' has 'four' in row 2 \(line 6\).*numbers. Correct it"):
         table.read()
     table = open_table(csv_file(tmp_path, "a,b\n1,x\n2,y\n2000,z\n"), types={"a": pa.int8()})
-    with pytest.raises(FileReadError, match=r"column 'a' has '2000' in row 3 .*int8"):
+    with pytest.raises(FileReadError, match=r"column 'a' has '2000' in row 3 \(line 4\).*int8"):
         table.read()
 
 

@@ -208,7 +208,7 @@ def test_files_with_other_columns_or_types_are_named(tmp_path):
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     for columns, said in (
         ([{"x": [1]}, {"z": [1]}], "Column 'x' is in .*a.parquet but not in .*b.parquet"),
-        ([{"x": [1]}, {"x": [b"w"]}], "Column 'x' is of type int64 in .*a.parquet and of type binary in .*b.parquet"),
+        ([{"x": [1]}, {"x": [b"w"]}], "Field x has incompatible types: int64 vs binary in .*a.parquet and .*b.parquet"),
     ):
         for path, column in zip(paths, columns, strict=True):
             pq.write_table(pa.table(column), path)
@@ -223,6 +223,69 @@ def test_types_of_several_files_are_widened(tmp_path):
     assert scan(paths).column("a").tolist() == [float(2**53), 1.0, 0.5, 1.5]
     (tmp_path / "a.csv").write_text("code\n1\n2\n")
     assert scan(tmp_path / "a.csv", types={"code": "categorical"}).column("code").tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [["1", "2"], ["12O0", "3"], ["4", "5"]],
+        [["1", "2"], ["", ""], []],
+        [["1", "2"], ["123456789012345678901", "3"]],
+        [["1", "2"], ["2.5", ""]],
+        [["true", "false"], ["1", "0"]],
+        [["2024-01-01", ""], ["2024-01-02 10:00:00", "2024-01-03"]],
+        [["", "NA"], ["2024-01-02", "x"]],
+    ],
+    ids=str,
+)
+def test_files_of_text_have_the_types_of_one_file(tmp_path, cells):
+    """An odd cell, or a column without values, in one of the files changes nothing."""
+    paths, whole = [tmp_path / f"{number}.csv" for number in range(len(cells))], tmp_path / "all.csv"
+    texts = ["".join(f"{cell},0\n" for cell in column) for column in cells]
+    for path, text in zip([*paths, whole], [*texts, "".join(texts)], strict=True):
+        path.write_text(f"a,b\n{text}")
+    for source in (paths, f"{tmp_path}/[0-9].csv"):
+        found, expected = (pa.Table.from_batches(scan(rows).batches()) for rows in (source, whole))
+        assert found.equals(expected)
+    records = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    records[0].write_text('{"a": 1}\n')
+    records[1].write_text('{"a": "x"}\n')
+    assert scan(records).column("a").tolist() == ["1", "x"]
+
+
+def test_decimal_marks_may_differ_between_files(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b\n1,5;0\n")
+    (tmp_path / "b.csv").write_text("a,b\n2.5,0\n")
+    assert scan([tmp_path / "a.csv", tmp_path / "b.csv"]).column("a").tolist() == [1.5, 2.5]
+
+
+# -- rows without a label
+
+
+@pytest.mark.parametrize("place", ["file", "files", "scan", "stream", "workers", "numbers"])
+def test_rows_without_a_label_are_left_out_as_in_memory(tmp_path, place):
+    labels = [np.nan, 0.0, 1.0] if place == "numbers" else [None, "no", "yes"]
+    y = [labels[0 if n % 50 == 7 else 1 + (code == 2)] for n, code in enumerate(CODES.tolist())]
+    table = TABLE.select(FEATURES).append_column("y", pa.array(y))
+    model = sx.TableClassifier(sx.LogisticRegression(alpha=1.0, tol=1e-11))
+    with pytest.warns(UserWarning, match=r"18 of 900 labels are missing, the first in row 8\."):
+        expected = model.fit(table, "y").coef_
+    with open_writer(tmp_path / "t.csv") as whole, open_writer(tmp_path / "a.csv") as writer:
+        whole.write(table)
+        writer.write(table[:5])
+    with open_writer(tmp_path / "b.csv") as writer:
+        writer.write(table[5:])
+    rows, y, said = {
+        "file": (tmp_path / "t.csv", "y", r"row 8 \(line 9\)"),
+        "files": ([tmp_path / "a.csv", tmp_path / "b.csv"], "y", r"row 3 of .*b.csv \(line 4\)"),
+        "scan": (scan(tmp_path / "t.csv", target="y"), None, r"row 8 \(line 9\)"),
+        "stream": (scan(table.to_reader(), target="y"), None, r"row 8 \(counted from 1\)"),
+        "workers": (scan(tmp_path / "t.csv", target="y", client=True), None, r"row 8 \(line 9\)"),
+        "numbers": (scan(table, target="y"), None, r"row 8 \(counted from 1\)"),
+    }[place]
+    with pytest.warns(UserWarning, match=f"18 of 900 labels in column 'y' are missing, the first in {said}\\."):
+        model.fit(rows, y)
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-8)
 
 
 # -- passes over text
@@ -278,6 +341,7 @@ def test_a_pass_with_a_condition_reads_the_footer_of_a_parquet_file_no_more_ofte
         [["a", "NA", "b"], ["b", "", "a"]],
         [["1", "2", "1"], ["nan", "2", "NA"]],
         [["3", "3", "3"], ["3", "3", "3"]],
+        [["1", "2", "1"], ["no", "1", "no"]],
     ],
     ids=str,
 )
@@ -292,7 +356,7 @@ def test_labels_that_are_counted_with_their_types_are_those_of_a_pass(tmp_path, 
             labelled = scan(paths, target="y", **how).open_rows(None).with_labels(None)
             return labelled.classes.dtype, labelled.classes.tolist()
         except DataError as error:
-            return str(error)
+            return str(error).partition(", the first")[0]  # lines are unknown after a condition
 
     assert found() == found(where="a < 9")
 
@@ -416,11 +480,11 @@ def test_workers_refuse_ordered_work(folder, model):
         model.fit(both(folder, where="kind <> 'oak'")[1])
 
 
-def test_a_missing_label_has_its_row_number_among_all_parts(tmp_path):
+def test_workers_find_the_row_of_a_missing_label(tmp_path):
     for i, (low, high) in enumerate([(0, 300), (300, 500)]):
         labels = np.where(np.arange(low, high) == 333, None, KIND[low:high])
         pd.DataFrame(X[low:high], columns=FEATURES).assign(y=labels).to_parquet(tmp_path / f"{i}.parquet")
-    with pytest.raises(DataError, match=r"1 of 500 labels in column 'y' are missing, the first in row 334"):
+    with pytest.raises(DataError, match=r"1 of 500 labels in column 'y' .* the first in row 34 of .*1.parquet"):
         sx.LinearDiscriminantAnalysis().fit(scan(tmp_path, target="y", client=True))
 
 

@@ -203,7 +203,7 @@ def compare_file(
     Returns the comparison, the table, and a scan of all its labelled rows if it is large, else None. ``options`` are
     passed to `compare_models`.
     """
-    from separatrix.files import open_table, quoted, scan
+    from separatrix.files import open_table, scan
     from separatrix.study import compare_models, labelled_rows, spread_rows
 
     # The target is read with its inferred type, so that 1 and 1.0 are the same class in every file; numbers and
@@ -239,10 +239,7 @@ def compare_file(
         compared = compare_models(labelled, target, positive=label, **options)
         if not is_sampled:
             return compared, table, None
-        kind, column = str(rows.schema.field(target).type).removeprefix("large_"), quoted(target)
-        conditions = {"double": f"isfinite({column})", "string": f"regexp_matches({column}, '\\S')"}
-        has_label = conditions.get(kind, f"{column} IS NOT NULL")  # NaN and blank text are missing labels, too
-        return compared, table, scan(table, target=target, where=has_label)
+        return compared, table, replace(whole, categorical=compared.table.classes.dtype.kind == "U").labelled()[0]
 
 
 def fit_and_write(

@@ -23,7 +23,6 @@ class ParquetTable(TableFile):
 
     def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
         super().__init__(where)
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         self._files = where.parts or (unpacked(where, self),)
@@ -45,10 +44,7 @@ class ParquetTable(TableFile):
         )
         self.travels = self.is_plain
         require_same_columns(dict(zip(self._files, [schema.names for schema in schemas], strict=True)))
-        try:
-            self.types = pa.unify_schemas(schemas, promote_options="permissive")
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise FileReadError(f"The parts of {self.path} have columns of different types: {error}.") from error
+        self.types = unify_types(dict(zip(self._files, schemas, strict=True)))
         if any("=" in file.parent.name for file in where.parts):
             self._notes.append("Folders named column=value contain parts of the table; those columns were not read.")
 
@@ -75,6 +71,30 @@ def require_same_columns(columns: Mapping[Any, Sequence[str]]) -> None:
                     f"Column {odd[0]!r} is in {has} but not in {lacks}.{did_you_mean(odd[0], columns[lacks])} Give "
                     "every file the same columns, or read fewer files."
                 )
+
+
+def unify_types(schemas: Mapping[Any, pa.Schema]) -> pa.Schema:
+    """Types that fit the values of all files; ``schemas`` lists their columns by file.
+
+    Raises
+    ------
+    FileReadError
+        If a column has types in two files that cannot be combined.
+    """
+    import pyarrow as pa
+
+    common = first = None
+    for file, schema in schemas.items():
+        try:
+            widened = schema if common is None else pa.unify_schemas([common, schema], promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            what = str(error).removeprefix("Unable to merge: ")
+            raise FileReadError(
+                f"{what} in {first} and {file}. Write this column as one type in every file, or leave it out with "
+                "columns=."
+            ) from error
+        first, common = (file, widened) if widened != common else (first, common)
+    return common
 
 
 def read_groups(

@@ -67,7 +67,7 @@ class SqliteTable(TableFile):
             kinds = dict(zip(self.columns, stored_kinds(database, self._sources.values(), self._table), strict=True))
             for name, column in zip(self.columns, declared, strict=True):
                 kinds[name] = self._declared_kind(database, self._sources[name], str(column[2]).upper(), kinds[name])
-        self._set_kinds(kinds)
+        self.columns, self.kinds = tuple(kinds), kinds
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:

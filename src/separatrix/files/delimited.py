@@ -11,6 +11,8 @@ import csv
 import io
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any
@@ -77,7 +79,6 @@ class DelimitedFile(TableFile):
             self._notes.append('Quotes (") were read as part of the text, since some are not closed.')
         self._decimal_comma = self._dialect.delimiter != ","  # whether a number may be written 3,5
         self._has_plain_numbers = True  # set to False if a pass finds numbers that Arrow cannot convert
-        self.kinds: dict[str, Kind] = {}
         self._exact: dict[str, pa.DataType] = {}
         self._spelled = {name: wanted for name, wanted in types.items() if name in self.columns and wanted in SPELLED}
         for name, wanted in types.items():
@@ -236,7 +237,7 @@ class DelimitedFile(TableFile):
                 self._values(name, texts[half:], row + half)
             should = self._exact.get(name, kind.value)
             raise FileReadError(
-                f"{self.path}: column {name!r} has {texts[0].as_py()!r} in row {row + 1} (after the line of names), "
+                f"{self.path}: column {name!r} has {texts[0].as_py()!r} in row {row + 1:,}{self.line(row)}, "
                 f"but it should have {should}. Correct it, leave it blank, or read the column as another type."
             ) from error
 
@@ -286,23 +287,27 @@ class DelimitedFile(TableFile):
         )
         yield from reader
 
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Cells of each line that is not blank, from the line of names on, with its number; slower than Arrow."""
+        dialect, line = self._dialect, 1
+        with open_text(self.where, self._encoding) as stream, suppress(csv.Error):  # such as a quote that is not closed
+            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+            quoting: Any = csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
+            reader = csv.reader(text, delimiter=dialect.delimiter, quoting=quoting)
+            for cells in reader:
+                if cells and line > dialect.skipped:
+                    yield line, cells
+                line = reader.line_num + 1
+
+    def line(self, row: int) -> str:
+        """Line in which a row begins."""
+        found = next(islice(self._lines(), row + 1, None), None)
+        return "" if found is None else f" (line {found[0]:,})"
+
     def _explained(self, error: Exception) -> str:
         """Message for an Arrow error. A slower reader, which counts lines, finds the wrong line."""
-        dialect, expected = self._dialect, len(self.columns)
-        mark, header = dialect.delimiter, dialect.skipped + 1
-        with open_text(self.where, self._encoding) as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-            reader = csv.reader(text, delimiter=mark, quoting=csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE)
-            line = 1
-            try:
-                for row in reader:
-                    if row and line > dialect.skipped and len(row) != expected:
-                        break
-                    line = reader.line_num + 1
-                else:
-                    row = []
-            except csv.Error:  # a field that is never closed is explained below
-                row = []
+        expected, mark, header = len(self.columns), self._dialect.delimiter, self._dialect.skipped + 1
+        line, row = next(((n, cells) for n, cells in self._lines() if len(cells) != expected), (0, []))
         if row:
             start = mark.join(row)
             start = start if len(start) <= 60 else f"{start[:60]}..."

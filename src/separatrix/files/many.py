@@ -9,16 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.files.columnar import read_groups, require_same_columns
+from separatrix.files.columnar import read_groups, require_same_columns, unify_types
 from separatrix.files.location import STANDARD, FileReadError, find
 from separatrix.files.open import open_table
 from separatrix.files.table import TableFile
 from separatrix.files.where import Condition, SqlCondition
 from separatrix.rows import ArrowRows, LabelCounts, tally_labels
+from separatrix.table import Kind, join
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +47,7 @@ class FilePart(ArrowRows):
     may_be_empty = True
 
     def __post_init__(self) -> None:
-        self.title = self.path
+        self.title, self.columns = self.path, tuple(self.types)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "table": self.table if self.table is not None and self.table.travels else None}
@@ -125,6 +127,16 @@ class FileRows(ArrowRows):
             found, n_rows = found + tally_labels(labels, counts, rows + n_rows, target), n_rows + table.n_rows
         return found
 
+    def place(self, row: int) -> str:
+        """Row of a file, counted from 1, and its line in a text file."""
+        if self._where is not None or self.known_rows is None:
+            return super().place(row)
+        file = 0
+        while row >= (n_rows := self._tables[file].n_rows or 0):
+            file, row = file + 1, row - n_rows
+        of = f" of {self._paths[file]}" if len(self._paths) > 1 else ""
+        return f"row {row + 1:,}{of}{self._tables[file].line(row)}"
+
     def filtered(self, where: Condition) -> FileRows:
         """Restrict the table to the rows that meet a condition."""
         self._where, self.known_rows = where, None
@@ -145,8 +157,20 @@ class FileRows(ArrowRows):
         if unknown:
             for table in self._tables:
                 table.target = self.target
-            schemas = list(zip(self._paths, [table.schema(unknown) for table in self._tables], strict=True))
-            self._types.update({name: _common_type(name, schemas) for name in unknown})
+                table.schema(unknown)  # infers the kinds of columns of text
+            untyped = [table for table in self._tables if table.kinds]
+            for name in unknown:
+                # The kind that the column would have in one table. Decimal marks may differ between files.
+                found = (Kind.NUMBER if table.kinds[name] is Kind.COMMA else table.kinds[name] for table in untyped)
+                kind = reduce(join, found, Kind.NOTHING)
+                for table in untyped:
+                    table.kinds[name] = table.kinds[name] if table.kinds[name].type == kind.type else kind
+            schemas = {
+                path: pa.schema([(field.name, _plain_type(field.type)) for field in table.schema(unknown)])
+                for path, table in zip(self._paths, self._tables, strict=True)
+            }
+            common = unify_types(schemas)
+            self._types.update(zip(common.names, common.types, strict=True))
             if self.known_rows is None:
                 self._count_rows()  # a pass over text that inferred types has counted the rows
         return pa.schema([(name, self._types[name]) for name in columns])
@@ -214,22 +238,9 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
     return FileRows(paths, tables)
 
 
-def _common_type(name: str, schemas: list[tuple[str, pa.Schema]]) -> pa.DataType:
-    """Type that fits the values of a column in all files."""
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Type that is the same in all files: dictionaries differ between files, and views cannot be unified with text."""
     import pyarrow as pa
 
-    first, common = "", pa.null()
-    for path, schema in schemas:
-        kind = schema.field(name).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind  # dictionaries differ between files
-        kind = pa.large_string() if pa.types.is_string_view(kind) else kind
-        try:
-            both = [pa.schema([(name, common)]), pa.schema([(name, kind)])]
-            widened = pa.unify_schemas(both, promote_options="permissive").field(0).type
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise FileReadError(
-                f"Column {name!r} is of type {common} in {first} and of type {kind} in {path}. Write it as one type in "
-                f"every file, leave it out with columns=, or for CSV give its type: types={{{name!r}: ...}}."
-            ) from error
-        first, common = (path, widened) if widened != common else (first, common)
-    return common
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.large_string() if pa.types.is_string_view(kind) else kind

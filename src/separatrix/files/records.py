@@ -53,7 +53,7 @@ class RecordsFile(TableFile):
                 del kinds[name]
         if not kinds:
             raise FileReadError(f"{self.path} is empty: it has no record. Is it the correct file?")
-        self._set_kinds(kinds)
+        self.columns, self.kinds = tuple(kinds), kinds
         if self._nested:
             shown = ", ".join(map(repr, list(self._nested)[:3])) + (", ..." if len(self._nested) > 3 else "")
             self._notes.append(f"Objects inside records were read as separate columns: {shown}.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from separatrix.rows import (
     ArrowRows,
     Batches,
     BatchPlan,
+    LabelCounts,
     Labelled,
     LabelRules,
     NamedRows,
@@ -33,7 +34,9 @@ from separatrix.rows import (
     batch_rows,
     check_weight,
     column_in_memory,
+    count_labels,
     dask_runner,
+    has_label,
     is_number,
     label_from_column,
     open_batches,
@@ -164,6 +167,38 @@ def _require_column(name: str, rows: ArrowRows) -> None:
         raise DataError(f"{rows.title} has no column {name!r}.{did_you_mean(name, rows.columns)}")
 
 
+@dataclass(eq=False)
+class LabelledRows(ArrowRows):
+    """The rows of a table that have a label in the column ``target``, after ``clean`` has converted the labels."""
+
+    rows: ArrowRows
+    target: str
+    clean: Callable[[pa.Array], pa.Array]
+    known_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        self.title, self.columns = self.rows.title, self.rows.columns
+        self.reads_ahead, self.may_be_empty = self.rows.reads_ahead, self.rows.may_be_empty
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """Types of the columns of the whole table."""
+        return self.rows.schema(columns)
+
+    def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read the table, and leave out rows without a label."""
+        for batch in self.rows.batches(self._with_target(columns), rows):
+            yield batch.filter(has_label(batch.column(self.target), self.clean)).select(list(columns))
+
+    def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
+        """Split the table, as several workers read it."""
+        return tuple(
+            LabelledRows(part, self.target, self.clean) for part in self.rows.parts(self._with_target(columns))
+        )
+
+    def _with_target(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*columns, self.target]))
+
+
 @dataclass(frozen=True, eq=False)
 class Scan(RowStore):
     """A table outside memory, as `scan` returns it.
@@ -177,6 +212,8 @@ class Scan(RowStore):
     encoding : Schema or None
         Encoding of the columns as numbers, if needed; ``sparse`` is True if encoded rows are sparse. Labels of encoded
         tables are cleaned by `clean_labels`; with ``categorical``, numbers become text, as in `encode_target`.
+    counts : LabelCounts or None
+        Counts of the labels, if a pass has counted them.
     """
 
     rows: ArrowRows
@@ -187,6 +224,7 @@ class Scan(RowStore):
     encoding: Schema | None = None
     sparse: bool = False
     categorical: bool = False
+    counts: LabelCounts | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         count = "" if self.rows.known_rows is None else f"{self.rows.known_rows} rows x "
@@ -267,8 +305,34 @@ class Scan(RowStore):
             weight, labels = check_weight(sample_weight, source.n_rows), self.column(target)
             found: Labelled = source.runner.label(source, clean(labels) if clean else labels, weight, rules)
             return found
-        counts = self.rows.label_counts(target, clean) if self.weight is None else None
+        counts = self._label_counts(source, target, clean)
         return label_from_column(source, target, self.weight, rules, counts, clean)
+
+    def labelled(self) -> tuple[Scan, str]:
+        """Return the scan without the rows whose label is missing, and a note on these rows ("" if there are none)."""
+        if self.target is None:
+            return self, ""
+        self.prepare()
+        clean = partial(clean_labels, categorical=self.categorical)
+        counts = self._label_counts(self._open(BatchPlan(self.features, self.features)), self.target, clean)
+        if counts.first_missing is None or not counts.seen:
+            return replace(self, counts=counts), ""
+        note = (
+            f"{counts.n_missing:,} of {counts.n_rows:,} labels in column {self.target!r} are missing, the first in "
+            f"{self.rows.place(counts.first_missing)}. These rows are left out."
+        )
+        n_rows = counts.n_rows - counts.n_missing
+        counts = replace(counts, n_rows=n_rows, n_missing=0, first_missing=None)
+        return replace(self, rows=LabelledRows(self.rows, self.target, clean, n_rows), counts=counts), note
+
+    def _label_counts(self, source: Source, target: str, clean: Any) -> LabelCounts:
+        """Counts of the labels, converted by ``clean``, from one pass over their column unless they are known."""
+        counts = self.counts or (self.rows.label_counts(target, clean) if self.weight is None else None)
+        if counts is None:
+            columns = (target,) if self.weight is None else (target, self.weight)
+            count = partial(count_labels, target=target, weight=self.weight, clean=clean)
+            counts = source.reduce_batches(count, columns, LabelCounts())
+        return counts
 
     def weights(self, sample_weight: Any) -> Any:
         """Return weights in memory: as given, or read from their column; raises if there are both."""

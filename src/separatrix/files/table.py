@@ -27,7 +27,8 @@ ValueCounts = tuple[Any, Array, Array]  # values as an Arrow array, the number o
 class TableFile(ABC):
     """A table in a file, as `open_table` returns it.
 
-    Subclasses set ``columns`` and ``types`` (an Arrow schema) and implement `stream`.
+    Subclasses set ``columns``, and ``types`` (an Arrow schema) or, if cells have no Arrow types, ``kinds``; they
+    implement `stream`.
 
     Attributes
     ----------
@@ -56,6 +57,7 @@ class TableFile(ABC):
         self.path: Path = where.path
         self.format = where.format
         self.where = where
+        self.kinds: dict[str, Kind] = {}
         self._notes: list[str] = []
         self.fingerprint = where.fingerprint()
         self.n_bytes = sum(size for size, *_ in self.fingerprint)
@@ -73,11 +75,19 @@ class TableFile(ABC):
         """Types of the columns, the same in every batch."""
         import pyarrow as pa
 
-        return pa.schema([self.types.field(name).with_nullable(True) for name in self._chosen(columns)])
+        chosen = self._chosen(columns)
+        if self.kinds:
+            return pa.schema([(name, self.kinds[name].type) for name in chosen])
+        return pa.schema([self.types.field(name).with_nullable(True) for name in chosen])
 
     def value_counts(self) -> ValueCounts | None:
         """Values of the target with their counts, if a previous pass counted them."""
         return None
+
+    def line(self, row: int) -> str:
+        """Line of a text file in which a row (counted from 0) begins, for messages: " (line 9)", or "" if unknown."""
+        del row
+        return ""
 
     def batches(
         self, *, columns: Sequence[str] | None = None, rows: int = READ_BATCH_ROWS
@@ -108,10 +118,6 @@ class TableFile(ABC):
             if name not in self.columns:
                 raise FileReadError(f"{self.path} has no column {name!r}.{did_you_mean(name, self.columns)}")
         return chosen
-
-    def _set_kinds(self, kinds: dict[str, Kind]) -> None:
-        """Set ``columns`` and ``types`` for a format whose cells have no Arrow types."""
-        self.columns, self.kinds, self.types = tuple(kinds), kinds, kinds_to_schema(kinds)
 
 
 def kinds_to_schema(kinds: Mapping[str, Kind]) -> pa.Schema:

@@ -64,7 +64,7 @@ class ExcelSheet(TableFile):
         kinds = [kind if kind in DATES or not midnights[i] else Kind.TEXT for i, kind in enumerate(kinds)]
         header = [*names, *[None] * (len(kinds) - len(names))]
         columns, notes = name_columns(header, f"{self.path}, sheet {self._sheet!r}")
-        self._set_kinds(dict(zip(columns, kinds, strict=True)))
+        self.columns, self.kinds = columns, dict(zip(columns, kinds, strict=True))
         self._notes += notes
         self._notes += [
             f"{columns[i]}: dates before 1900 (cells: {n}), which workbooks cannot store, were read as missing."

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -87,6 +86,10 @@ class ArrowRows(ABC):
         """Split the table into independent parts for several workers: files, or row groups of Parquet files."""
         del columns
         return (self,)
+
+    def place(self, row: int) -> str:
+        """Name of a row, counted from 0, in messages."""
+        return f"row {row + 1:,} (counted from 1)"
 
     def label_counts(self, target: str, clean: Callable[[pa.Array], pa.Array] | None = None) -> LabelCounts | None:
         """Counts of the labels in a column, if they are known without another pass."""
@@ -408,8 +411,8 @@ class LabelCounts:
             self.dtype if self.dtype is not None else other.dtype,
         )
 
-    def classes(self, unlabelled: Any) -> Array:
-        """Sorted classes, without the label that marks unlabelled rows.
+    def classes(self, unlabelled: Any, place: Callable[[int], str] = lambda row: f"row {row + 1:,}") -> Array:
+        """Sorted classes, without the label that marks unlabelled rows. ``place`` names a row in messages.
 
         Raises
         ------
@@ -424,8 +427,8 @@ class LabelCounts:
             # NaN and infinity are not NULL but are no labels either; x - x = 0 is false for them.
             present = f"{column} - {column} = 0" if is_real else f"{column} IS NOT NULL"
             raise DataError(
-                f"{self.n_missing} of {self.n_rows} labels in column {self.name!r} are missing, the first in row "
-                f"{(self.first_missing or 0) + 1} (counted from 1). Give them a label, or leave those rows out: "
+                f"{self.n_missing} of {self.n_rows} labels in column {self.name!r} are missing, the first in "
+                f"{place(self.first_missing or 0)}. Give them a label, or leave those rows out: "
                 f"scan(..., where='{present}')."
             )
         labels = [label for label in self.seen if not _marks(label, unlabelled)]
@@ -485,15 +488,11 @@ def label_from_column(
     target: str,
     weight: str | None,
     rules: LabelRules,
-    counts: LabelCounts | None = None,
+    counts: LabelCounts,
     clean: Callable[[pa.Array], pa.Array] | None = None,
 ) -> Labelled:
-    """Count the labels of a column in one pass, unless ``counts`` are given; blocks then look up their codes."""
-    if counts is None:
-        columns = (target,) if weight is None else (target, weight)
-        count = partial(count_labels, target=target, weight=weight, clean=clean)
-        counts = source.reduce_batches(count, columns, LabelCounts())
-    classes = counts.classes(rules.unlabelled)
+    """Encode a column whose labels were counted; blocks look up their codes."""
+    classes = counts.classes(rules.unlabelled, source.store.rows.place)
     if rules.known is not None:
         require_known(classes, rules.known)
         classes = rules.known
@@ -589,6 +588,11 @@ def plain(column: pa.Array) -> pa.Array:
     if pa.types.is_floating(column.type):
         return pc.add(column, pa.scalar(0, column.type))
     return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
+
+
+def has_label(column: pa.Array, clean: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Mask of the rows whose label, converted by ``clean``, is neither missing, NaN nor infinite."""
+    return _without_nan(clean(plain(column))).is_valid()
 
 
 def _without_nan(labels: pa.Array) -> pa.Array:

@@ -143,6 +143,10 @@ class TableClassifier(ClassifierMixin, Estimator):
         encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
         X, y = _opened(X, y, [name for name, kind in (self.types or {}).items() if kind == "categorical"])
         if isinstance(X, Scan):
+            if y is None and sample_weight is None and getattr(self.estimator, "unlabelled", "error") == "error":
+                X, note = X.labelled()
+                if note:
+                    warn(note)
             encoder.fit_statistics(X.statistics(encoder.unread()), X.template())
         elif isinstance(X, RowStore):
             raise DataError(
@@ -330,7 +334,7 @@ def functions_of(classifier: TableClassifier, features: Any) -> Array:
 
 def _opened(X: Any, y: Any, texts: Iterable[str]) -> tuple[Any, Any]:
     """Open a path as a scan that reads ``texts`` as text; if y is the name of a column, separate it from the table."""
-    if isinstance(X, str | os.PathLike):
+    if isinstance(X, str | os.PathLike) or (isinstance(X, list) and X and isinstance(X[0], str | os.PathLike)):
         target = y if isinstance(y, str) else None
         return scan(X, target=target, types=dict.fromkeys(texts, "categorical")), None if target else y
     if not isinstance(y, str):
@@ -356,7 +360,8 @@ def _labelled(batch: Batch, y: Any, sample_weight: Any, unlabelled: Any) -> tupl
     missing = is_unlabelled(labels, "missing")
     if not (isinstance(unlabelled, str) and unlabelled == "error") or not missing.any() or missing.all():
         return batch, y, sample_weight
-    warn(f"{missing.sum():,} of {len(labels):,} labels are missing. These rows are left out.")
+    first = f"the first in row {missing.argmax() + 1:,}"
+    warn(f"{missing.sum():,} of {len(labels):,} labels are missing, {first}. These rows are left out.")
     columns = {
         name: column[~missing] if isinstance(column, np.ndarray) else column.filter((~missing).tolist())
         for name, column in batch.columns.items()
