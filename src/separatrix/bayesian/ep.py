@@ -105,7 +105,8 @@ def expectation_propagation(
     if q is None:
         raise ValueError("expectation_propagation: there is no proper Gaussian to start from; fit the mode first.")
     here = Iterate.of(objective, sites, q)
-    past, fraction, sweeps = [here], FIRST_STEP, 1
+    # Earlier iterates are kept without q, whose factor and its inverse are as large as both precisions.
+    past, fraction, sweeps = [(here.sites, here.update)], FIRST_STEP, 1
     while here.distance > (0.0 if here.result.skipped else tol) and sweeps < max_sweeps:
         near = here.distance < NEAR_IN_STD
         sites = _anderson_step(past) if near and len(past) > 1 else here.damped(fraction)
@@ -119,10 +120,10 @@ def expectation_propagation(
         there, sweeps = Iterate.of(objective, sites, q), sweeps + 1
         growth = there.distance / here.distance
         if near and growth > MAX_GROWTH and fraction > MIN_STEP:  # undo the combination
-            past, fraction = [here], fraction * STEP_SHRINK
+            past, fraction = [(here.sites, here.update)], fraction * STEP_SHRINK
             continue
         fraction = min(fraction * STEP_GROWTH, FIRST_STEP) if growth < 1 else max(fraction * STEP_SHRINK, MIN_STEP)
-        past, here = [*past, there][-N_MIXED - 1 :], there
+        past, here = [*past, (there.sites, there.update)][-N_MIXED - 1 :], there
     q, result, prior = here.q, here.result, objective.prior
     mean, is_converged = q.mean[None, :], result.skipped == 0 and here.distance <= tol
     occam = 0.5 * (prior.log_det() - q.factor.log_det) - prior.value_grad(mean)[0]
@@ -163,11 +164,14 @@ class Iterate:
         return combine_sites([self.sites, self.update], np.array([1 - fraction, fraction]))
 
 
-def _anderson_step(past: Sequence[Iterate]) -> Sites:
-    """Return a damped step from the combination of iterates, Σ_i c_i = 1, with the smallest linearised residual."""
-    residuals = np.stack([np.concatenate([p.update.tau - p.sites.tau, p.update.nu - p.sites.nu]) for p in past], axis=1)
+def _anderson_step(past: Sequence[tuple[Sites, Sites]]) -> Sites:
+    """Return a damped step from the combination of iterates, Σ_i c_i = 1, with the smallest linearised residual.
+
+    ``past`` are the sites and their updates.
+    """
+    residuals = np.stack([np.concatenate([new.tau - old.tau, new.nu - old.nu]) for old, new in past], axis=1)
     # Residuals are divided by the size of their site plus that of a typical site; a row of weight k counts as k rows.
-    last, tiny = past[-1].update, np.finfo(float).tiny
+    last, tiny = past[-1][1], np.finfo(float).tiny
     total = last.weight.sum() + tiny
     sizes = [np.abs(part) + last.weight @ np.abs(part) / total + tiny for part in (last.tau, last.nu)]
     residuals *= np.concatenate([np.sqrt(last.weight) / size for size in sizes])[:, None]
@@ -177,7 +181,7 @@ def _anderson_step(past: Sequence[Iterate]) -> Sites:
     c[-1] = 1.0
     c[1:] -= change
     c[:-1] += change
-    points = [p.sites for p in past] + [p.update for p in past]
+    points = [old for old, _ in past] + [new for _, new in past]
     return combine_sites(points, np.concatenate([(1 - FIRST_STEP) * c, FIRST_STEP * c]))
 
 

@@ -49,6 +49,7 @@ from separatrix.bayesian.posterior import (
     LAPLACE,
     AnyApproximation,
     Approximation,
+    DualApproximation,
     choose_structure,
     laplace,
     weight_names,
@@ -58,7 +59,7 @@ from separatrix.bayesian.tuning import Limit, TuningReport, TuningStatus, profil
 from separatrix.bayesian.variational import estimated_seconds, variational, variational_softmax
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Softmax
-from separatrix.solvers import Auto, Posterior, Solution
+from separatrix.solvers import Auto, Posterior, Solution, dual
 from separatrix.stats import extent, log_det_slope
 
 METHODS = ("auto", "laplace", "variational", "ep", "importance")
@@ -211,20 +212,26 @@ class Inference:
 def infer(objective: Posterior, options: Options) -> Inference:
     """Compute the posterior, with tuning and with a better approximation according to the options."""
     structure, factors = choose_structure(objective, options.structure), np.ones(len(objective.design.origin))
-    if structure != "full":  # only Laplace's Gaussian, and one tuned scale for all weights
+    if structure != "full":  # one tuned scale for all weights; only a dual Gaussian can be better than Laplace's
         if options.method not in ("auto", "laplace"):
             raise DataError(
                 f"approximation={options.method!r} needs the full covariance, and {objective.shape[0]} x "
                 f"{objective.shape[1]} weights have structure {structure!r}. Use approximation='laplace'."
             )
-        if options.tune:
-            if options.groups is not None:
-                raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
-            eta = profile_scale(objective).eta
-            factors *= np.exp(eta)
-            objective = replace(objective, prior=prior_scales(objective).prior(eta))
-        solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
-        return Inference(objective, LAPLACE[structure](objective, solution.value), solution, factors)
+        if options.tune and options.groups is not None:
+            raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
+        for fitter in (FitLaplace(), FitEP(options.tol)):
+            if options.tune:
+                eta = profile_scale(objective, fitter=fitter).eta
+                factors *= np.exp(eta)
+                objective = replace(objective, prior=prior_scales(objective).prior(eta))
+            solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
+            found = Inference(objective, LAPLACE[structure](objective, solution.value), solution, factors)
+            if structure == "dual" and options.method == "auto":
+                found = _improve_thin(found, options)
+            if not options.tune or found.approximation.name != "ep":  # otherwise tune again, by the evidence of EP
+                break
+        return found
     solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
     found = Inference(objective, laplace(objective, solution.value, steps=solution.steps), solution, factors)
     if options.tune:
@@ -288,6 +295,16 @@ def _improve_auto(found: Inference, options: Options) -> Inference:
     if shift.largest > CORRECTED_SHIFT:
         return replace(found, approximation=third_order(objective, first, shift))
     return found
+
+
+def _improve_thin(found: Inference, options: Options) -> Inference:
+    """Improve the thin Gaussian of a dual posterior; the likelihood does not change the weights outside the span."""
+    wide = found.approximation
+    if not isinstance(wide, DualApproximation) or not isinstance(wide.thin, Approximation):
+        return found
+    thin = replace(found, objective=dual(found.objective).objective, approximation=wide.thin)
+    better = _improve_auto(thin, replace(options, tune=False))
+    return replace(better, objective=found.objective, approximation=replace(wide, thin=better.full), draws=None)
 
 
 def _improve_by(found: Inference, method: str, options: Options) -> Inference:

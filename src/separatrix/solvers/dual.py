@@ -24,7 +24,7 @@ from separatrix._array import Array, Float, to_dense
 from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._threads import single_thread_blas
 from separatrix.priors import Penalty
-from separatrix.rows import as_source
+from separatrix.rows import NamedRows, as_source
 from separatrix.solvers.posterior import Posterior, Units
 from separatrix.solvers.result import Solution, Step
 from separatrix.stats import collect_sample
@@ -58,7 +58,8 @@ def dual(objective: Posterior) -> Dual:
     scaled = X * (1.0 / precision[0]) if is_isotropic else X / precision  # X Λ⁻¹
     with single_thread_blas():
         L, back = _root(np.asarray(to_dense(scaled @ X.T), dtype=np.float64))
-    source = as_source(L).with_numbers(rows.t, rows.weight, rows.offset)
+    directions = tuple(f"direction {i + 1}" for i in range(L.shape[1]))
+    source = as_source(NamedRows(L, directions)).with_numbers(rows.t, rows.weight, rows.offset)
     thin_units = Units.of(source, fit_intercept=bias)
     design = thin_units.design(fit_intercept=bias)
     thin_precision = np.append(np.ones(L.shape[1]), objective.prior.precision[M:])

@@ -45,6 +45,10 @@ from separatrix.table import (
     table_statistics,
 )
 
+MIN_DUAL_COLUMNS = (
+    300  # with more columns, and fewer rows than columns, a posterior over combinations of rows is cheaper
+)
+
 
 class Moments(NamedTuple):
     """Mean and standard deviation of each feature that has a weight, (M,)."""
@@ -184,6 +188,9 @@ class TableClassifier(ClassifierMixin, Estimator):
         if not self.curved and not is_tuned:
             return model, None
         bent, source = continuous_columns(schema), open_rows(features)
+        is_wide = not self.curved and len(schema.columns) > MIN_DUAL_COLUMNS and source.n_rows < len(schema.columns)
+        if is_wide and is_tuned and model.approximation == "auto" and model.structure is model.groups is None:
+            model.set_params(structure="dual")
         straight, n_ramps, ramps = np.arange(len(schema.columns)), 0, None
         if self.curved:
             ramps = Ramps(bent).fit_source(source)

@@ -24,6 +24,7 @@ import numpy as np
 from separatrix._arguments import check_number, check_positive, generator
 from separatrix._array import Array, Codes
 from separatrix._text import decimals, enumerated, listed
+from separatrix._threads import single_thread_blas
 from separatrix.comparison import NOT_TRIED, Comparison, Fold, Trial, run_trial
 from separatrix.exceptions import DataError
 from separatrix.reductions import take_rows
@@ -39,6 +40,7 @@ from separatrix.table import Schema, TableEncoder, as_text, encode_target, open_
 
 MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
+MAX_ENCODING_FRACTION = 0.3  # of the time left, to encode the folds of a cross-validation; fewer folds otherwise
 MIN_LEAD_NATS = float(np.log(20))
 NEAR_IN_STANDARD_ERRORS = 2.0
 POSITIVE_WORDS = ("yes", "y", "true", "t", "1", "positive", "pos", "+")
@@ -91,25 +93,32 @@ def compare_models(
     inputs = {column: kind for column, kind in (types or {}).items() if column != target} or None
     encoder = TableEncoder(types=inputs)
     # Types come from all rows of the table, means and levels from the training rows.
-    of_train = table_statistics(train.X, unread=encoder.unread())
-    encoder.fit_statistics(rows.statistics(encoder.unread()), train.X, of_train)
+    of_all = rows.statistics(encoder.unread())
+    is_all = train.n_rows == of_all.n_rows
+    encoder.fit_statistics(of_all, train.X, of_all if is_all else table_statistics(train.X, unread=encoder.unread()))
     n_numbers = len(continuous_columns(encoder.schema_))
     size = {"n_columns": len(encoder.schema_.columns), "n_classes": len(rows.classes), "n_numbers": n_numbers}
     offered = candidates(train.n_rows, types=inputs, **size)
     offered = offered if models is None else selected(offered, models)
     rest = {"n_test_rows": test.n_rows, "n_fits": 1 + (n_folds or 0)}
     costs = {name: partial(expected_seconds, name, **size, **rest) for name in offered}
-    columns, folds = encoder.schema_.columns, []
-    for fold in (train, test):
-        folds.append(Fold(NamedRows(encoder.transform(fold.X), columns), fold.codes, fold.rows))
+    encode_start = perf_counter()
+    folds = [
+        Fold(NamedRows(encoder.transform(fold.X), encoder.schema_.columns), fold.codes, fold.rows)
+        for fold in ([train] if n_folds else [train, test])
+    ]
     stages.total = len(offered) + 1 + later
-    repeats = [] if n_folds is None else splits_of(some, encoder, n_folds, rng)
-    comparison, warnings = _run_trials(offered, costs, encoder.schema_, folds, rows.classes, stages, budget, repeats)
-    distinct = folds if n_folds is None else folds[:1]
-    features = [fold.X.array for fold in distinct]
+    repeats = []
+    if n_folds is not None:
+        most = MAX_ENCODING_FRACTION * budget.left / (perf_counter() - encode_start)
+        n_folds = max(2, min(n_folds, int(most)))
+        repeats = splits_of(some, encoder, of_all, folds[0].X.array, n_folds, rng)
+    ends = (folds[0], folds[-1])
+    comparison, warnings = _run_trials(offered, costs, encoder.schema_, ends, rows.classes, stages, budget, repeats)
+    features = [fold.X.array for fold in folds]
     notes = (
         *some.notes,
-        *notes_on_columns(encoder.schema_, distinct, target),
+        *notes_on_columns(encoder.schema_, folds, target),
         *notes_on_table(encoder.schema_, features, rows.classes, rows.counts),
     )
     return Compared(
@@ -162,15 +171,18 @@ def _run_trials(
         if n_rows < N:
             at = stratified_sample(train.codes, n_rows, np.random.default_rng(0))
             fold = Fold(NamedRows(train.X.array[at], schema.columns), train.codes[at], train.rows[at])
-        with captured() as warnings[name], watched(stages.rows):
+        with captured() as warnings[name], watched(stages.rows), single_thread_blas():
             try:
                 estimator, _ = models[name].configured(schema, fold.X.array)
             except Exception as error:  # if one model fails, the study continues
                 trials.append(Trial.failed(name, error))
             else:
                 trials.append(run_trial(name, estimator, fold, test, classes, most_probable=True))
-        if repeats and not trials[-1].failure:
-            with captured():  # the warnings of the fit to all rows are enough
+        needed = (perf_counter() - start) * len(repeats[0]) if repeats else 0.0
+        if needed > budget.left and any(trial.P is not None for trial in trials[:-1]):
+            trials[-1] = Trial(name, failure=_not_tried(needed, budget))
+        elif repeats and not trials[-1].failure:
+            with captured(), single_thread_blas():  # the warnings of the fit to all rows are enough
                 trials[-1] = cross_validated(trials[-1], models[name], repeats, train.codes, classes)
         if n_rows < N:  # the evidence of a sample cannot be compared with the evidence of all rows
             trials[-1] = replace(trials[-1], evidence=trials[-1].evidence._replace(of_labels=False))

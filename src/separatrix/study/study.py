@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 from separatrix._array import Codes, Float
 from separatrix._text import listed
+from separatrix._threads import single_thread_blas
 from separatrix.bayesian import interval_tails
 from separatrix.comparison import one_line
 from separatrix.exceptions import DataError
@@ -209,7 +210,7 @@ def fit_chosen(
         rows = sample_of(compared.table, most, rng, "The model was fitted to")
         stages(f"fitting {name} to {rows.n_rows:,} rows", trial.fit_seconds * rows.n_rows / n_tried)
         features = compared.encoder.transform(rows.X)
-        with captured() as warned, watched(stages.rows):
+        with captured() as warned, watched(stages.rows), single_thread_blas():
             model.fit_encoded(compared.encoder, features, rows.labels)
         return model, features, rows.codes, (*rows.notes, *notes_on_model(model, warned))
     stages(f"fitting {name} to all rows")

@@ -11,16 +11,19 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
+from scipy import sparse
 
 from separatrix import metrics
-from separatrix._array import Array, Codes
+from separatrix._array import Array, Codes, Rows, to_dense
 from separatrix.comparison import Fold, Trial, predicted_rows, scores_of
+from separatrix.reductions import take_rows
 from separatrix.rows import NamedRows
 from separatrix.study.candidates import PriorOnly
 from separatrix.study.classifier import TableClassifier
 from separatrix.study.records import LabelledTable
-from separatrix.table import Schema, TableEncoder, table_statistics
+from separatrix.table import NumberPlan, Schema, TableEncoder, TableStatistics, infer_types, table_statistics
 
 MIN_SPLIT_ROWS = 1000  # smaller tables are cross-validated
 N_SCORED_ROWS, MIN_REPEATS, MAX_REPEATS = 500, 2, 4  # rows times repeats, so that the choice hardly depends on the seed
@@ -52,22 +55,54 @@ def fold_numbers(codes: Codes, n_folds: int, rng: np.random.Generator) -> Codes:
     return folds
 
 
-def splits_of(table: LabelledTable, encoder: TableEncoder, n_folds: int, rng: np.random.Generator) -> list[list[Split]]:
-    """Splits of each repeat; means and levels of each split come from its training rows, types from all rows."""
-    n_outputs = max(1, len(table.classes) - 1)
-    is_large = table.n_rows * len(encoder.schema_.columns) * n_outputs > MAX_REPEATED_CELLS
+def splits_of(
+    table: LabelledTable,
+    encoder: TableEncoder,
+    of_all: TableStatistics,
+    features: Rows,
+    n_folds: int,
+    rng: np.random.Generator,
+) -> list[list[Split]]:
+    """Splits of each repeat; means and levels of each split come from its training rows, types from all rows.
+
+    ``features`` are all rows, encoded. Numbers without missing values are the same in every split, and are not encoded
+    again; a number that is constant in the training rows of a split is left out.
+    """
+    schema, n_outputs = encoder.schema_, max(1, len(table.classes) - 1)
+    is_large = table.n_rows * len(schema.columns) * n_outputs > MAX_REPEATED_CELLS
     n_repeats = 1 if is_large else int(np.clip(-(-N_SCORED_ROWS // table.n_rows), MIN_REPEATS, MAX_REPEATS))
-    repeats, of_all = [], table.statistics(encoder.unread())
+    same = [
+        plan.column
+        for plan in schema.plans
+        if isinstance(plan, NumberPlan) and plan.kind == "number" and not plan.indicator and not plan.constant
+    ]
+    numbers = to_dense(features[:, [schema.groups[column].start for column in same]])
+    others = [column for column in schema.inputs if column not in set(same)]
+    rest = nw.from_native(table.X, eager_only=True).select(others).to_native()
+    of_rest = TableStatistics({column: of_all.columns[column] for column in others}, of_all.n_rows)
+    types = {column: kind for column, kind in (encoder.types or {}).items() if column in others}
+    as_sparse = sparse.issparse(features)
+    repeats = []
     for _ in range(n_repeats):
         folds, splits = fold_numbers(table.codes, n_folds, rng), []
         for fold in range(n_folds):
-            at = np.flatnonzero(folds == fold)
-            train, test = table.take(np.flatnonzero(folds != fold)), table.take(at)
-            of_train = table_statistics(train.X, unread=encoder.unread())
-            own = TableEncoder(types=encoder.types).fit_statistics(of_all, train.X, of_train)
-            columns = own.schema_.columns
-            parts = [Fold(NamedRows(own.transform(part.X), columns), part.codes, part.rows) for part in (train, test)]
-            splits.append(Split(own.schema_, parts[0], parts[1], at))
+            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            plans = {plan.column: plan for plan in schema.plans}
+            place = {same[d]: [d] for d in np.flatnonzero(np.ptp(numbers[train], axis=0)).tolist()}
+            X = sparse.csr_array(numbers) if as_sparse else numbers
+            if others:
+                own = infer_types(of_rest, types, training=table_statistics(take_rows(rest, train)))
+                plans |= {plan.column: plan for plan in own.plans}
+                place |= {column: [len(same) + d for d in at] for column, at in own.groups.items()}
+                X = (sparse.hstack if as_sparse else np.hstack)([X, own.encode(rest, sparse=as_sparse)])
+            if not place:  # nothing varies: only the class proportions can be fitted
+                constant = NumberPlan(schema.inputs[0], "number", "", 0.0, indicator=False, constant=False, words={})
+                plans, place, X = {constant.column: constant}, {constant.column: [0]}, np.zeros((table.n_rows, 1))
+            kept = [column for column in plans if column in place]
+            own = Schema(tuple(plans[column] for column in kept), len(train))
+            X = X[:, [d for column in kept for d in place[column]]]
+            parts = [Fold(NamedRows(X[at], own.columns), table.codes[at], table.rows[at]) for at in (train, test)]
+            splits.append(Split(own, parts[0], parts[1], test))
         repeats.append(splits)
     return repeats
 
