@@ -1,7 +1,7 @@
 """Numbers and dates written as text are read as Python, pandas and dateutil read them."""
 
 import datetime as dt
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import dateutil.parser
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.table.statistics import Readings, date_readings, number_readings
+from separatrix.table.statistics import Readings, text_readings
 from separatrix.table.text import (
     DAY_FIRST,
     MONTH_FIRST,
@@ -173,8 +173,12 @@ def test_years_of_two_digits_have_the_century_of_python(day, order, data):
     assert [read_date(text, long) for long in DAY_FORMATS] == [None] * 3
 
 
-def read_column(texts, readings=number_readings):
-    return readings(tuple(texts), np.ones(len(texts), dtype=int), np.arange(len(texts)))
+def read_column(texts, start=0):
+    return text_readings(texts, np.ones(len(texts), dtype=int), start + np.arange(len(texts)))[0]
+
+
+def read_dates(texts):
+    return text_readings(texts, np.ones(len(texts), dtype=int), np.arange(len(texts)))[1]
 
 
 @pytest.mark.parametrize(
@@ -211,13 +215,9 @@ def test_columns_in_several_spellings_are_not_numbers(texts):
 
 
 def test_the_first_odd_value_is_known_in_any_order_of_batches():
-    texts = np.array([*map(str, range(20)), "12O0", "7,5", "NA", "<18"])
-    counts = np.ones(len(texts), dtype=int)
-    parts = [
-        number_readings(tuple(texts[at]), counts[at], np.arange(len(texts))[at])
-        for at in (slice(0, 5), slice(5, 21), slice(21, 22), slice(22, 24))
-    ]
-    whole = number_readings(tuple(texts), counts, np.arange(len(texts)))
+    texts = [*map(str, range(20)), "12O0", "7,5", "NA", "<18"]
+    parts = [read_column(texts[start:stop], start) for start, stop in pairwise((0, 5, 21, 22, 24))]
+    whole = read_column(texts)
     for order in permutations(parts):
         total = sum(order, Readings())
         assert total == whole
@@ -239,12 +239,12 @@ def test_the_first_odd_value_is_known_in_any_order_of_batches():
     ],
 )
 def test_the_column_decides_the_order_of_day_and_month(texts, expected, rival):
-    found = read_column([*texts, "?"], date_readings)
+    found = read_dates([*texts, "?"])
     assert (found.key[0], found.rival) == (expected, rival)
 
 
 def test_missing_values_are_the_identity():
-    assert read_column(["NA", "?"]) == Readings() == read_column(["NA"], date_readings)
+    assert read_column(["NA", "?"]) == Readings() == read_dates(["NA"])
     found = read_column(["1,5", "2,25"])
     assert found + Readings() == found == Readings() + found
     assert Readings().key == ("", "")

@@ -25,7 +25,7 @@ from separatrix.files.encoding import find_encoding, open_text
 from separatrix.files.location import STANDARD, FileReadError, Location, reading, temporary_file
 from separatrix.files.table import TableFile, ValueCounts
 from separatrix.rows import MAX_LABELS
-from separatrix.table import Kind, cast_texts, kind_of_texts, kind_of_type, number_readings
+from separatrix.table import Kind, cast_texts, kind_of_texts, kind_of_type, text_readings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -144,7 +144,7 @@ class DelimitedFile(TableFile):
                         block = block or next(self._texts(named))
                         texts = block[name].unique().to_pylist()
                         found = tuple(text for text in texts if text and not text.isspace())
-                        if not number_readings(found, *np.ones((2, len(found)), dtype=np.intp)).n_odd:
+                        if not text_readings(found, *np.ones((2, len(found)), dtype=np.intp))[0].n_odd:
                             self.kinds[name] = Kind.TEXT
                 elif kind is not Kind.NOTHING:
                     self.kinds[name] = kind

@@ -37,6 +37,7 @@ from separatrix.table import (
     Batch,
     DatePlan,
     NumberPlan,
+    OddCells,
     Schema,
     TableEncoder,
     Unseen,
@@ -300,10 +301,10 @@ class TableClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self)
         schema, function = self.encoder_.schema_, getattr(self.estimator_, method)
         table = _opened(X, None, schema.text_types)[0]
-        features, unseen = _features(self.encoder_, table)
-        for odd in schema.odd_cells(table, unseen) if unseen else ():
-            warn(str(odd))
-            del unseen[odd.column]
+        features, unseen, odd = _features(self.encoder_, table)
+        for column, cells in odd.items():
+            warn(str(cells))
+            del unseen[column]
         if unseen:
             found = (
                 f"{column!r} ({listed(list(rows))}; {(n := rows.total()):,} row{'s' * (n != 1)})"
@@ -378,12 +379,12 @@ def _labelled(batch: Batch, y: Any, sample_weight: Any, unlabelled: Any) -> tupl
     return Batch(columns, int((~missing).sum())), labels[~missing], sample_weight
 
 
-def _features(encoder: TableEncoder, X: Any) -> tuple[Any, dict[str, Unseen]]:
-    """Encoded rows and unseen values. Rows of a scan are encoded as they are read; its values are not counted."""
+def _features(encoder: TableEncoder, X: Any) -> tuple[Any, dict[str, Unseen], dict[str, OddCells]]:
+    """Encoded rows, unseen and odd values. Rows of a scan are encoded as they are read; its values are not counted."""
     if not isinstance(X, Scan):
         return encoder.encode(X)
     wanted = encoder.schema_.is_sparse if encoder.sparse == "auto" else encoder.sparse
-    return X.encoded(encoder.schema_, sparse=bool(wanted)), {}
+    return X.encoded(encoder.schema_, sparse=bool(wanted)), {}, {}
 
 
 def named(features: Any, schema: Schema, estimator: Any) -> Any:

@@ -177,11 +177,10 @@ class BatchScorer:
         if not self.is_table:
             return batch.select(list(self.inputs))
         schema = self.model.encoder_.schema_
-        X, new_values = schema.encode_counted(batch)
-        odd_cells = {odd.column: odd for odd in schema.odd_cells(batch, new_values, self.counts.rows)}
+        X, new_values, odd_cells = schema.encode_counted(batch)
         for name, odd in odd_cells.items():
-            before = self.counts.odd.get(name)
-            self.counts.odd[name] = odd if before is None else before._replace(n_cells=before.n_cells + odd.n_cells)
+            first = self.counts.odd.get(name) or odd._replace(n_cells=0, row=self.counts.rows + odd.row)
+            self.counts.odd[name] = first._replace(n_cells=first.n_cells + odd.n_cells)
         for name, values in new_values.items():
             found = dict(values)
             if missing := found.pop(MISSING, 0):

@@ -273,12 +273,12 @@ def examine(
     positive = positive_class(rows.classes, rows.counts, positive)
     stages(f"predicting {rows.n_rows:,} rows")
     schema = model.encoder_.schema_
-    features, unseen = model.encoder_.encode(rows.X)
+    features, unseen, odd = model.encoder_.encode(rows.X)
     with captured() as warned, watched(stages.rows):
         P: Float = np.asarray(model.estimator_.predict_proba(named(features, schema, model.estimator_)))
     stages("effects of the columns")
-    odd = {odd.column: odd for odd in schema.odd_cells(rows.whole, unseen)}
-    new_values = [Note("new values", str(each)) for each in odd.values()] + [
+    in_table = [cells._replace(row=int(rows.rows[cells.row])) for cells in odd.values()]
+    new_values = [Note("new values", str(cells)) for cells in in_table] + [
         Note(
             "new values",
             f"{column} has values that the training rows did not have, in {values.total()} rows, such as "

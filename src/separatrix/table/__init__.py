@@ -36,7 +36,7 @@ from separatrix.table.plans import (
     Unseen,
 )
 from separatrix.table.schema import Schema
-from separatrix.table.statistics import ColumnStatistics, TableStatistics, number_readings, table_statistics
+from separatrix.table.statistics import ColumnStatistics, TableStatistics, table_statistics, text_readings
 from separatrix.table.target import Target, clean_labels, encode_target
 from separatrix.table.values import Batch, as_text, open_batch, read_values
 
@@ -67,9 +67,9 @@ __all__ = [
     "kind_of_texts",
     "kind_of_type",
     "kind_of_values",
-    "number_readings",
     "open_batch",
     "read_values",
     "table_statistics",
+    "text_readings",
     "values_to_arrow",
 ]

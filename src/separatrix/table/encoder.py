@@ -15,7 +15,7 @@ from separatrix._array import Array, Rows
 from separatrix.exceptions import DataError
 from separatrix.rows import as_table
 from separatrix.table.inference import MAX_LEVELS, infer_types
-from separatrix.table.plans import Unseen
+from separatrix.table.plans import OddCells, Unseen
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import TableStatistics, table_statistics
 from separatrix.table.values import is_records, open_batch
@@ -131,8 +131,8 @@ class TableEncoder(TransformerMixin, Estimator):
         """Encode a table as float64 (n, M). Columns of a data frame are found by name, in any order."""
         return self.encode(X)[0]
 
-    def encode(self, X: Any) -> tuple[Rows, dict[str, Unseen]]:
-        """Encode a table as `transform` does; also count the rows of each value that did not occur in training."""
+    def encode(self, X: Any) -> tuple[Rows, dict[str, Unseen], dict[str, OddCells]]:
+        """Encode a table as `transform` does; also return what `Schema.encode_counted` does."""
         check_is_fitted(self)
         batch = open_batch(X)
         if isinstance(X, np.ndarray | list) and not is_records(X):

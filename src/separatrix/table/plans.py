@@ -34,12 +34,13 @@ NO_ENTRIES = (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
 
 
 class Entries(NamedTuple):
-    """Non-zero entries of the numeric columns of one plan, and the unseen values."""
+    """Non-zero entries of the numeric columns of one plan, the unseen values, and those that do not match the type."""
 
     row: Codes
     column: Codes
     value: Float
     unseen: Unseen
+    odd: OddCells | None = None
 
 
 class OddCells(NamedTuple):
@@ -87,16 +88,6 @@ class Plan(ABC):
     def entries(self, values: Values) -> Entries:
         """Encode the values of some rows."""
 
-    def read(self, values: Values) -> tuple[str, Float]:
-        """Numbers or days, NaN for any other value, and what they are; empty for categories."""
-        return "", np.empty(0)
-
-    def odd_cells(self, values: Values, first_row: int = 0) -> OddCells | None:
-        """Summary of values that do not match the column's type, or None; ``first_row`` rows precede this batch."""
-        what, read = self.read(values)
-        odd = values.odd(read) if what else []
-        return OddCells(self.column, what, len(odd), odd[0][1], first_row + odd[0][0]) if odd else None
-
 
 @dataclass(frozen=True, slots=True)
 class NumberPlan(Plan):
@@ -126,25 +117,18 @@ class NumberPlan(Plan):
 
     def entries(self, values: Values) -> Entries:
         """Replace missing values by the mean. Words and infinity are treated as missing, and counted as unseen."""
-        unseen: Unseen = Counter()
         if not self.words:
-            _, numbers = self.read(values)
-            unseen = Counter(text for _, text in values.odd(numbers))
+            numbers = values.as_numbers(self.column, self.spelling, self.unit)
+            odd, unseen = _odd_cells(self.column, "number", values, numbers)
         elif values.kind is Kind.BOOLEAN:
-            numbers = values.numbers
+            numbers, odd, unseen = values.numbers, None, Counter()
         else:
             texts, codes = values.as_texts(self.column)
-            unseen = _count_unseen(texts, codes, self.words)
-            numbers = np.array([*(self.words.get(text, np.nan) for text in texts), np.nan])[codes]
-        missing = np.flatnonzero(np.isnan(numbers))
-        if len(missing) > unseen.total() and not self.indicator:
-            unseen[MISSING] += len(missing) - unseen.total()
+            odd, unseen = None, _count_unseen(texts, codes, self.words)
+            numbers = np.array([*map(self.words.get, texts, repeat(np.nan)), np.nan])[codes]
         filled = np.where(np.isnan(numbers), self.mean, numbers)
-        return _entries([] if self.constant else [(np.arange(len(filled)), filled)], missing, self.indicator, unseen)
-
-    def read(self, values: Values) -> tuple[str, Float]:
-        """Numbers; words for yes and no are categories."""
-        return ("", np.empty(0)) if self.words else ("number", values.as_numbers(self.column, self.spelling, self.unit))
+        columns = [] if self.constant else [(np.arange(len(filled)), filled)]
+        return _entries(columns, np.flatnonzero(np.isnan(numbers)), self.indicator, unseen, odd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,22 +223,15 @@ class DatePlan(Plan):
 
     def entries(self, values: Values) -> Entries:
         """Entries of the days, of the cycles and of the indicator. Other values are missing, and counted as unseen."""
-        _, days = self.read(values)
-        is_missing = np.isnan(days)
-        missing, seen = np.flatnonzero(is_missing), np.flatnonzero(~is_missing)
-        unseen = Counter(text for _, text in values.odd(days))
-        if len(missing) > unseen.total() and not self.indicator:
-            unseen[MISSING] += len(missing) - unseen.total()
-        since = np.where(is_missing, self.mean, days) - self.origin
+        days = values.as_dates(self.column, self.order)
+        odd, unseen = _odd_cells(self.column, "date", values, days)
+        missing, seen = np.flatnonzero(np.isnan(days)), np.flatnonzero(~np.isnan(days))
+        since = np.where(np.isnan(days), self.mean, days) - self.origin
         columns = [] if self.constant else [(np.arange(len(days)), since)]
         for cycle in self.cycles:
             angle = 2 * np.pi * _step(days[seen], cycle) / CYCLES[cycle]
             columns += [(seen, np.cos(angle)), (seen, np.sin(angle))]
-        return _entries(columns, missing, self.indicator, unseen)
-
-    def read(self, values: Values) -> tuple[str, Float]:
-        """Days since 1970."""
-        return "date", values.as_dates(self.column, self.order)
+        return _entries(columns, missing, self.indicator, unseen, odd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,13 +251,26 @@ class DropPlan(Plan):
         return Entries(*NO_ENTRIES, Counter())
 
 
-def _entries(columns: list[tuple[Codes, Float]], missing: Codes, indicator: bool, unseen: Unseen) -> Entries:
-    """Join the entries (rows, values) of all numeric columns; if ``indicator``, add a last column for missing rows."""
+def _odd_cells(column: str, what: str, values: Values, read: Float) -> tuple[OddCells | None, Unseen]:
+    """Summary and counts of the values that are not missing, but could not be read as numbers or dates."""
+    rows, texts = values.odd(read)
+    return (OddCells(column, what, len(rows), texts[0], rows[0]) if rows else None), Counter(texts)
+
+
+def _entries(
+    columns: list[tuple[Codes, Float]], missing: Codes, indicator: bool, unseen: Unseen, odd: OddCells | None
+) -> Entries:
+    """Join the entries (rows, values) of all numeric columns, with the indicator of missing rows as the last column.
+
+    Without an indicator, training had no missing values, so they are unseen.
+    """
     if indicator:
         columns = [*columns, (missing, np.ones(len(missing)))]
+    elif len(missing) > unseen.total():
+        unseen[MISSING] += len(missing) - unseen.total()
     rows, values = zip(*columns, strict=True)
     column = np.repeat(np.arange(len(columns)), list(map(len, rows)))
-    return Entries(np.concatenate(rows), column, np.concatenate(values), unseen)
+    return Entries(np.concatenate(rows), column, np.concatenate(values), unseen, odd)
 
 
 def _indicators(places: Codes, codes: Codes, missing: bool, unseen: Unseen) -> Entries:

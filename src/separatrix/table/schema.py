@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -107,11 +106,17 @@ class Schema:
         """
         return self.encode_counted(table, sparse=sparse)[0]
 
-    def encode_counted(self, table: Any, *, sparse: bool | None = None) -> tuple[Rows, dict[str, Unseen]]:
-        """Encode as `encode` does; also return the unseen values of each column, with their number of rows."""
+    def encode_counted(
+        self, table: Any, *, sparse: bool | None = None
+    ) -> tuple[Rows, dict[str, Unseen], dict[str, OddCells]]:
+        """Encode as `encode` does.
+
+        Also return, by column, the unseen values with their number of rows, and the values that are not numbers or
+        dates as expected.
+        """
         batch = open_batch(table)
         parts: list[tuple[Codes, Codes, Float]] = []
-        unseen, width = {}, 0
+        unseen, odd, width = {}, {}, 0
         for plan in self.plans:
             if not (names := plan.names):
                 continue
@@ -120,6 +125,8 @@ class Schema:
             entries = plan.entries(read_values(batch.columns[plan.column]))
             if entries.unseen:
                 unseen[plan.column] = entries.unseen
+            if entries.odd:
+                odd[plan.column] = entries.odd
             parts.append((entries.row, width + entries.column, entries.value))
             width += len(names)
         shape = (batch.n_rows, width)
@@ -127,20 +134,12 @@ class Schema:
             X = np.zeros(shape)
             for row, column, value in parts:
                 X[row, column] = value
-            return X, unseen
+            return X, unseen, odd
         row, column, value = map(np.concatenate, zip(NO_ENTRIES, *parts, strict=True))
         csr = sp.coo_array((value, (row, column)), shape=shape).tocsr()
         csr.eliminate_zeros()
         csr.sort_indices()
-        return csr, unseen
-
-    def odd_cells(self, table: Any, unseen: Collection[str], first_row: int = 0) -> list[OddCells]:
-        """Values that are not numbers or dates as expected, in those of the columns ``unseen`` that have any."""
-        batch, found = open_batch(table), []
-        for plan in self.plans:
-            if plan.column in unseen:
-                found.append(plan.odd_cells(read_values(batch.columns[plan.column]), first_row))
-        return [odd for odd in found if odd is not None]
+        return csr, unseen, odd
 
     def describe(self) -> str:
         """One line for each column of the table: its type, its values, and its numeric columns."""

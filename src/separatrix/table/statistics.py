@@ -16,7 +16,7 @@ with a relative error of 1/√k. Both depend on the set of values only, not on b
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -166,11 +166,11 @@ class Readings:
     first that cannot be read, for each format. ``padded`` is True if a number has a superfluous leading zero.
     """
 
-    formats: Mapping[Format, NumberStatistics] = field(default_factory=dict)
+    formats: dict[Format, NumberStatistics] = field(default_factory=dict)
     n_values: int = 0
     padded: bool = False
     first: Cell | None = field(default=None, compare=False)
-    odd: Mapping[Format, Cell] = field(default_factory=dict, compare=False)
+    odd: dict[Format, Cell] = field(default_factory=dict, compare=False)
 
     def __add__(self, other: Readings) -> Readings:
         """Add the statistics of each format; in a batch without a format, all values are odd."""
@@ -187,8 +187,12 @@ class Readings:
     @property
     def key(self) -> Format:
         """The format that reads most values, and the preferred one of several; ("", "") if no value can be read."""
-        ranked = sorted(self.formats, key=lambda key: (-self.formats[key].count, FORMAT_ORDER.index(key[0]), key[1]))
-        return ranked[0] if ranked else ("", "")
+        best, least = ("", ""), (0, 0, "")
+        for key, numbers in self.formats.items():
+            rank = (-numbers.count, FORMAT_ORDER.index(key[0]), key[1])
+            if rank < least:
+                best, least = key, rank
+        return best
 
     @property
     def best(self) -> NumberStatistics:
@@ -216,54 +220,44 @@ class Readings:
 FORMAT_ORDER = [*SPELLINGS, *ORDERS]
 
 
-def _readings(
-    cells: list[str], rows: Codes, counts: Codes, parsed: Iterable[tuple[Format, Float]], *, padded: bool = False
-) -> Readings:
-    """Readings of tidy cells; cell i is in ``counts[i]`` rows, first in row ``rows[i]``, and NaN if it is odd."""
+def text_readings(texts: Sequence[str], counts: Codes, rows: Codes) -> tuple[Readings, Readings]:
+    """Read distinct texts as numbers in every spelling, and as dates in every order.
+
+    Text i is in ``counts[i]`` rows, and first in row ``rows[i]``; these rows are in ascending order.
+    """
+    cells = tidy(texts)
     is_value = np.fromiter(map(bool, cells), bool, len(cells))
-    formats, odd = {}, {}
-    for key, numbers in parsed:
-        readable = ~np.isnan(numbers)
-        if readable.any():
-            formats[key] = NumberStatistics.of(numbers[readable], counts[readable])
-            if (first_odd := _first(cells, rows, is_value & ~readable)) is not None:
-                odd[key] = first_odd
-    return Readings(formats, int(counts[is_value].sum()), padded, _first(cells, rows, is_value), odd)
-
-
-def _first(cells: list[str], rows: Codes, chosen: Array) -> Cell | None:
-    at = np.flatnonzero(chosen)
-    if not len(at):
-        return None
-    i = int(at[rows[at].argmin()])
-    return int(rows[i]), cells[i]
-
-
-def number_readings(texts: tuple[str, ...], counts: Codes, rows: Codes) -> Readings:
-    """Read distinct texts as numbers in every spelling; text i is in ``counts[i]`` rows, the first is ``rows[i]``."""
-    cells = tidy(texts)
-    units, bare = split_units([cell if BEGINNING.match(cell) else "" for cell in cells])
-    padded = any(map(PADDED.fullmatch, bare))
-
-    def parsed() -> Iterator[tuple[Format, Float]]:
-        for unit in sorted(set(units)):
-            chosen = [cell if found == unit else "" for cell, found in zip(bare, units, strict=True)]
-            marks = NUMBER_MARKS & set("".join(chosen))
-            known: dict[tuple[frozenset[str], frozenset[str]], Float] = {}
-            for name, spelling in SPELLINGS.items():
-                key = (marks & {spelling.point}, marks & set(spelling.groups))  # spellings with equal keys parse alike
-                if key not in known:
-                    known[key] = parse_numbers(chosen, spelling)
-                yield (name, unit), known[key]
-
-    return _readings(cells, rows, counts, parsed(), padded=padded)
-
-
-def date_readings(texts: tuple[str, ...], counts: Codes, rows: Codes) -> Readings:
-    """Read distinct texts as dates in every order; text i is in ``counts[i]`` rows, the first is ``rows[i]``."""
-    cells = tidy(texts)
+    present = np.flatnonzero(is_value)
+    first = (int(rows[present[0]]), cells[present[0]]) if len(present) else None
     likely = [cell if BEGINNING.match(cell) else "" for cell in cells]
-    return _readings(cells, rows, counts, (((order, ""), parse_dates(likely, order)) for order in ORDERS))
+    units, bare = split_units(likely)
+    n_values, padded = int(counts[is_value].sum()), any(map(PADDED.fullmatch, bare))
+    as_numbers, as_dates = Readings({}, n_values, padded, first), Readings({}, n_values, first=first)
+    for unit in sorted(set(units)):
+        alike = bare
+        if any(units):
+            alike = [cell if found == unit else "" for cell, found in zip(bare, units, strict=True)]
+        marks = NUMBER_MARKS & set("".join(alike))
+        known: dict[tuple[frozenset[str], frozenset[str]], Float] = {}
+        for name, spelling in SPELLINGS.items():
+            key = (marks & {spelling.point}, marks & set(spelling.groups))  # spellings with equal keys parse alike
+            if key not in known:
+                known[key] = parse_numbers(alike, spelling)
+            _add_format(as_numbers, (name, unit), known[key], cells, rows, counts)
+    for order in ORDERS:
+        _add_format(as_dates, (order, ""), parse_dates(likely, order), cells, rows, counts)
+    return as_numbers, as_dates
+
+
+def _add_format(readings: Readings, key: Format, read: Float, cells: list[str], rows: Codes, counts: Codes) -> None:
+    """Add one format to the readings of tidy cells, if it reads any of them; ``read`` is NaN if it does not."""
+    is_read = ~np.isnan(read)
+    if is_read.any():
+        readings.formats[key] = NumberStatistics.of(read[is_read], counts[is_read])
+        for i in np.flatnonzero(~is_read):
+            if cells[i]:
+                readings.odd[key] = (int(rows[i]), cells[i])
+                break
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,11 +299,11 @@ class ColumnStatistics:
                 return replace(column, as_numbers=Readings(n_values=n_values), as_dates=Readings(n_values=n_values))
             case Kind.TEXT:
                 texts, counts = values.texts, np.bincount(values.codes[~missing], minlength=len(values.texts))
-                rows = first_row + values.first_rows
+                as_numbers, as_dates = text_readings(texts, counts, first_row + values.first_rows)
                 return replace(
                     column,
-                    as_numbers=number_readings(texts, counts, rows),
-                    as_dates=date_readings(texts, counts, rows),
+                    as_numbers=as_numbers,
+                    as_dates=as_dates,
                     levels=Levels.of(dict(zip(texts, counts.tolist(), strict=True)), limit),
                     example=texts[0],
                 )

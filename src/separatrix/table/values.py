@@ -108,13 +108,14 @@ class Values(NamedTuple):
             raise _changed(column, "dates", self.kind)
         return self.numbers
 
-    def odd(self, read: Float) -> list[tuple[int, str]]:
-        """Row and text of each value that is not missing, but NaN in ``read``."""
-        rows = np.flatnonzero(np.isnan(read) & ~self.missing).tolist()
-        if self.kind is not Kind.TEXT or not rows:
-            return [(row, as_text(self.numbers[row])) for row in rows]
-        cells = tidy(self.texts)  # words for missing values are not odd
-        return [(row, self.texts[self.codes[row]]) for row in rows if cells[self.codes[row]]]
+    def odd(self, read: Float) -> tuple[list[int], list[str]]:
+        """Rows and texts of the values that are not missing, but NaN in ``read``."""
+        rows = np.flatnonzero(np.isnan(read) & ~self.missing)
+        if self.kind is not Kind.TEXT:
+            return rows.tolist(), list(map(as_text, self.numbers[rows].tolist()))
+        if len(rows):  # words for missing values are not odd
+            rows = rows[np.fromiter(map(bool, tidy(self.texts)), bool)[self.codes[rows]]]
+        return rows.tolist(), [self.texts[code] for code in self.codes[rows]]
 
 
 def _changed(column: str, before: str, now: Kind) -> DataError:
