@@ -8,12 +8,14 @@ Each thread reuses its working memory from block to block.
 
 from __future__ import annotations
 
+import operator
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from itertools import compress
 from math import prod
 from threading import Lock, local
 from typing import Any, TypeVar
@@ -51,11 +53,16 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator
         with single_thread_blas():  # results must not depend on the number of threads
             yield from map(function, items)
         return
+
+    def apply(item: In) -> Out:
+        with single_thread_blas():  # some libraries have a limit per thread
+            return function(item)
+
     with single_thread_blas(), ThreadPoolExecutor(threads) as pool:
         pending: deque[Future[Out]] = deque()
         try:
             for item in items:
-                pending.append(pool.submit(function, item))
+                pending.append(pool.submit(apply, item))
                 if len(pending) > 2 * threads:
                     yield pending.popleft().result()
             while pending:
@@ -99,30 +106,36 @@ _scratch = _Scratch()
 
 
 @cache
-def _controller() -> Any:
-    """Controller of the BLAS libraries of this process; cached, because the search takes milliseconds."""
+def _libraries() -> tuple[list[Any], list[Any]]:
+    """BLAS libraries with one limit per thread, and those with one limit per process; the search takes milliseconds."""
     import scipy.linalg  # noqa: F401  (loads SciPy's own BLAS, so that the search finds it)
 
-    return threadpoolctl.ThreadpoolController()
+    found = threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
+    is_local = [lib.internal_api == "mkl" or getattr(lib, "threading_layer", "") == "openmp" for lib in found]
+    return list(compress(found, is_local)), list(compress(found, map(operator.not_, is_local)))
 
 
 class _Hold:
-    """Number of running passes, and the limiter that restores BLAS when the last pass ends."""
+    """Number of running passes, and the limits of the process before the first of them."""
 
     lock = Lock()
     passes = 0
-    limiter: Any = None
+    limits: Sequence[int] = ()
 
 
 @contextmanager
 def single_thread_blas() -> Iterator[None]:
-    """Limit BLAS to one thread while at least one pass is running.
+    """Limit BLAS to one thread: in this thread, and in the process while at least one pass is running.
 
-    The limit is global to the process, so nested and concurrent passes are counted, and the last pass restores it.
+    A limit of the process is restored when the last of nested and concurrent passes ends.
     """
+    local_libraries, shared_libraries = _libraries()
+    own_limits = [library.num_threads for library in local_libraries]
+    _set_limits(local_libraries, [1] * len(own_limits))
     with _Hold.lock:
         if _Hold.passes == 0:
-            _Hold.limiter = _controller().limit(limits=1, user_api="blas")
+            _Hold.limits = [library.num_threads for library in shared_libraries]
+            _set_limits(shared_libraries, [1] * len(shared_libraries))
         _Hold.passes += 1
     try:
         yield
@@ -130,4 +143,14 @@ def single_thread_blas() -> Iterator[None]:
         with _Hold.lock:
             _Hold.passes -= 1
             if _Hold.passes == 0:
-                _Hold.limiter.restore_original_limits()
+                _set_limits(shared_libraries, _Hold.limits)
+        _set_limits(local_libraries, own_limits)
+
+
+def _set_limits(libraries: Sequence[Any], limits: Sequence[int]) -> None:
+    for library, limit in zip(libraries, limits, strict=True):
+        # threadpoolctl ignores a new limit of the process, unless the thread that set the last limit sets it.
+        release = getattr(library, "clear_controlling_thread", lambda force: None)
+        release(force=True)
+        library.set_num_threads(limit)
+        release(force=True)

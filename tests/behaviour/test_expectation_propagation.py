@@ -60,6 +60,20 @@ def test_closed_forms_of_tilted_moments_equal_the_integrals(name, mu, v, t):
     assert_allclose(found * unit, expected * unit, rtol=1e-9, atol=1e-8)
 
 
+@pytest.mark.parametrize(("v", "power"), [(1.0, 0.5), (1e10, 1e-3), (1e8, 1.0), (5e16, 1e-8)])
+def test_quadrature_finds_a_tilted_density_far_narrower_than_the_gaussian(v, power):
+    found = one(Probit(), 0.0, v, 0.3, power=np.array([power]))
+    spread = 30.0 / np.sqrt(1.0 / v + power)
+    a = np.linspace(-spread, spread, 200_001)
+    log_f = power * Probit().derivatives(a, np.full(len(a), 0.3)).log_p - 0.5 * a**2 / v
+    f = np.exp(log_f - log_f.max())
+    mean = f @ a / f.sum()
+    std = np.sqrt(f @ (a - mean) ** 2 / f.sum())
+    log_z = log_f.max() + np.log(f.sum() * (a[1] - a[0])) - 0.5 * np.log(2 * np.pi * v)
+    assert found[0] == pytest.approx(log_z, abs=0.03)  # the curvature jumps at 0, so 40 nodes give two digits
+    assert found[1] * v == pytest.approx(mean, abs=0.03 * std)
+
+
 @pytest.mark.parametrize("name", TILTED)
 def test_tilted_moments_of_a_point_mass_are_derivatives_of_the_likelihood(name, rng):
     likelihood, a, t = TILTED[name], rng.normal(size=50, scale=5), rng.integers(2, size=50)

@@ -107,6 +107,14 @@ def test_a_constant_column_without_a_prior_has_no_weight():
     assert solution.value[0, 4] == 0.0
 
 
+def test_a_column_that_varies_only_by_rounding_does_not_slow_down_a_weak_prior(rng):
+    y = np.arange(30) % 2
+    X = np.column_stack([y + 1e-12 * rng.normal(size=30), 1e15 + rng.normal(size=(30, 5))])
+    solution = LogisticRegression(alpha=1e-200).fit(X, y).solution_
+    assert solution.is_converged
+    assert solution.passes < 100
+
+
 # Gradient descent
 
 

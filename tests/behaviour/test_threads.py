@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from separatrix import LogisticRegression
 from separatrix._threads import map_in_order, n_threads, scratch, single_thread_blas
 
 
@@ -54,6 +55,22 @@ def test_passes_in_several_threads_of_the_user_restore_blas():
     for worker in workers:
         worker.join()
     assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_a_fit_in_any_thread_gives_the_same_bits(rng):
+    X = rng.normal(size=(500, 200))
+    y = (X[:, 0] + rng.logistic(size=500) > 0).astype(int)
+
+    def fit():
+        model = LogisticRegression().fit(X, y)
+        return *model.coef_.ravel(), *model.predict_proba(X)[:, 0]
+
+    expected = fit()  # the main thread sets the first limit
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(fit).result() == expected
+    with ThreadPoolExecutor(2) as pool:
+        assert all(found == expected for found in pool.map(lambda _: fit(), range(2)))
 
 
 def test_each_thread_reuses_its_own_buffer():

@@ -60,7 +60,8 @@ MIN_CAVITY = 1e-10  # fraction of a row's precision that its cavity must keep, o
 
 # Tilted moments by quadrature
 N_TILTED_NODES = 40
-N_TILTED_ROUNDS = 6  # rounds that locate the tilted density, each from the moments of the round before
+MIN_TILTED_ROUNDS, MAX_TILTED_ROUNDS = 6, 40  # rounds that locate the tilted density, each from the moments before
+MIN_WIDTH_OF_SPREAD = 0.25  # half the distance of nodes: a narrower density falls between them, and is not measured
 
 # The correction for third cumulants
 MAX_CUMULANT_FLOPS = 2e10  # takes one or two seconds
@@ -414,11 +415,14 @@ def _closed_form(likelihood: Likelihood, mu: Float, var: Float, t: Array) -> Til
 
 
 def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, power: Float | float) -> Tilted:
-    """Apply Gauss-Hermite quadrature about the mean of the tilted density, which is located in a few rounds."""
+    """Apply Gauss-Hermite quadrature about the mean of the tilted density, which is located in a few rounds.
+
+    A density that is too narrow for the nodes is found by shrinking their spread by a fixed factor per round.
+    """
     x, weights = hermite_nodes(N_TILTED_NODES)
     log_w = np.log(weights)
     mean, s, width = mu, np.sqrt(var), np.sqrt(var)
-    for _ in range(N_TILTED_ROUNDS):
+    for rounds in range(1, MAX_TILTED_ROUNDS + 1):
         a = mean + x[:, None] * s
         log_p = np.stack([likelihood.derivatives(at, t).log_p for at in a])
         # The integrand is divided by the Gaussian whose nodes these are.
@@ -428,7 +432,10 @@ def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, powe
         mean = np.einsum("in,in->n", density, a)
         away = a - mean
         variance, third = (np.einsum("in,in->n", density, away**j) for j in (2, 3))
-        s = np.sqrt(variance)
+        least, s = MIN_WIDTH_OF_SPREAD * s, np.sqrt(variance)
+        if rounds >= MIN_TILTED_ROUNDS and (s >= least).all():
+            break
+        s = np.maximum(s, least)
     return Tilted(log_z, (mean - mu) / var, (var - variance) / var**2, -third / var**3)
 
 

@@ -36,8 +36,6 @@ from separatrix._array import Float
 from separatrix._special import LOG_SQRT_2PI
 from separatrix._threads import single_thread_blas
 
-EPS = float(np.finfo(np.float64).eps)
-
 # Finite differences, in units of y
 DIFFERENCE_STEP = 0.125
 POLISH_STEP, POLISH_LEVELS, POLISH_TOL = 0.25, 5, 1e-10
@@ -202,7 +200,7 @@ class Position:
     @property
     def is_stationary(self) -> bool:
         """Whether the gradient is zero up to the rounding error of f."""
-        return bool(np.linalg.norm(self.grad) <= max(GRADIENT_TOL, 100 * EPS * abs(self.value)))
+        return bool(np.linalg.norm(self.grad) <= max(GRADIENT_TOL, 100 * np.finfo(float).eps * abs(self.value)))
 
     @property
     def is_round(self) -> bool:
@@ -277,7 +275,8 @@ def _line_search(surface: Surface, here: Position, radius: float) -> tuple[Float
     length = float(np.linalg.norm(here.grad))
     step = here.grad * min(1.0, radius / max(length, 1e-300))
     is_mode = here.is_stationary or (here.is_round and length < NEAR_MODE_IN_STD)
-    slack = 8 * EPS * (1 + abs(here.value)) if is_mode else 0.0  # rounding error of the difference of two values of f
+    # Rounding error of the difference of two values of f
+    slack = 8 * np.finfo(float).eps * (1 + abs(here.value)) if is_mode else 0.0
     for halved in range(MAX_HALVINGS):
         x = here.x + here.T @ step
         gain = surface.value(x) - here.value
@@ -399,7 +398,7 @@ class Surface:
     def units(self, x: Float) -> Float:
         """Return a step of each variable that changes f clearly, by about one; infinite if no step does."""
         here = self.value(x)
-        min_change = max(0.1, 1e4 * EPS * abs(here))
+        min_change = max(0.1, 1e4 * np.finfo(float).eps * abs(here))
         return np.array([self._unit(x, axis, here, min_change) for axis in np.eye(len(x))])
 
     def _unit(self, x: Float, axis: Float, here: float, min_change: float) -> float:

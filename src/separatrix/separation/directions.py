@@ -50,7 +50,6 @@ MAX_PROGRAM_SECONDS = 10.0
 MAX_PROGRAM_ENTRIES = 50_000  # entries of G, zeros included, above which the squared hinge is faster
 INTERCEPT_COST = 1e-3  # cost of an intercept relative to a weight; prefers directions without intercept
 
-EPS = np.finfo(np.float64).eps
 RIDGES_PER_ROW = 10.0 ** np.array([-3, -5, -7, -9, -11, -13])  # μ / n
 RIDGES_PER_SQUARE = 10.0 ** np.arange(-3, -25, -2, dtype=float)  # μ / σ², with the largest singular value σ
 MAX_HINGE_STEPS, MAX_SVD_STEPS = 20, 100
@@ -199,7 +198,7 @@ def nearest_in_cone(G: Float, c: Float, least: float, until: float) -> Float | N
 def _path(G: Float, m: float, c: Float, until: float) -> Iterator[tuple[float, Float, Float]]:
     """μ, b and r for decreasing μ, in the coordinates of the singular value decomposition of G."""
     U, S, Vt = linalg.svd(G, full_matrices=False)
-    kept = EPS * max(G.shape) * S[0] < S
+    kept = np.finfo(float).eps * max(G.shape) * S[0] < S
     U, S, Vt = U[:, kept], S[kept], Vt[kept]
     b = c
     for mu in S[0] ** 2 * RIDGES_PER_SQUARE:
@@ -280,6 +279,6 @@ def _solve(gram: Any, ridge: Any, right: Float) -> Float:
         try:
             factor = linalg.cho_factor(gram + np.diag(np.broadcast_to(ridge, len(gram))))
         except linalg.LinAlgError:
-            ridge = np.maximum(100 * ridge, EPS * float(gram.trace()))
+            ridge = np.maximum(100 * ridge, np.finfo(float).eps * float(gram.trace()))
         else:
             return np.asarray(linalg.cho_solve(factor, right))

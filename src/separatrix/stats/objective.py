@@ -100,7 +100,7 @@ class Design:
         G[:, :M] -= np.outer(total, rest)
         if self.bias:
             G[:, M] = total
-        return G
+        return self.without_constants(G, is_gradient=True)
 
     def gram(self, block: Block, weight: Array, *, single: bool = False) -> Float:
         """Σ_n weight_n φ̃_n φ̃_n', (P, P); with ``single``, the products are computed in single precision."""
@@ -183,12 +183,14 @@ class Design:
         ones = sparse.csr_array(np.ones((X.shape[0], 1), X.dtype))
         return X - ones @ sparse.csr_array(far[None].astype(X.dtype)), self.origin - far
 
-    def without_constants(self, H: Float) -> Float:
-        """Set the rows and columns of H to zero for constant columns, whose sums are rounding error; in place."""
+    def without_constants(self, sums: Float, *, is_gradient: bool = False) -> Float:
+        """Set a Hessian (P, P) or a gradient (C, P) to zero for constant columns, whose sums are rounding error."""
         if self.spread is not None and not self.spread.all():
             constant = np.flatnonzero(self.spread == 0)
-            H[constant], H[:, constant] = 0.0, 0.0
-        return H
+            sums[:, constant] = 0.0
+            if not is_gradient:
+                sums[constant] = 0.0
+        return sums
 
     def _scaled(self, X: Array, factor: Array, unit: Float | None, Z: Array) -> Array:
         """Write factor φ̃ of a dense block to Z, with each column divided by its unit (M,)."""
@@ -437,6 +439,7 @@ def _device_objective(
     grad[:, :M] = np.outer(total, rest) - to_host(rows.sums(slope))
     if design.bias:
         grad[:, -1] = -total
+    grad = design.without_constants(grad, is_gradient=True)
     if hessian == "none":
         return value, grad, None
 
@@ -466,7 +469,7 @@ def _logit_kernel(block: Block, theta: Float, design: Design, *, hessian: str) -
     product = split_gram(rows.tensor, origin, curvature, CHUNK_ROWS, rough=hessian == "rough") if with_hessian else None
     found = to_host(sums)
     (value, slope, total), slopes, curvatures = found[:3], found[3 : 3 + M], found[3 + M :]
-    grad = -np.append(slopes - slope * rest, slope)[None, : design.width]
+    grad = design.without_constants(-np.append(slopes - slope * rest, slope)[None, : design.width], is_gradient=True)
     if product is None:
         return -float(value), grad, None
     H = bordered(to_host(product), curvatures - total * rest if design.bias else None, total)
