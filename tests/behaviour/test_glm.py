@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from problems import STORAGES
 from separatrix.basis import Polynomial
 from separatrix.discriminative import GeneralizedLinearModel
-from separatrix.discriminative.glm_fit import Targets, check_offset, fit_glm, fit_null, open_targets
+from separatrix.discriminative.glm_fit import Targets, fit_glm, fit_null, open_targets
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, SeparationWarning
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 from separatrix.rows import as_source
@@ -214,7 +214,7 @@ def test_no_point_near_or_far_has_a_smaller_objective(family, link):
         log_p = fit.likelihood.derivatives(X @ user[:2] + user[2], t).log_p
         return -weight @ log_p + 0.35 * user[:2] @ user[:2]
 
-    user = fit.to_user_units @ fit.theta[0]
+    user = fit.coefficients
     with np.errstate(all="ignore"):
         best = optimize.minimize(objective, user + 0.01, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12})
     assert objective(user) <= best.fun + 1e-9
@@ -273,8 +273,6 @@ def test_with_offsets_no_other_intercept_has_a_smaller_deviance(family, link):
 def test_exposures_are_offsets_of_their_logarithm():
     targets = open_targets([1, 2], mean_likelihood("poisson"), 2, offset=[1.0, 2.0], exposure=[1.0, np.e])
     np.testing.assert_allclose(targets.offset, [1.0, 3.0])
-    assert check_offset(None, 2) is None
-    np.testing.assert_array_equal(check_offset(0.5, 2), [0.5, 0.5])
 
 
 def test_a_column_of_targets_is_flattened_with_a_warning():

@@ -11,7 +11,7 @@ to prove that a maximum exists if that is not certain, and one for the informati
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -26,11 +26,10 @@ from separatrix.basis import fit_basis
 from separatrix.discriminative.glm_fit import (
     GLMFit,
     check_maximum,
-    check_offset,
     fit_glm,
     null_deviance,
     open_targets,
-    warn_if_unfinished,
+    per_row,
 )
 from separatrix.discriminative.inference import (
     TESTS,
@@ -189,7 +188,6 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
             fit = fit_glm(source, targets, likelihood, alpha=alpha, fit_intercept=self.fit_intercept, solver=solver)
             check_maximum(fit)
             self._keep(fit, basis)
-            warn_if_unfinished(fit)
         return self
 
     def _keep(self, fit: GLMFit, basis: RowMap | None) -> None:
@@ -219,11 +217,8 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         return state | {"_fit": None} if "_fit" in state else state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GeneralizedLinearModel:
-        """A copy with a reference to the same training rows."""
-        other = type(self).__new__(type(self))
-        memo[id(self)] = other
-        for name, value in vars(self).items():
-            setattr(other, name, value if name == "_fit" else deepcopy(value, memo))
+        other = memo[id(self)] = copy(self)
+        other.__dict__.update({name: deepcopy(value, memo) for name, value in vars(self).items() if name != "_fit"})
         return other
 
     def __copy__(self) -> GeneralizedLinearModel:
@@ -375,7 +370,7 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
             return self._design.activate(Block(Phi, None, None, range(Phi.shape[0])), self.solution_.value)
 
         a: Float = in_memory(self._map_rows(X, activate))[0]
-        known = check_offset(offset, len(a))
+        known = per_row("offset", offset, len(a))
         return a if known is None else a + known
 
     def _map_rows(self, X: Any, row_function: Callable[[Rows], Array]) -> Array:

@@ -98,66 +98,60 @@ def open_targets(
     offset: Any = None,
     exposure: Any = None,
 ) -> Targets:
-    """Check targets, weights, offsets and exposures; a `DataError` names the row and the invalid value."""
+    """Check targets, weights, offsets and exposures; a `DataError` names the row and the invalid value.
+
+    For a binomial model, y may have two columns: successes and failures.
+    """
     y, sample_weight, offset, exposure = in_memory(y, sample_weight, offset, exposure)
-    count = check_weight(sample_weight, n_rows)
+    count, trials = check_weight(sample_weight, n_rows), None
     if count is not None and not count.any():
         raise DataError("Every sample_weight is zero; at least one row needs a positive weight.")
+    if y is None:
+        raise ValueError("This regressor requires y to be passed, but the target y is None.")
+    try:
+        t = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must contain numbers ({error}).") from error
+    _require_finite("Input y", t)
     is_binomial = likelihood.response.name == "binomial"
-    t, trials = _targets_and_trials(y, is_binomial)
+    if is_binomial and t.ndim == 2 and t.shape[1] == 2:
+        wrong = np.flatnonzero((t < 0).any(axis=1))
+        if len(wrong):
+            value = f"y is {t[wrong[0]].tolist()} in row {wrong[0] + 1} (counted from 1)"
+            raise DataError(f"{value}; successes and failures must not be negative.")
+        trials = t.sum(axis=1)
+        if not trials.any():
+            raise DataError("y has no trials: every row has 0 successes and 0 failures.")
+        t = t[:, 0] / np.where(trials > 0, trials, 1.0)
+    elif is_binomial:
+        count, trials = None, count
+    t = np.asarray(column_or_1d(t, warn=True))
     if len(t) != n_rows:
         raise DataError(f"X has {n_rows} rows but y has {len(t)} targets; their lengths must be equal.")
-    if is_binomial and trials is None:
-        count, trials = None, count
     likelihood.response.check_targets(t)
     if likelihood.response.name in ("bernoulli", "binomial") and np.isin(t, (0.0, 1.0)).all():
         t = t.astype(np.intp)  # for codes, the likelihood is precise for any activation
-    known = check_offset(offset, n_rows)
-    if exposure is not None:
+    known = per_row("offset", offset, n_rows)
+    factor = per_row("exposure", exposure, n_rows)
+    if factor is not None:
         if likelihood.link != "log":
             raise ValueError(
                 f"exposure multiplies the mean, which needs a log link, not {likelihood.link!r}. Use offset."
             )
-        values = _per_row("exposure", exposure, n_rows)
-        if not (values > 0).all():
-            row = int(np.flatnonzero(~(values > 0))[0])
+        if not (factor > 0).all():
+            row = int(np.flatnonzero(~(factor > 0))[0])
             raise DataError(
-                f"exposure is {values[row]:g} in row {row + 1} (counted from 1); exposures must be positive. Drop "
+                f"exposure is {factor[row]:g} in row {row + 1} (counted from 1); exposures must be positive. Drop "
                 "rows without exposure."
             )
-        known = np.log(values) if known is None else known + np.log(values)
+        known = np.log(factor) if known is None else known + np.log(factor)
     return Targets(t, count, trials, known)
 
 
-def _targets_and_trials(y: Any, is_binomial: bool) -> tuple[Float, Float | None]:
-    """Targets, and the numbers of trials if y has a column of successes and a column of failures."""
-    if y is None:
-        raise ValueError("This regressor requires y to be passed, but the target y is None.")
-    try:
-        values = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"y must contain numbers ({error}).") from error
-    _require_finite("Input y", values)
-    if not (is_binomial and values.ndim == 2 and values.shape[1] == 2):
-        return np.asarray(column_or_1d(values, warn=True)), None
-    wrong = np.flatnonzero((values < 0).any(axis=1))
-    if len(wrong):
-        raise DataError(
-            f"y is {values[wrong[0]].tolist()} in row {wrong[0] + 1} (counted from 1); successes and failures must not "
-            "be negative."
-        )
-    trials = values.sum(axis=1)
-    if not trials.any():
-        raise DataError("y has no trials: every row has 0 successes and 0 failures.")
-    return values[:, 0] / np.where(trials > 0, trials, 1.0), trials
-
-
-def check_offset(offset: Any, n_rows: int) -> Float | None:
-    """Offset of each row as float64."""
-    return None if offset is None else _per_row("offset", offset, n_rows)
-
-
-def _per_row(name: str, given: Any, n_rows: int) -> Float:
+def per_row(name: str, given: Any, n_rows: int) -> Float | None:
+    """An argument with a number for each row, or one for all rows, as float64."""
+    if given is None:
+        return None
     values = np.asarray(given, dtype=np.float64)
     if values.ndim == 0:
         values = np.full(n_rows, float(values))
@@ -170,9 +164,8 @@ def _per_row(name: str, given: Any, n_rows: int) -> Float:
 def _require_finite(what: str, values: Float) -> None:
     wrong = np.argwhere(~np.isfinite(values))
     if len(wrong):
-        value = values[tuple(wrong[0])]
+        row, value = wrong[0][0] + 1, values[tuple(wrong[0])]
         kind = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
-        row = wrong[0][0] + 1
         raise DataError(f"{what} contains {kind} in row {row} (counted from 1), the first of {len(wrong)} such values.")
 
 
@@ -204,24 +197,11 @@ class NullModel:
         rounding = float(np.finfo(np.float64).eps * np.sqrt(np.average(np.square(t, dtype=np.float64))))
         return max(scale, rounding) or 1.0
 
-    @property
-    def working_response(self) -> Float:
-        """Activations of means half way between the targets and their mean, where the link is finite."""
-        mean = self.targets.average(self.targets.t)
-        middle = 0.5 * (self.targets.t + mean)
-        if self.likelihood.link == "log":  # targets of a normal response may be negative
-            middle = np.maximum(middle, 0.1 * mean)
-        z = self.likelihood.activation(middle)
-        return z if self.targets.offset is None else z - self.targets.offset
-
 
 def fit_null(likelihood: MeanLikelihood, targets: Targets) -> NullModel:
     """Fit the null model: b is the link of the mean or, with offsets, found by Newton's method.
 
-    Raises
-    ------
-    DataError
-        If no finite activation has this mean.
+    Raises `DataError` if no finite activation has this mean.
     """
     mean = targets.average(targets.t)
     likelihood.response.check_mean(mean)
@@ -303,11 +283,6 @@ class GLMFit:
     null: NullModel
 
     @property
-    def theta(self) -> Float:
-        """Estimated coefficients."""
-        return self.solution.value
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Names of the P coefficients."""
         return self.posterior.source.columns + (INTERCEPT,) * self.posterior.design.bias
@@ -315,7 +290,7 @@ class GLMFit:
     @cached_property
     def goodness(self) -> Goodness:
         """Goodness of fit at θ."""
-        return self.goodness_at(self.theta)
+        return self.goodness_at(self.solution.value)
 
     def goodness_at(self, theta: Float) -> Goodness:
         """Goodness of fit at any θ, in one pass."""
@@ -368,23 +343,18 @@ class GLMFit:
         return pearson / degrees_of_freedom if degrees_of_freedom > 1e-9 * self.targets.n_observations else np.nan
 
     @property
-    def to_user_units(self) -> Float:
-        """Matrix J with (w, w0) = J θ."""
+    def coefficients(self) -> Float:
+        """Coefficients (w, w0) in the user's units."""
+        coef, intercept = self.posterior.design.in_user_units(self.solution.value)
+        return np.append(coef[0], intercept)[: self.posterior.design.width]
+
+    @cached_property
+    def user_covariance(self) -> Float:
+        """Covariance of (w, w0) divided by the dispersion: J cov(θ) J', (w, w0) = J θ."""
         design = self.posterior.design
         J = np.eye(design.width)
         if design.bias:
             J[-1, :-1] = -design.origin
-        return J
-
-    @property
-    def coefficients(self) -> Float:
-        """Coefficients (w, w0) in the user's units."""
-        return np.asarray(self.to_user_units @ self.theta[0])
-
-    @cached_property
-    def user_covariance(self) -> Float:
-        """Covariance of (w, w0) divided by the dispersion."""
-        J = self.to_user_units
         return np.asarray(J @ self.unscaled_covariance @ J.T)
 
     @property
@@ -417,12 +387,21 @@ def fit_glm(
 
 
 def _start(posterior: Posterior, null: NullModel) -> Float:
-    """Start of the fit: the null model; without an intercept, a least-squares fit to the working response."""
+    """Start of the fit: the null model; without an intercept, a least-squares fit to a working response.
+
+    The working response is the activation of means half way between the targets and their mean, where the link is
+    finite.
+    """
     theta = np.zeros(posterior.shape)
     if posterior.design.bias:
         theta[0, -1] = null.activation
         return theta
-    z = null.working_response
+    t, offset = null.targets.t, null.targets.offset
+    mean = null.targets.average(t)
+    middle = 0.5 * (t + mean)
+    if null.likelihood.link == "log":  # targets of a normal response may be negative
+        middle = np.maximum(middle, 0.1 * mean)
+    z = null.likelihood.activation(middle) - (0.0 if offset is None else offset)
     rows = posterior.source.viewed(lambda block: replace(block, t=z[np.asarray(block.row)], offset=None))
     here = replace(posterior, source=rows, likelihood=NormalIdentity()).value_grad_hess(theta)
     with single_thread_blas():
@@ -436,26 +415,24 @@ def _start(posterior: Posterior, null: NullModel) -> Float:
 
 
 def check_maximum(fit: GLMFit) -> None:
-    """Warn if the likelihood has no maximum; for a normal response with a log link, raise `DataError`."""
-    require_positive_means(fit.posterior, fit.theta, fit.targets.t)
-    name = fit.likelihood.response.name
+    """Warn if the likelihood has no maximum or the solver did not converge.
+
+    For a normal response with a log link, raise `DataError` if there is no maximum.
+    """
+    theta, name = fit.solution.value, fit.likelihood.response.name
+    require_positive_means(fit.posterior, theta, fit.targets.t)
     if name in SEPARABLE and fit.posterior.prior.free.all():
         is_code = fit.targets.t.dtype.kind != "f"
         support = None if is_code else Support(is_count=name == "poisson")
         check_separation(fit.posterior, fit.solution, n_classes=2, support=support)
-
-
-def warn_if_unfinished(fit: GLMFit) -> None:
-    """Warn if the solver did not converge."""
-    if fit.solution.is_converged:
-        return
-    size = fit.posterior.gradient_size(fit.posterior.value_grad(fit.theta).grad)
-    warn(
-        f"{fit.solution.status.value} ({fit.solution.steps}): the gradient is still {size:.1e} per row, and the "
-        f"tolerance is {fit.solver.tol:.1e}. Raise max_steps, set alpha > 0, or look for columns that determine the "
-        "targets; if the maximum does not exist, no number of steps is enough.",
-        ConvergenceWarning,
-    )
+    if not fit.solution.is_converged:
+        size = fit.posterior.gradient_size(fit.posterior.value_grad(theta).grad)
+        warn(
+            f"{fit.solution.status.value} ({fit.solution.steps}): the gradient is still {size:.1e} per row, and the "
+            f"tolerance is {fit.solver.tol:.1e}. Raise max_steps, set alpha > 0, or look for columns that determine "
+            "the targets; if the maximum does not exist, no number of steps is enough.",
+            ConvergenceWarning,
+        )
 
 
 def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -> None:

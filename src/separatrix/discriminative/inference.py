@@ -128,33 +128,33 @@ def _fit_without(fit: GLMFit, fixed: list[int]) -> tuple[float, Float] | None:
     return fit_restricted(fit, fixed, zero, conditional_mean(fit, fixed, zero), null)
 
 
-def wald_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
-    """ŵ_s' (cov ŵ)_ss⁻¹ ŵ_s, and whether it contains the estimated dispersion."""
+def wald_statistic(fit: GLMFit, fixed: list[int]) -> float:
+    """ŵ_s' (cov ŵ)_ss⁻¹ ŵ_s."""
     S, w = fit.dispersion * fit.user_covariance[np.ix_(fixed, fixed)], fit.coefficients[fixed]
     with single_thread_blas():
-        return float(w @ np.linalg.solve(S, w)), True
+        return float(w @ np.linalg.solve(S, w))
 
 
-def ratio_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
+def ratio_statistic(fit: GLMFit, fixed: list[int]) -> float:
     """(D(restricted) - D̂)/φ̂."""
     found = _fit_without(fit, fixed)
-    return (np.nan if found is None else max(found[0] - fit.goodness.deviance, 0.0) / fit.dispersion), True
+    return np.nan if found is None else max(found[0] - fit.goodness.deviance, 0.0) / fit.dispersion
 
 
-def score_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
-    """U' I⁻¹ U/φ at the restricted fit; χ², because φ is also estimated under the hypothesis."""
+def score_statistic(fit: GLMFit, fixed: list[int]) -> float:
+    """U' I⁻¹ U/φ at the restricted fit."""
     found = _fit_without(fit, fixed)
     if found is None:
-        return np.nan, False
+        return np.nan
     M = len(fit.posterior.design.origin)
     theta = fit.posterior.design.of_user_units(found[1][None, :M], found[1][M:])
     here = fit.goodness_at(theta)
     U = fit.posterior.value_grad(theta).grad[0]
     phi = fit.dispersion_of(here.pearson, fit.degrees_of_freedom + len(fixed))
-    return float(U @ fit.inverse(here.information) @ U) / phi, False
+    return float(U @ fit.inverse(here.information) @ U) / phi
 
 
-TESTS: dict[str, Callable[[GLMFit, list[int]], tuple[float, bool]]] = {
+TESTS: dict[str, Callable[[GLMFit, list[int]], float]] = {
     "wald": wald_statistic,
     "likelihood-ratio": ratio_statistic,
     "score": score_statistic,
@@ -164,10 +164,10 @@ TESTS: dict[str, Callable[[GLMFit, list[int]], tuple[float, bool]]] = {
 def run_test(fit: GLMFit, fixed: list[int], method: str) -> TestResult:
     """Test whether some coefficients are all zero, by one of `TESTS`."""
     # The dispersion of a perfect fit is zero, and with too few rows it is unknown.
-    chi2, has_dispersion = TESTS[method](fit, fixed) if fit.dispersion > 0 else (np.nan, True)
-    q = len(fixed)
-    names = tuple(fit.names[j] for j in fixed)
-    if has_dispersion and fit.likelihood.response.has_dispersion:
+    chi2 = TESTS[method](fit, fixed) if fit.dispersion > 0 else np.nan
+    q, names = len(fixed), tuple(fit.names[j] for j in fixed)
+    # A score statistic is χ², because φ is also estimated under the hypothesis.
+    if method != "score" and fit.likelihood.response.has_dispersion:
         left = fit.degrees_of_freedom
         return TestResult(method, names, chi2 / q, q, left, float(special.fdtrc(q, left, chi2 / q)))
     return TestResult(method, names, chi2, q, np.inf, float(special.chdtrc(q, chi2)))

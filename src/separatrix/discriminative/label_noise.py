@@ -19,24 +19,25 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count, check_option, check_positive
-from separatrix._array import Float
+from separatrix._array import Array, Float
 from separatrix._text import listed
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.noise_rates import (
     STRUCTURES,
     Joint,
+    Noisy,
     Rates,
     given_confusion,
     noisy_likelihood,
     probability_wrong,
-    wrong_labels,
 )
 from separatrix.exceptions import DataError, SeparationWarning, warn
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Prior
-from separatrix.rows import Source, encode_labels, is_shares
+from separatrix.rows import Block, Source, encode_labels, is_shares
 from separatrix.separation import check_separation, has_free_weights, warn_if_collinear
 from separatrix.solvers import Auto, Posterior, Solution, Step, dual, is_wide
+from separatrix.stats import Design
 
 DEFAULT_MAX_STEPS = 2000
 SHARP = (
@@ -62,24 +63,12 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         None: the rates are estimated.
     rates : {"one", "per-class", "full"}, default "one"
         What is estimated if ``noise`` is None: one rate, a rate for each true class, or the whole matrix C.
-    alpha : float, default 1.0
-        Precision of the Gaussian prior on each weight (not on the bias). 0 is maximum likelihood.
-    prior : Gaussian or Flat, optional
-        Prior with any scales, mean or covariance. It replaces ``alpha``.
-    basis : basis function or transformer, optional
-        Basis functions φ; see `separatrix.basis`.
-    fit_intercept : bool, default True
-        Whether to fit a bias w0.
+    alpha, prior, basis, fit_intercept, tol, max_steps, rng
+        As in `LogisticRegression`.
     solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
         Solver of the first fit, without noise. L-BFGS continues from its result.
-    tol : float, default 1e-8
-        Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
-    max_steps : int, optional
-        Maximum number of steps; the default depends on the solver.
     trace : bool, default False
         Keep weights, objective and gradient of every step in ``trace_``, except for steps of the first fit.
-    rng : int or numpy.random.Generator, optional
-        Seed for the order of the rows in ``solver="stochastic"``.
 
     Attributes
     ----------
@@ -134,10 +123,6 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
 
     has_own_limits = True
 
-    noise_: Any
-    confusion_: Float
-    mislabelled_: Float
-
     def __init__(
         self,
         noise: Any = None,
@@ -189,11 +174,27 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         return super()._likelihood(n_classes)
 
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source) -> None:
-        """Continue from the fit without noise. Its separation is stored; its convergence is not checked."""
+        """Estimate weights and confusion matrix, starting from the weights of the fit without noise.
+
+        The separation of that fit is stored; its convergence is not checked. If there are fewer rows than columns, the
+        dual problem is solved.
+        """
         self.separation_ = check_separation(objective, solution, len(training.classes))
         if not self.separation_:
             warn_if_collinear(objective, solution)
-        found, confusion = self._with_noise(objective, solution)
+        name = type(self).__name__
+        tol = check_positive(name, "tol", self.tol)
+        most = DEFAULT_MAX_STEPS if self.max_steps is None else check_count(name, "max_steps", self.max_steps)
+        small = dual(objective) if is_wide(objective) else None
+        problem, start = objective if small is None else small.objective, solution.value
+        if small is not None:
+            start = Auto(tol).minimise(problem, np.zeros(problem.shape)).value
+        joint = Joint(problem, self._rates(len(self.classes_)))
+        found = joint.minimise(start, tol=tol, max_steps=most, trace=self.trace)
+        theta, eta = joint.split(found.value)
+        trace = tuple(Step(joint.split(step.theta)[0], *step[1:]) for step in found.trace)
+        found = replace(found, value=theta, trace=trace, end=None)
+        found, confusion = found if small is None else small.primal(found), joint.rates.confusion(eta)
         likelihood, theta = noisy_likelihood(confusion), found.value
         noisy = replace(objective, likelihood=likelihood)
         if not found.is_converged and not (self.separation_ and has_free_weights(objective)):
@@ -210,35 +211,20 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
             self.noise_ = {"one": float(wrong_rates[0]), "per-class": wrong_rates, "full": confusion}[self.rates]
         else:
             self.noise_ = float(self.noise) if np.ndim(self.noise) == 0 else np.array(self.noise, dtype=np.float64)
-        wrong = objective.source.reduce(
-            partial(wrong_labels, theta=theta, likelihood=likelihood, design=objective.design)
-        )
-        self.mislabelled_ = wrong.probability[np.argsort(wrong.row)]
+        parts = objective.source.reduce(partial(wrong_labels, theta, likelihood, objective.design))
+        row, probability = (np.concatenate(part) for part in zip(*parts, strict=True))
+        self.mislabelled_ = probability[np.argsort(row)]
         self.trace_ = tuple(Step(in_units(step.theta), *step[1:]) for step in found.trace)
         steps = solution.steps + found.steps
         self._keep(replace(found, steps=steps, trace=self.trace_), training.passes)
-
-    def _with_noise(self, objective: Posterior, solution: Solution[Float]) -> tuple[Solution[Float], Float]:
-        """Estimate weights and confusion matrix, starting from the weights of the fit without noise.
-
-        If there are fewer rows than columns, the dual problem is solved.
-        """
-        name = type(self).__name__
-        tol = check_positive(name, "tol", self.tol)
-        most = DEFAULT_MAX_STEPS if self.max_steps is None else check_count(name, "max_steps", self.max_steps)
-        small, start = dual(objective) if is_wide(objective) else None, solution.value
-        if small is not None:
-            objective = small.objective
-            start = Auto(tol).minimise(objective, np.zeros(objective.shape)).value
-        joint = Joint(objective, self._rates(len(self.classes_)))
-        found = joint.minimise(start, tol=tol, max_steps=most, trace=self.trace)
-        theta, eta = joint.split(found.value)
-        trace = tuple(Step(joint.split(step.theta)[0], *step[1:]) for step in found.trace)
-        found = replace(found, value=theta, trace=trace, end=None)
-        return found if small is None else small.primal(found), joint.rates.confusion(eta)
 
     def _rates(self, n_classes: int) -> Rates:
         rates = Rates.of(self.rates, n_classes)
         if self.noise is None:
             return rates
         return replace(rates, known=given_confusion(type(self).__name__, self.noise, n_classes))
+
+
+def wrong_labels(theta: Float, likelihood: Noisy, design: Design, block: Block) -> list[tuple[Array, Float]]:
+    """Row numbers of one block, and the probability that the label of each row is wrong."""
+    return [(np.asarray(block.row), probability_wrong(likelihood, design.activate(block, theta), block.codes))]

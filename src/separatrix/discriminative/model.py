@@ -133,12 +133,28 @@ class DiscriminativeClassifier(LinearClassifier):
         return P if P.ndim == 2 else np.column_stack([probability(-a), P])
 
     def _solver(self) -> Solver:
-        """The solver object, or the named solver with the tolerance and limits of the model."""
-        name = type(self).__name__
-        if isinstance(self.solver, type):
-            raise ValueError(f"{name}(solver={self.solver.__name__}) is a class: use {self.solver.__name__}().")
-        if isinstance(self.solver, Solver):
-            return self._with_own_settings(self.solver)
+        """The named solver with the tolerance and limits of the model, or the solver object, with a trace if requested.
+
+        Raises ValueError if a solver object would ignore settings of the model.
+        """
+        name, solver = type(self).__name__, self.solver
+        if isinstance(solver, type):
+            raise ValueError(f"{name}(solver={solver.__name__}) is a class: use {solver.__name__}().")
+        if isinstance(solver, Solver):
+            given = {"rng": self.rng is not None}
+            if not self.has_own_limits:
+                given |= {"tol": self.tol != DEFAULT_TOL, "max_steps": self.max_steps is not None}
+            for setting in (setting for setting, is_given in given.items() if is_given):
+                raise ValueError(
+                    f"{name}(solver={solver!r}, {setting}={getattr(self, setting)!r}): a solver object has its own "
+                    f"settings. Set them in {type(solver).__name__}(...), or pass the solver by name, such as "
+                    "solver='newton'."
+                )
+            if not self.trace:
+                return solver
+            if not (is_dataclass(solver) and "trace" in solver.__dataclass_fields__):
+                raise ValueError(f"{name}(solver={solver!r}, trace=True): this solver keeps no trace.")
+            return replace(solver, trace=True)
         kind = SOLVERS[check_option(name, "solver", self.solver, SOLVERS, otherwise=", or a solver object")]
         limits: dict[str, Any] = {"tol": check_positive(name, "tol", self.tol), "trace": self.trace}
         if self.max_steps is not None:
@@ -147,22 +163,6 @@ class DiscriminativeClassifier(LinearClassifier):
         if kind is StochasticGradient:
             limits["rng"] = generator(self.rng)
         return kind(**limits)  # type: ignore[no-any-return]
-
-    def _with_own_settings(self, solver: Solver) -> Solver:
-        """Return the given solver, with a trace if requested; raise if it would ignore other settings of the model."""
-        given = {} if self.has_own_limits else {"tol": self.tol != DEFAULT_TOL, "max_steps": self.max_steps is not None}
-        ignored = [setting for setting, is_given in (given | {"rng": self.rng is not None}).items() if is_given]
-        if ignored:
-            raise ValueError(
-                f"{type(self).__name__}(solver={solver!r}, {ignored[0]}={getattr(self, ignored[0])!r}): a solver "
-                f"object has its own settings. Set them in {type(solver).__name__}(...), or pass the solver by "
-                "name, such as solver='newton'."
-            )
-        if not self.trace:
-            return solver
-        if not (is_dataclass(solver) and "trace" in solver.__dataclass_fields__):
-            raise ValueError(f"{type(self).__name__}(solver={solver!r}, trace=True): this solver keeps no trace.")
-        return replace(solver, trace=True)
 
     def _warn_of_steps(self, objective: Posterior, solution: Solution[Float]) -> None:
         size = objective.gradient_size(objective.value_grad(solution.value).grad)

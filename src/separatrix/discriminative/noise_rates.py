@@ -141,15 +141,7 @@ def noisy_likelihood(confusion: Float) -> Noisy:
 
 
 def given_confusion(owner: str, noise: Any, n_classes: int) -> Float:
-    """Confusion matrix of a user's argument: one rate, a rate for each class, or a matrix.
-
-    Raises
-    ------
-    ValueError
-        If a rate is not between 0 and 1 - 1/K.
-    DataError
-        If the shape of an array does not match the classes.
-    """
+    """Confusion matrix of a user's argument: one rate, a rate for each class, or a matrix."""
     K = n_classes
     array = np.asarray(noise)
     if isinstance(noise, bool) or array.dtype.kind not in "fiu":
@@ -218,23 +210,6 @@ def probability_wrong(likelihood: Noisy, a: Array, t: Codes) -> Float:
         return np.where(t > 0, 1.0 - Q, Q).astype(np.float64)
     np.put_along_axis(Q, t[:, None], 0.0, axis=1)  # sum of the other probabilities, because 1 - q_t would cancel
     return np.asarray(Q.sum(axis=1), dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class WrongLabels:
-    """Row numbers, and the probability that the label of each row is wrong."""
-
-    row: Array
-    probability: Float
-
-    def __add__(self, other: WrongLabels) -> WrongLabels:
-        return WrongLabels(np.append(self.row, other.row), np.append(self.probability, other.probability))
-
-
-def wrong_labels(block: Block, theta: Float, likelihood: Noisy, design: Design) -> WrongLabels:
-    """`probability_wrong` of one block."""
-    a = design.activate(block, theta)
-    return WrongLabels(np.asarray(block.row), probability_wrong(likelihood, a, block.codes))
 
 
 class SplitInverse(NamedTuple):
