@@ -169,7 +169,7 @@ def test_a_broken_library_is_reported_without_a_traceback(tmp_path, error):
     ("words", "expected"),
     [
         (["fti"], "Did you mean 'fit'?"),
-        (["fit", "a.csv", "--taget", "y"], "Did you mean --target"),
+        (["fit", "a.csv", "--taget", "y"], "Did you mean --target?"),
         (["fit"], "Missing argument 'DATA'. See separatrix fit --help."),
         (["fit", "a.csv"], "Missing option '--target'"),
         (["fit", "a.csv", "-t", "y", "--level", "95"], "95 is not between 0 and 1"),
@@ -236,10 +236,13 @@ def test_library_errors_have_a_remedy_for_the_command_line():
     assert "--force-reinstall numpy" in str(failure_of(ImportError("no libblas", name="numpy.linalg")))
 
 
+HANDLE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # off in background jobs
+
+
 def test_ctrl_c_and_sigterm_leave_no_files(folder):
     before = names_in(folder)
     slow = (
-        "import sys, time, separatrix.study as s\n"
+        f"{HANDLE_CTRL_C}import sys, time, separatrix.study as s\n"
         "def slow(self, batch):\n"
         "    print('ready', flush=True)\n"
         "    time.sleep(60)\n"
@@ -269,8 +272,9 @@ def test_ctrl_c_during_an_import_ends_the_command_without_a_traceback(folder, tm
     (tmp_path / "slow" / f"{library}.py").write_text(
         f"import time\n{block}\n    {wait}" + "Slow()\nfor _ in range(600): time.sleep(0.1)\n" * is_ignored
     )
+    script = f"{HANDLE_CTRL_C}from separatrix.cli import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", "from separatrix.cli import main; main()", "compare", "loans.csv", "-t", "outcome"],
+        [sys.executable, "-c", script, "compare", "loans.csv", "-t", "outcome"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "slow"), *sys.path])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -620,6 +624,7 @@ def test_predict_prints_three_lines_for_ordinary_rows(folder):
         (["model.sx", "loans.csv", "-o", "o.csv", "--target", "outcom"], 3, "Did you mean 'outcome'?"),
         (["model.sx", "clash.csv", "-o", "o.csv", "--keep-all"], 3, "'predicted'"),
         (["loans.csv", "model.sx", "-o", "o.csv"], 3, "Name the saved model first"),
+        (["model.sx", "model.sx", "-o", "o.csv"], 3, "is a saved model, not a table"),
     ],
 )
 def test_predict_refuses_wrong_inputs_and_writes_nothing(folder, words, code, expected):

@@ -45,10 +45,20 @@ class Commands(TyperGroup):
         others["standalone_mode"] = False
         try:
             code = super().main(words, prog_name or "separatrix", **others)
-        except CommandError as failure:
-            code = _show(failure, as_json=as_json, debug=debug)
-        except UsageError as error:
-            code = _show(_usage(error, words), as_json=as_json, debug=debug)
+        except (CommandError, UsageError) as error:
+            failure = error if isinstance(error, CommandError) else _usage(error, words)
+            code = failure.code
+            if debug and failure.trace:
+                sys.stderr.write(failure.trace)
+            if failure.kind == "closed":
+                # The reader closed the pipe; without this line, Python reports an error when it flushes at exit.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            elif as_json:
+                sys.stdout.write(json.dumps(failure.document(), indent=2, ensure_ascii=False) + "\n")
+            else:
+                from rich.text import Text
+
+                Printer(to_stderr=True).text(Text.assemble(("Error: ", "bold red"), str(failure)))
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
@@ -76,33 +86,16 @@ class Commands(TyperGroup):
 
 def _usage(error: Any, words: Sequence[str]) -> CommandError:
     """Usage error with the option that was probably meant, and the help command."""
-    near = getattr(error, "possibilities", None)  # for an unknown option
+    near = getattr(error, "possibilities", None)  # for an unknown option, the most similar first
     message = error.message if near else str(error.format_message()).strip().replace("Value error, ", "")
-    message += f". Did you mean {' or '.join(sorted(near))}?" if near else ""
     command = None if error.ctx is None else error.ctx.command
     options = [name for option in getattr(command, "params", ()) for name in option.opts]
     one_dash = [f"-{word}" for word in words if len(word) > 2 and word[1] != "-" and f"-{word}" in options]
     stop = "" if message[-1:] in ".?" else "."
-    hint = f" Did you mean {one_dash[0]}, with two dashes?" if one_dash and not near else ""
+    meant = near[0] if near else f"{one_dash[0]}, with two dashes" if one_dash else ""
+    hint = f" Did you mean {meant}?" if meant else ""
     where = error.ctx.command_path if error.ctx is not None else "separatrix"
     return CommandError("usage", f"{message}{stop}{hint} See {where} --help.")
-
-
-def _show(failure: CommandError, *, as_json: bool, debug: bool) -> int:
-    """Print an error as a paragraph on standard error, or as a document on standard output."""
-    from rich.text import Text
-
-    if failure.kind == "closed":
-        # The pipe was closed by its reader; without this line, Python reports an error when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return failure.code
-    if debug and failure.trace:
-        sys.stderr.write(failure.trace)
-    if as_json:
-        sys.stdout.write(json.dumps(failure.document(), indent=2, ensure_ascii=False) + "\n")
-    else:
-        Printer(to_stderr=True).text(Text.assemble(("Error: ", "bold red"), str(failure)))
-    return failure.code
 
 
 app = typer.Typer(

@@ -112,17 +112,11 @@ def stages(description: str, *, hidden: bool = False) -> Iterator[Callable[[Stag
 @contextmanager
 def rows_done(description: str, total: int | None, *, hidden: bool = False) -> Iterator[Callable[[int], None]]:
     """Show a progress bar over rows; yields a function to call with the number of rows just finished."""
-    from rich.progress import BarColumn, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.text import Text
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text(f"{int(task.completed):,} rows" + (f", {speed:,.0f}/s" if speed else ""))
-
-    text = TextColumn("{task.description}", markup=False)
+    text, rows = TextColumn("{task.description}", markup=False), TextColumn("{task.completed:,} rows")
     left = (TextColumn("left"), TimeRemainingColumn()) if total else (TimeElapsedColumn(),)
-    with _progress(text, BarColumn(), Rate(), *left, hidden=hidden) as bar:
+    with _progress(text, BarColumn(), rows, *left, hidden=hidden) as bar:
         task = bar.add_task(description, total=total)
         yield lambda n: bar.advance(task, n)
 

@@ -9,10 +9,11 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from separatrix.cli.console import Printer, stages
+from separatrix._text import did_you_mean
+from separatrix.cli.console import Printer
 from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.files import STANDARD, require_free
-from separatrix.cli.options import Force, Json, command, nearest
+from separatrix.cli.options import Force, Json, command
 
 
 class Entry(NamedTuple):
@@ -71,7 +72,7 @@ def datasets(
         printer.document({"datasets": listed})
         return
     if name not in CATALOGUE:
-        raise typer.BadParameter(f"there is no data set {name!r}. {nearest(name, CATALOGUE)}", param_hint="NAME")
+        raise typer.BadParameter(f"there is no data set {name!r}.{did_you_mean(name, CATALOGUE)}", param_hint="NAME")
     if output is None:
         raise typer.BadParameter(f"name the file: separatrix datasets {name} -o {name}.csv", param_hint="--output")
     if as_json and output == STANDARD:
@@ -97,8 +98,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Fit a model to a table of loans that comes with the package, in less than a minute."""
-    from separatrix.cli.fit import compare_file, fit_and_write, print_study
-    from separatrix.study import N_LATER_STAGES
+    from separatrix.cli.fit import study_file
 
     printer, home, target = Printer(as_json=as_json), Path(folder), CATALOGUE["loans"].target
     data, model, report = (str(home / name) for name in ("loans.csv", "model.sx", "report.html"))
@@ -109,16 +109,12 @@ def demo(
         require_free([data, model, report], force=force)
         fit = f"separatrix fit {data} --target {target} -o {model} --report {report}"
         printer.text(f"This command is the same as: {fit}", "")
-        files = {"data": data, "model": model, "report": report}
-        with stages("Reading", hidden=as_json) as progress:
-            _write("loans", data, rows=None, seed=0, force=force)
-            compared, table, _ = compare_file(data, target, {}, (), progress=progress, later=N_LATER_STAGES)
-            study = fit_and_write(compared, table, files, progress=progress)
+        _write("loans", data, rows=None, seed=0, force=force)
+        study_file(data, target, {"data": data, "model": model, "report": report}, as_json=as_json)
     except BaseException:
-        if is_new:
+        if is_new and not written:
             shutil.rmtree(home, ignore_errors=True)
         raise
-    print_study(compared, study, table, data, files, printer)
     printer.text("", f"Open {report} in a browser to read the report.")
 
 

@@ -52,8 +52,17 @@ def failure_of(error: BaseException) -> CommandError:
             kind, message = ("output" if is_output else "data"), f"{where}{error.strerror or error}."
         case MemoryError():
             kind, message = "data", "The table does not fit into memory. Use fewer rows, or drop columns (--drop)."
+        case ImportError() if "pip install" in str(error):  # the message already names the library to install
+            kind, message = "unexpected", str(error)
+        case ModuleNotFoundError():
+            kind, message = "unexpected", f"{error}. Install all optional libraries: pip install 'separatrix[all]'"
         case ImportError():
-            kind, message = "unexpected", _missing_library(error)
+            library = (error.name or "'separatrix[all]'").partition(".")[0]
+            again = f"pip install --force-reinstall {library}"
+            kind, message = (
+                "unexpected",
+                f"{library} is installed, but cannot be loaded: {error}. Reinstall it: {again}",
+            )
         case _ if (reason := _reason(error)) is not None:
             kind, message = reason, getattr(error, "for_command_line", str(error))
         case _:
@@ -91,15 +100,3 @@ def _reason(error: BaseException) -> str | None:
     is_ours = bool(frames) and str(frames[-1][0].f_globals.get("__name__", "")).partition(".")[0] == "separatrix"
     is_about_input = isinstance(error, DataError | FileError) or (isinstance(error, ValueError) and is_ours)
     return "data" if is_about_input else None
-
-
-def _missing_library(error: ImportError) -> str:
-    """Message about a missing or broken library. Errors of this package already name the library to install."""
-    text = str(error)
-    if "pip install" in text:
-        return text
-    if isinstance(error, ModuleNotFoundError):
-        return f"{text}. Install all optional libraries: pip install 'separatrix[all]'"
-    library = (error.name or "").partition(".")[0]
-    again = f"pip install --force-reinstall {library or repr('separatrix[all]')}"
-    return f"{library or 'A library'} is installed, but cannot be loaded: {text}. Reinstall it: {again}"

@@ -14,12 +14,21 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from separatrix._text import did_you_mean
 from separatrix.cli import output
 from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError, writing, written
-from separatrix.cli.files import load_model, read_rows, require_columns, require_ending, require_free, write_together
+from separatrix.cli.files import (
+    load_model,
+    open_input,
+    read_rows,
+    require_columns,
+    require_ending,
+    require_free,
+    write_together,
+)
 from separatrix.cli.fit import class_label
-from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, command, nearest
+from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, command
 
 if TYPE_CHECKING:
     from separatrix.study import Coefficient
@@ -246,7 +255,7 @@ def plot(
     from separatrix.study import captured
 
     if kind not in PICTURES:
-        raise typer.BadParameter(f"there is no picture {kind!r}. {nearest(kind, PICTURES)}", param_hint="--kind")
+        raise typer.BadParameter(f"there is no picture {kind!r}.{did_you_mean(kind, PICTURES)}", param_hint="--kind")
     require_ending(picture_file, PICTURE_ENDINGS, what="a picture")
     require_free([picture_file], force=force, inputs=[model, data])
     if data is None and kind != "coefficients":
@@ -319,23 +328,22 @@ def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool, mos
     """Features and labels of at most ``most`` rows with a known label; labels are None if they are not needed."""
     import numpy as np
 
-    from separatrix.files import open_table
     from separatrix.study import BatchScorer
 
     if target is None and needs_labels:
         raise CommandError("data", "The model does not contain the name of its target. Name the column: --target COL")
     scorer = BatchScorer(fitted, target=target)
-    table = open_table(data, types=scorer.types)
+    table = open_input(data, scorer.types)
     require_columns(table, scorer.inputs, why="the model needs")
     if not needs_labels or target is None:
         return scorer.features(read_rows(table)), None
-    require_columns(table, [target], why="is the target")
+    require_columns(table, [target], why="is the target (--target names another)")
     rows = read_rows(table)
     codes = scorer.codes(rows.column(target))
     known = np.flatnonzero(codes >= 0)
     if not len(known):
-        problem = f"{table.path}: no value of {target!r} is a class of the model. {scorer.counts.label_problem}"
-        raise CommandError("data", problem.strip())
+        reason = f"{scorer.counts.label_problem} Name the column of labels: --target COL".strip()
+        raise CommandError("data", f"{table.path}: no value of {target!r} is a class of the model. {reason}")
     if most is not None and len(known) > most:
         text = f"Drawn from {most:,} of {len(known):,} rows, evenly spread; with all rows the surface is steeper."
         warnings.warn(text, stacklevel=2)  # collected as a note

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from separatrix._text import did_you_mean
 from separatrix.cli.errors import CommandError, writing, written
 
 if TYPE_CHECKING:
@@ -23,9 +24,19 @@ BINARY_FORMATS = ("parquet", "excel")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
 EXPANSION = 4  # typical ratio of memory to file size, for binary and compressed files
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".arrow", ".xlsx", ".db", ".sqlite", ".duckdb", ".gz")
+TABLE_FIRST = "It has the name of a table. Name the saved model first, such as model.sx, and then the table."
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def open_input(data: str, types: Mapping[str, str]) -> TableFile:
+    """Open the table of a command; raises if it is a saved model."""
+    from separatrix.files import open_table
+
+    if data.endswith(".sx"):
+        raise CommandError("data", f"{data} is a saved model, not a table. Name the table here, such as data.csv.")
+    return open_table(data, types=types)
 
 
 def read_rows(table: TableFile) -> Any:
@@ -61,18 +72,18 @@ def about(path: object) -> Iterator[None]:
 
 def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None:
     """Raise if columns are missing; the message lists up to ten of them with similar names of the table."""
-    from separatrix._text import did_you_mean
-
     missing = [name for name in names if name not in table.columns]
     if len(missing) == 1:
         near = did_you_mean(missing[0], table.columns)
         raise CommandError("data", f"{table.path} has no column {missing[0]!r}, which {why}.{near}")
     if missing:
         by_fold = {option.casefold(): option for option in table.columns}
-        near_names = {name: get_close_matches(name.casefold(), by_fold, n=1) for name in missing[:10]}
-        named = ", ".join(f"{name!r}" + "".join(f" ({by_fold[n]!r}?)" for n in near_names[name]) for name in near_names)
+        named = []
+        for name in missing[:10]:
+            near_names = get_close_matches(name.casefold(), by_fold, n=1)
+            named.append(f"{name!r}" + "".join(f" ({by_fold[near]!r}?)" for near in near_names))
         more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
-        raise CommandError("data", f"{table.path} lacks {len(missing)} columns that {why}: {named}{more}.")
+        raise CommandError("data", f"{table.path} lacks {len(missing)} columns that {why}: {', '.join(named)}{more}.")
 
 
 def name_of(data: str) -> str:
@@ -92,16 +103,16 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
     from separatrix.export import FileError, load_with_about
 
     file = Path(path)
-    table_hint = " This is the name of a table. Name the saved model first, then the table." * path.endswith(TABLES)
+    is_table = path.endswith(TABLES)
     if not file.exists():
         here = sorted(each.name for each in file.parent.glob("*.sx")) if file.parent.is_dir() else []
         near = get_close_matches(file.name, here, n=1) or here[:1]
-        hint = f" Did you mean {file.with_name(near[0])}?" if near else " Create a model first: separatrix fit."
-        raise CommandError("data", f"{path} does not exist.{table_hint or hint}")
+        hint = f"Did you mean {file.with_name(near[0])}?" if near else "Create a model first: separatrix fit."
+        raise CommandError("data", f"{path} does not exist. {TABLE_FIRST if is_table else hint}")
     try:
         model, names = load_with_about(path)
     except FileError as error:
-        raise CommandError("data", f"{error}{table_hint}") from error
+        raise CommandError("data", f"{path} is not a saved model. {TABLE_FIRST}" if is_table else str(error)) from error
     # In files of version 0.1, the names are attributes of the model.
     earlier = {"target": "target_name_", "positive": "positive_", "model": "name_"}
     found = {name: getattr(model, attribute, None) for name, attribute in earlier.items()}
@@ -143,7 +154,10 @@ def require_ending(path: str, endings: Iterable[str], *, what: str) -> None:
     """Raise unless the file name has one of the endings."""
     known = list(endings)
     if Path(path).suffix.lower() not in known:
-        raise CommandError("output", f"{path}: the name of {what} must end in {' or '.join(known)}.")
+        raise CommandError(
+            "output",
+            f"{path}: the name of {what} must end in {' or '.join(known)}.",
+        )
 
 
 def write_together(contents: Mapping[str, bytes]) -> None:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix._text import did_you_mean
+from separatrix.cli import options as opt
 from separatrix.cli import output
 from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError
@@ -18,32 +20,12 @@ from separatrix.cli.files import (
     is_large,
     load_model,
     name_of,
+    open_input,
     read_rows,
     require_columns,
     require_ending,
     require_free,
     write_together,
-)
-from separatrix.cli.options import (
-    Data,
-    Drop,
-    Force,
-    Json,
-    Labels,
-    Level,
-    Models,
-    Positive,
-    Saved,
-    Seed,
-    Target,
-    TestShare,
-    Time,
-    Types,
-    command,
-    model_names,
-    names_among,
-    nearest,
-    split_types,
 )
 
 if TYPE_CHECKING:
@@ -62,31 +44,31 @@ METRICS = {
 }
 
 
-@command(
+@opt.command(
     "separatrix fit customers.csv --target churn",
     "separatrix fit survey.parquet -t vote --types zip=categorical --drop name -o vote.sx --report vote.html",
     "separatrix fit loans.csv -t outcome --positive defaulted",
     "separatrix fit shop.duckdb::orders -t returned --no-report --json > result.json",
 )
 def fit(
-    data: Data,
-    target: Target,
-    types: Types = None,
-    drop: Drop = None,
-    models: Models = None,
-    positive: Positive = None,
-    test_share: TestShare = 0.2,
-    seed: Seed = 0,
-    time: Time = 60,
-    level: Level = 0.95,
+    data: opt.Data,
+    target: opt.Target,
+    types: opt.Types = None,
+    drop: opt.Drop = None,
+    models: opt.Models = None,
+    positive: opt.Positive = None,
+    test_share: opt.TestShare = 0.2,
+    seed: opt.Seed = 0,
+    time: opt.Time = 60,
+    level: opt.Level = 0.95,
     model: Annotated[str, typer.Option("--model", "-o", metavar="FILE", help="Model file (.sx).")] = "model.sx",
     report: Annotated[
         str | None,
         typer.Option("--report", metavar="FILE", help="Report (.html); by default report.html.", show_default=False),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
-    force: Force = False,
-    as_json: Json = False,
+    force: opt.Force = False,
+    as_json: opt.Json = False,
 ) -> None:
     """Compare models on a table, choose one, save it, and write a report.
 
@@ -100,56 +82,48 @@ def fit(
     if not no_report:
         require_ending(files["report"], [".html", ".htm"], what="a report")
     require_free(files.values(), force=force, inputs=[data])
-    from separatrix.study import N_LATER_STAGES
-
-    options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed, "time": time}
-    with stages("Reading", hidden=as_json) as progress:
-        options |= {"progress": progress, "later": N_LATER_STAGES, "positive": positive}
-        compared, table, everything = compare_file(data, target, split_types(types), drop or (), **options)
-        study = fit_and_write(compared, table, files, level=level, progress=progress, everything=everything)
-    print_study(study.compared or compared, study, table, data, files, Printer(as_json=as_json))
+    options: dict[str, Any] = {"types": types, "drop": drop, "models": models, "positive": positive}
+    options |= {"test_share": test_share, "seed": seed, "time": time}
+    study_file(data, target, files, level=level, as_json=as_json, **options)
 
 
-@command(
+@opt.command(
     "separatrix compare customers.csv --target churn",
     "separatrix compare customers.csv -t churn --test-share 0.3 --seed 7 --json",
 )
 def compare(
-    data: Data,
-    target: Target,
-    types: Types = None,
-    drop: Drop = None,
-    models: Models = None,
-    test_share: TestShare = 0.2,
-    seed: Seed = 0,
-    time: Time = 60,
-    as_json: Json = False,
+    data: opt.Data,
+    target: opt.Target,
+    types: opt.Types = None,
+    drop: opt.Drop = None,
+    models: opt.Models = None,
+    test_share: opt.TestShare = 0.2,
+    seed: opt.Seed = 0,
+    time: opt.Time = 60,
+    as_json: opt.Json = False,
 ) -> None:
     """Compare models on a table by metrics on unseen rows, evidence and time, without writing a file."""
-    options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed, "time": time}
-    with stages("Reading", hidden=as_json) as progress:
-        compared, table, _ = compare_file(data, target, split_types(types), drop or (), progress=progress, **options)
-    print_study(compared, None, table, data, {}, Printer(as_json=as_json))
+    options: dict[str, Any] = {"types": types, "drop": drop, "models": models}
+    study_file(data, target, {}, as_json=as_json, test_share=test_share, seed=seed, time=time, **options)
 
 
-@command(
+@opt.command(
     "separatrix report model.sx this_year.csv -o this_year.html",
     "separatrix report model.sx labelled.parquet --target churn -o check.html --force",
 )
 def report(
-    model: Saved,
-    data: Data,
-    target: Labels = None,
-    positive: Positive = None,
+    model: opt.Saved,
+    data: opt.Data,
+    target: opt.Labels = None,
+    positive: opt.Positive = None,
     output_file: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Report file (.html).")
     ] = DEFAULT_REPORT,
-    level: Level = 0.95,
-    force: Force = False,
-    as_json: Json = False,
+    level: opt.Level = 0.95,
+    force: opt.Force = False,
+    as_json: opt.Json = False,
 ) -> None:
     """Evaluate a saved model on labelled rows, and write a report."""
-    from separatrix.files import open_table
     from separatrix.report import render
     from separatrix.study import BatchScorer, examine
 
@@ -162,8 +136,8 @@ def report(
     if labels is None:
         raise CommandError("data", f"{model} does not contain the name of its target. Name the column: --target COL")
     scorer = BatchScorer(fitted, target=labels)
-    table = open_table(data, types=scorer.types)
-    require_columns(table, [labels], why="is the target")
+    table = open_input(data, scorer.types)
+    require_columns(table, [labels], why="is the target (--target names another)")
     require_columns(table, scorer.inputs, why="the model needs")
     with stages("Reading", hidden=as_json) as progress, about(table.path):
         study = examine(
@@ -189,12 +163,42 @@ def report(
 # -- steps of a study --------------------------------------------------------------------------------------------------
 
 
+def study_file(
+    data: str, target: str, files: dict[str, str], *, level: float = 0.95, as_json: bool = False, **options: Any
+) -> None:
+    """Compare models on the table in a file, and print the results; ``options`` are passed to `compare_file`.
+
+    If ``files`` names a model, the chosen model is fitted to all rows, in memory or as they are read, and explained.
+    The model and the report are written together, or neither is.
+    """
+    from separatrix.export import packed
+    from separatrix.study import N_LATER_STAGES, study_of
+
+    study = None
+    with stages("Reading", hidden=as_json) as progress:
+        options |= {"progress": progress, "later": N_LATER_STAGES if files else 0}
+        compared, table, everything = compare_file(data, target, **options)
+        if files:
+            with about(table.path):
+                study = study_of(compared, level=level, progress=progress, everything=everything)
+            compared = study.compared or compared
+            contents = {files["model"]: packed(study.model, study.about)}
+            if "report" in files:
+                from separatrix.report import render
+
+                page = render(study, model_path=files["model"])
+                contents[files["report"]] = page.encode("utf-8", errors="replace")
+            write_together(contents)
+    print_study(compared, study, table, data, files, Printer(as_json=as_json))
+
+
 def compare_file(
     data: str,
     target: str,
-    types: Mapping[str, str],
-    drop: Iterable[str],
     *,
+    types: Iterable[str] | None = None,
+    drop: Iterable[str] | None = None,
+    models: Iterable[str] | None = None,
     positive: str | None = None,
     **options: Any,
 ) -> tuple[Compared, TableFile, Any]:
@@ -203,22 +207,23 @@ def compare_file(
     Returns the comparison, the table, and a scan of all its labelled rows if it is large, else None. ``options`` are
     passed to `compare_models`.
     """
-    from separatrix.files import open_table, scan
+    from separatrix.files import scan
     from separatrix.study import compare_models, labelled_rows, spread_rows
 
+    kinds, options["models"] = opt.split_types(types), opt.model_names(models)
     # The target is read with its inferred type, so that 1 and 1.0 are the same class in every file; numbers and
     # booleans too, because a file raises an error for cells that do not fit a given type.
-    read_as = {name: kind for name, kind in types.items() if name != target and kind not in ("number", "boolean")}
-    table = open_table(data, types=read_as)
-    dropped = names_among(drop, table.columns)
-    require_columns(table, [target], why="is the target")
-    require_columns(table, types, why="--types names")
+    read_as = {name: kind for name, kind in kinds.items() if name != target and kind not in ("number", "boolean")}
+    table = open_input(data, read_as)
+    dropped = opt.names_among(drop, table.columns)
+    require_columns(table, [target], why="--target names")
+    require_columns(table, kinds, why="--types names")
     require_columns(table, dropped, why="--drop names")
-    if target in dropped or types.get(target) == "drop":
+    if target in dropped or kinds.get(target) == "drop":
         raise CommandError("usage", f"--drop {target}: the target cannot be dropped.")
-    if types.get(target, "categorical") != "categorical":
+    if kinds.get(target, "categorical") != "categorical":
         raise CommandError(
-            "usage", f"--types {target}={types[target]}: the target is a class label, so its type must be categorical."
+            "usage", f"--types {target}={kinds[target]}: the target is a class label, so its type must be categorical."
         )
     is_sampled = is_large(table)  # decided once: the rows in memory change the answer
     with about(table.path):
@@ -229,8 +234,8 @@ def compare_file(
             rows = spread_rows(table.batches(), n_rows)
         else:
             rows = read_rows(table)
-        options = {"name": name_of(data), "types": {**types, **dict.fromkeys(dropped, "drop")}} | options
-        labelled = labelled_rows(rows, target, types)
+        options = {"name": name_of(data), "types": {**kinds, **dict.fromkeys(dropped, "drop")}} | options
+        labelled = labelled_rows(rows, target, kinds)
         if is_sampled:  # types come from all rows, and notes contain row numbers of the file
             unread = [name for name, kind in options["types"].items() if kind == "drop"]
             whole: Any = scan(table, target=target)
@@ -242,30 +247,6 @@ def compare_file(
         return compared, table, replace(whole, categorical=compared.table.classes.dtype.kind == "U").labelled()[0]
 
 
-def fit_and_write(
-    compared: Compared,
-    table: TableFile,
-    files: Mapping[str, str],
-    **options: Any,
-) -> Study:
-    """Fit the chosen model to all rows of the file, in memory or as they are read, and explain it.
-
-    The model and the report are written together, or neither is. ``options`` are passed to `study_of`.
-    """
-    from separatrix.export import packed
-    from separatrix.study import study_of
-
-    with about(table.path):
-        study = study_of(compared, **options)
-    contents = {files["model"]: packed(study.model, study.about)}
-    if "report" in files:
-        from separatrix.report import render
-
-        contents[files["report"]] = render(study, model_path=files["model"]).encode("utf-8", errors="replace")
-    write_together(contents)
-    return study
-
-
 def class_label(classes: Sequence[Any], given: str | None) -> Any:
     """Class whose text is ``given``; by default the second of two classes, else None."""
     if given is None:
@@ -274,7 +255,7 @@ def class_label(classes: Sequence[Any], given: str | None) -> Any:
     known = known or [label for label in classes if str(label).casefold() == given.strip().casefold()]
     if not known:
         few = f"The classes are {', '.join(map(str, classes))}."
-        hint = few if len(classes) <= 8 else nearest(given, map(str, classes))
+        hint = few if len(classes) <= 8 else did_you_mean(given, map(str, classes)).strip()
         raise CommandError("usage", f"--positive {given}: there is no such class. {hint}")
     return known[0]
 

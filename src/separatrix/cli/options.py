@@ -8,6 +8,8 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from separatrix._text import did_you_mean
+
 TYPES = ("number", "boolean", "categorical", "date", "drop")
 # Short names for --models.
 MODELS = {
@@ -119,19 +121,6 @@ def command(*examples: str) -> Callable[[Command], Command]:
     return register
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Sentence that suggests words similar to an unknown word, or lists all known words.
-
-    Examples
-    --------
-    >>> nearest("lobster", ["loans", "lobsters"])
-    "Did you mean 'lobsters'?"
-    """
-    from separatrix._text import did_you_mean
-
-    return did_you_mean(word, known).strip()
-
-
 def names_among(values: Iterable[str] | None, known: Iterable[str]) -> list[str]:
     """Split comma-separated names of an option that may be repeated, except known names that contain commas."""
     names = set(known)
@@ -144,7 +133,7 @@ def model_names(values: Iterable[str] | None) -> list[str] | None:
     names = names_among(values, MODELS.values())
     for name in names:
         if name not in MODELS and name not in MODELS.values():
-            raise typer.BadParameter(f"there is no model {name!r}. {nearest(name, MODELS)}", param_hint="--models")
+            raise typer.BadParameter(f"there is no model {name!r}.{did_you_mean(name, MODELS)}", param_hint="--models")
     return [MODELS.get(name, name) for name in names] or None
 
 

@@ -9,7 +9,7 @@ import typer
 
 from separatrix.cli.console import Printer, rows_done
 from separatrix.cli.errors import CommandError, writing, written
-from separatrix.cli.files import STANDARD, about, load_model, require_columns, require_free
+from separatrix.cli.files import STANDARD, about, load_model, open_input, require_columns, require_free
 from separatrix.cli.options import Data, Force, Json, Labels, Level, Saved, command, names_among
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def predict(
     Rows keep their order and are read in batches, so the table may be larger than memory. Columns are matched by
     name. If the table contains the target, log-loss and accuracy are reported.
     """
-    from separatrix.files import open_table, open_writer
+    from separatrix.files import open_writer
     from separatrix.study import BatchScorer, captured
 
     if as_json and output == STANDARD:
@@ -64,7 +64,7 @@ def predict(
     writer = open_writer(output, force=force, escape_formulas=escape_formulas)  # raises for unknown formats
     fitted, names = load_model(model)
     scorer = BatchScorer(fitted, level=None if no_intervals else level, target=target or names.get("target"))
-    table = open_table(data, types=scorer.types)
+    table = open_input(data, scorer.types)
     require_columns(table, scorer.inputs, why="the model needs")
     if target is not None:
         require_columns(table, [target], why="--target names")
@@ -75,14 +75,17 @@ def predict(
     with captured() as warned:
         _predict_batches(table, scorer, kept, writer, hidden=as_json)
     notes = [*table.notes, *map(str, warned), *_notes(scorer, wants_intervals=not no_intervals)]
-    counts, scores = scorer.counts, _scores(scorer)
+    counts, scores = scorer.counts, None
+    if counts.labelled:
+        loss = counts.log_loss / counts.labelled if scorer.has_probabilities else None
+        scores = {"rows": counts.labelled, "log_loss": loss, "accuracy": counts.correct / counts.labelled}
     printer = Printer(as_json=as_json, to_stderr=output == STANDARD)
     total = max(counts.rows, 1)
     proportions = ", ".join(f"{label} {100 * n / total:.3g} %" for label, n in counts.predicted.most_common(8))
     printer.text(f"{counts.rows:,} rows predicted{f': {proportions}' if proportions else ''}.")
     if scores is not None:
-        loss = "" if scores["log_loss"] is None else f"log-loss {scores['log_loss']:.4f}, "
-        printer.text(f"Compared with {counts.labelled:,} labels: {loss}accuracy {scores['accuracy']:.4f}.")
+        loss_text = "" if loss is None else f"log-loss {loss:.4f}, "
+        printer.text(f"Compared with {counts.labelled:,} labels: {loss_text}accuracy {scores['accuracy']:.4f}.")
     printer.notes(notes)
     printer.text(*([""] if notes else []), f"Written: {'standard output' if output == STANDARD else output}")
     printer.document(
@@ -135,15 +138,6 @@ def expected_rows(table: TableFile) -> int | None:
     with table.path.open("rb") as file:
         start = file.read(2**20)
     return round(table.n_bytes * start.count(b"\n") / max(len(start), 1)) or None
-
-
-def _scores(scorer: BatchScorer) -> dict[str, Any] | None:
-    """Log-loss and accuracy; None without labels. The log-loss is None if the model has no probabilities."""
-    counts = scorer.counts
-    if not counts.labelled:
-        return None
-    loss = counts.log_loss / counts.labelled if scorer.has_probabilities else None
-    return {"rows": counts.labelled, "log_loss": loss, "accuracy": counts.correct / counts.labelled}
 
 
 def _notes(scorer: BatchScorer, *, wants_intervals: bool) -> list[str]:

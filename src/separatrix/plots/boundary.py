@@ -22,17 +22,8 @@ from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
 from separatrix.geometry import Grid, grid_predictions, grid_values
-from separatrix.plots.drawing import (
-    COLOURS,
-    REJECTED,
-    class_style,
-    look,
-    new_axes,
-    new_panels,
-    read_rows,
-    require_colours,
-    scatter_classes,
-)
+from separatrix.plots import drawing
+from separatrix.plots.drawing import COLOURS, REJECTED, class_style
 from separatrix.rows import as_source, as_table
 
 BLUR_IN_CELLS = 0.9
@@ -158,26 +149,41 @@ class DecisionBoundaryDisplay:
             cls._of(copy(model).set_params(predictive=rule), X, y, "probability", resolution)
             for rule in ("map", averaged)
         )
-        one, two = new_panels(1, 2)[0] if axes is None else axes
+        one, two = drawing.new_panels(1, 2)[0] if axes is None else axes
         return left.plot(one, title="most probable weights (MAP)"), right.plot(two, title="averaged over the posterior")
 
     @classmethod
     def _of(cls, model: Any, X: Any, y: Any, response: str, resolution: int) -> DecisionBoundaryDisplay:
         check_option(cls.__name__, "response", response, RESPONSES)
-        require_colours(model.classes_)
+        drawing.require_colours(model.classes_)
         X = as_table(X)  # a stream can be read only once, but X is read several times
         grid = grid_predictions(model, X, resolution=resolution)
         first, second = as_source(X).columns
-        points, codes = (None, None) if y is None else read_rows(X, y, model.classes_)[:2]
-        values = None if response == "regions" else _values(model, X, response, resolution)
+        points, codes = (None, None) if y is None else drawing.read_rows(X, y, model.classes_)[:2]
+        values = None
+        if response != "regions":
+            name = "predict_proba" if response == "probability" else "predict_interval"
+            method = getattr(model, name, None)
+            if method is None:
+                raise DataError(
+                    f"{type(model).__name__} has no {name}, which response={response!r} needs. Use response='regions' "
+                    "(on the command line: --kind boundary), or fit a BayesianLogisticRegression."
+                )
+            arguments = () if response == "probability" else (INTERVAL_LEVEL,)
+            found = grid_values(lambda points: method(points, *arguments), X, resolution=resolution).values
+            if response == "uncertainty":
+                width = found[..., 1] - found[..., 0]
+                values = width if width.ndim == 2 else width.max(axis=-1)  # the widest interval of any class
+            else:
+                values = found[..., 1] if found.shape[-1] == 2 else found.max(axis=-1)
         inside = margins(model, X, grid.codes, resolution)
         return cls(grid, model.classes_, points, codes, (first, second), response, values, inside)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> DecisionBoundaryDisplay:
         """Draw the response, the boundaries and the rows."""
-        is_own, ax, K = ax is None, new_axes(ax), len(self.classes)
+        is_own, ax, K = ax is None, drawing.new_axes(ax), len(self.classes)
         shown = np.unique(self.grid.codes).tolist()
-        with look():
+        with drawing.look():
             if self.response != "regions":
                 self._draw_values(ax)
             for k in shown if self.response == "regions" else ():
@@ -192,7 +198,7 @@ class DecisionBoundaryDisplay:
                 ax.contourf(*where, levels=levels, colors=[colour], hatches=[hatch]).set(**{"linewidth": 0.0} | style)
                 self._draw_outline(ax, inside, width=1.0)
             if self.points is not None and self.codes is not None:
-                scatter_classes(ax, self.points, self.codes, self.classes)
+                drawing.scatter_classes(ax, self.points, self.codes, self.classes)
             elif self.response != "uncertainty":  # legend entries of the regions
                 for k in (k for k in shown if k < K):
                     colour, hatch = class_style(k).colour, class_style(k).hatch
@@ -253,20 +259,3 @@ class DecisionBoundaryDisplay:
                 levels, hatch = [0.0, float(inside.max()) + 1.0], class_style(k).hatch
                 area = ax.contourf(x, y, inside, levels=levels, colors="none", hatches=[hatch])
                 area.set(edgecolor="white", linewidth=0.0)
-
-
-def _values(model: Any, X: Any, response: str, resolution: int) -> Float:
-    """Values (n, n) of the response on the grid; "uncertainty" of K classes is the widest interval of any class."""
-    name = "predict_proba" if response == "probability" else "predict_interval"
-    method = getattr(model, name, None)
-    if method is None:
-        raise DataError(
-            f"{type(model).__name__} has no {name}, which response={response!r} needs. Use response='regions' (on the "
-            "command line: --kind boundary), or fit a BayesianLogisticRegression."
-        )
-    if response == "probability":
-        P = grid_values(method, X, resolution=resolution).values
-        return np.asarray(P[..., 1] if P.shape[-1] == 2 else P.max(axis=-1))
-    bounds = grid_values(lambda points: method(points, INTERVAL_LEVEL), X, resolution=resolution).values
-    width = bounds[..., 1] - bounds[..., 0]
-    return np.asarray(width if width.ndim == 2 else width.max(axis=-1))

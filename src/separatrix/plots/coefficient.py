@@ -92,7 +92,22 @@ class CoefficientDisplay:
         inner = getattr(model, "estimator_", model)
         if getattr(inner, "coef_", None) is None:
             raise DataError(f"{type(inner).__name__} has no weights (coef_) to draw.")
-        names, W, lower, upper = _weights(model, inner, level)
+        lower = upper = None
+        if getattr(model, "contrasts", None) is not None:  # a TableClassifier compares levels with their average
+            found = model.contrasts()
+            names, W, (lower, upper) = found.names, found.weight, found.interval(level)
+        else:
+            W = np.atleast_2d(np.asarray(inner.coef_, dtype=np.float64))
+            basis, stated = getattr(inner, "basis_", None), getattr(inner, "feature_names_in_", None)
+            columns = tuple(f"x{d}" for d in range(inner.n_features_in_)) if stated is None else tuple(map(str, stated))
+            names = columns if basis is None else tuple(basis.names(columns))
+            if len(names) != W.shape[1]:
+                problem = f"{W.shape[1]} weights but {len(names)} column names. Use from_values."
+                raise DataError(f"{type(inner).__name__} has {problem}")
+            if getattr(inner, "summary", None) is not None:
+                found = inner.summary(level=level)  # lists the weights of each class followed by its intercept
+                bounds = (np.asarray(bound).reshape(len(W), -1) for bound in (found.lower, found.upper))
+                lower, upper = (bound[:, : W.shape[1]] for bound in bounds)
         classes = getattr(inner, "classes_", None)
         labels = [""] if classes is None else classes[1:] if len(W) == 1 else classes
         # Log-odds are linear in x for every model with probabilities except the probit.
@@ -205,25 +220,3 @@ class CoefficientDisplay:
                 ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title=f"{self.quantity} of")
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _weights(model: Any, inner: Any, level: float) -> tuple[tuple[str, ...], Float, Float | None, Float | None]:
-    """Names, weights (C, P) and their bounds; a `TableClassifier` gives contrasts of levels to their average."""
-    contrasts = getattr(model, "contrasts", None)
-    if contrasts is not None:
-        found = contrasts()
-        return found.names, found.weight, *found.interval(level)
-    W: Float = np.atleast_2d(np.asarray(inner.coef_, dtype=np.float64))
-    basis, stated = getattr(inner, "basis_", None), getattr(inner, "feature_names_in_", None)
-    columns = tuple(f"x{d}" for d in range(inner.n_features_in_)) if stated is None else tuple(map(str, stated))
-    names = columns if basis is None else tuple(basis.names(columns))
-    if len(names) != W.shape[1]:
-        raise DataError(
-            f"{type(inner).__name__} has {W.shape[1]} weights but {len(names)} column names. Use from_values."
-        )
-    summary = getattr(inner, "summary", None)
-    if summary is None:
-        return names, W, None, None
-    found = summary(level=level)  # lists the weights of each class followed by its intercept
-    lower, upper = (np.asarray(bound).reshape(len(W), -1)[:, : W.shape[1]] for bound in (found.lower, found.upper))
-    return names, W, lower, upper

@@ -116,22 +116,17 @@ class ComparisonDisplay:
             else:
                 ax.legend(fontsize="small")
             if self.has_evidence:
-                self._draw_evidences(axes[1])
+                right, best = axes[1], np.nanmax(self.log_evidence)
+                known, below = np.flatnonzero(np.isfinite(self.log_evidence)), self.log_evidence - best
+                right.plot(below[known], known, "D", color=COLOURS[2], ms=8)
+                label = {"textcoords": "offset points", "ha": "right", "va": "center", "fontsize": 10}
+                for i in known.tolist():
+                    right.annotate(f"{self.probability[i]:.2g}", (below[i], i), xytext=(-10, 0), **label)
+                right.margins(x=0.35)  # room for the labels
+                axis = f"ln p(D) − ({best:.1f}), of the best (nats)\nlabels: p(model | D)"
+                right.set_xlabel(axis.replace("-", "−"))
+                right.locator_params(axis="x", nbins=5)
+                right.tick_params(left=False, labelleft=False)
+                right.grid(axis="x", color="0.9")
         self.ax_, self.axes_, self.figure_ = axes[0], axes, axes[0].figure
         return self
-
-    def _draw_evidences(self, ax: Any) -> None:
-        position = np.flatnonzero(np.isfinite(self.log_evidence))
-        best = np.nanmax(self.log_evidence)
-        below = self.log_evidence - best
-        ax.plot(below[position], position, "D", color=COLOURS[2], ms=8)
-        for at in position:
-            ax.annotate(
-                f"{self.probability[at]:.2g}", (below[at], at), xytext=(-10, 0), textcoords="offset points",
-                ha="right", va="center", fontsize=10,
-            )  # fmt: skip
-        ax.margins(x=0.35)  # room for the labels
-        ax.set_xlabel(f"ln p(D) − ({best:.1f}), of the best (nats)\nlabels: p(model | D)".replace("-", "−"))
-        ax.locator_params(axis="x", nbins=5)
-        ax.tick_params(left=False, labelleft=False)
-        ax.grid(axis="x", color="0.9")

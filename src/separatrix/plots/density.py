@@ -15,17 +15,7 @@ from separatrix._arguments import check_count
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix.exceptions import DataError
 from separatrix.geometry import points_like
-from separatrix.plots.drawing import (
-    COLOURS,
-    LINES,
-    MUTED,
-    class_style,
-    look,
-    per_unit,
-    require_colours,
-    split_axes,
-    true_codes,
-)
+from separatrix.plots import drawing
 from separatrix.rows import as_source, as_table
 
 COUNT_FAMILIES = frozenset({"poisson", "bernoulli"})  # families of whole numbers, which have no density
@@ -110,7 +100,7 @@ class ClassDensityDisplay:
         """
         check_count("ClassDensityDisplay", "resolution", resolution, least=2)
         check_count("ClassDensityDisplay", "n_bins", n_bins)
-        require_colours(model.classes_)
+        drawing.require_colours(model.classes_)
         X = as_table(X)
         source = as_source(X)
         if len(source.columns) != 1:
@@ -126,7 +116,13 @@ class ClassDensityDisplay:
         is_count = bool(COUNT_FAMILIES & set(getattr(model, "families_", ())))
         room = SIDE_MARGIN * (high - low or 1.0)
         x = np.arange(low, high + 1.0) if is_count else np.linspace(low - room, high + room, resolution)
-        joint, posterior, log_P = _evaluate(model, points_like(x[:, None], X))
+        points, joint = points_like(x[:, None], X), None
+        posterior = np.asarray(model.predict_proba(points), dtype=np.float64)
+        has_logs, has_density = (callable(getattr(model, name, None)) for name in ("predict_log_proba", "log_density"))
+        with np.errstate(divide="ignore", under="ignore"):
+            log_P = np.asarray(model.predict_log_proba(points), np.float64) if has_logs else np.log(posterior)
+            if has_density:  # p(x, C_k) = p(C_k | x) p(x)
+                joint = np.exp(log_P + np.asarray(model.log_density(points))[:, None])
         # Log-odds are interpolated linearly between grid points.
         winner = log_P.argmax(axis=1)
         i = np.flatnonzero(winner[1:] != winner[:-1])
@@ -136,7 +132,7 @@ class ClassDensityDisplay:
         boundaries = np.asarray(x[i] + fraction * (x[i + 1] - x[i]))
         classes, drawn = np.asarray(model.classes_), None
         if y is not None:
-            codes = true_codes(y, classes, len(rows))
+            codes = drawing.true_codes(y, classes, len(rows))
             edges = np.arange(low - 0.5, high + 1.0) if is_count else np.histogram_bin_edges(rows[seen], n_bins)
             counts = np.stack([np.histogram(rows[seen & (codes == k)], edges)[0] for k in range(len(classes))])
             drawn = DrawnRows(rows, codes, edges, counts / (seen.sum() * np.diff(edges)))
@@ -145,10 +141,10 @@ class ClassDensityDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ClassDensityDisplay:
         """Draw densities and rows in the upper panel, and class probabilities in the lower panel."""
-        axes = split_axes(ax, [1.4, 1.0], size=(6.4, 5.6))
-        with look():
+        axes = drawing.split_axes(ax, [1.4, 1.0], size=(6.4, 5.6))
+        with drawing.look():
             for k, label in enumerate(self.classes):
-                style = class_style(k)
+                style = drawing.class_style(k)
                 if self.rows is not None:  # a histogram, and a line of ticks at the bottom
                     text = str(label) if self.joint is None else None
                     bars = {"fill": True, "color": style.colour, "alpha": 0.3, "label": text}
@@ -157,7 +153,7 @@ class ClassDensityDisplay:
                     ticks = {"color": style.colour, "ms": 7, "mew": 1.0, "transform": axes[0].get_xaxis_transform()}
                     axes[0].plot(x, np.full(len(x), TICK_HEIGHT * (k + 0.8)), "|", **ticks)
                 # Neighbouring classes, and classes that reuse a colour, get different dashes.
-                dashes = LINES[(k + k // len(COLOURS)) % len(LINES)]
+                dashes = drawing.LINES[(k + k // len(drawing.COLOURS)) % len(drawing.LINES)]
                 line: dict[str, Any] = {"color": style.colour, "ls": dashes, "label": str(label)}
                 if self.is_count:
                     line |= {"marker": style.marker, "lw": 1.0}
@@ -166,8 +162,8 @@ class ClassDensityDisplay:
                 axes[1].plot(self.x, self.posterior[:, k], **line)
             for panel in axes:
                 for at in self.boundaries:
-                    panel.axvline(at, color=MUTED, lw=1.2, ls="--")
-            what = "probability" if self.is_count else f"density ({per_unit(self.column)})"
+                    panel.axvline(at, color=drawing.MUTED, lw=1.2, ls="--")
+            what = "probability" if self.is_count else f"density ({drawing.per_unit(self.column)})"
             axes[0].set(ylabel=what, title=title or "", ylim=(0.0, None))
             axes[0].legend(loc="best", title="p(x | class) p(class)" if self.joint is not None else "rows of class")
             axes[1].set(xlabel=self.column, ylabel="p(class | x)", ylim=(-0.03, 1.03))
@@ -175,13 +171,3 @@ class ClassDensityDisplay:
             axes[1].set_xlim(self.x[0] - room, self.x[-1] + room)
         self.ax_, self.axes_, self.figure_ = axes[0], axes, axes[0].figure
         return self
-
-
-def _evaluate(model: Any, points: Any) -> tuple[Float | None, Float, Float]:
-    """Joint density p(x, C_k) (None without ``log_density``), p(C_k | x) and ln p(C_k | x), each (G, K)."""
-    P = np.asarray(model.predict_proba(points), dtype=np.float64)
-    predict_log, log_density = getattr(model, "predict_log_proba", None), getattr(model, "log_density", None)
-    with np.errstate(divide="ignore", under="ignore"):
-        log_P = np.log(P) if predict_log is None else np.asarray(predict_log(points), dtype=np.float64)
-        joint = None if log_density is None else np.exp(log_P + np.asarray(log_density(points))[:, None])
-    return joint, P, log_P

@@ -32,7 +32,7 @@ REJECTED: dict[str, Any] = {
     "edgecolor": "#666666",
     "hatch": "///",
     "alpha": 0.5,
-    "linewidth": 0.0,
+    "linewidth": 0,
 }
 MUTED = "#767676"  # reference lines and annotations; contrast 4.5 : 1 against white
 STANDOUT = "#D55E00"  # highlights
@@ -87,19 +87,10 @@ def new_axes(ax: Any) -> Any:
     return new_figure()[1] if ax is None else ax
 
 
-def new_figure(
-    n_rows: int = 1,
-    n_columns: int = 1,
-    *,
-    size: tuple[float, float] | None = None,
-    share_x: bool = False,
-    share_y: bool = False,
-) -> tuple[Any, Any]:
+def new_figure(n_rows: int = 1, n_columns: int = 1, *, size: tuple[float, float] | None = None) -> tuple[Any, Any]:
     """Create a figure of ``size`` inches; return the figure and its axes (an array if there are several)."""
     with look():
-        return _pyplot().subplots(  # type: ignore[no-any-return]
-            n_rows, n_columns, figsize=size, sharex=share_x, sharey=share_y, layout="constrained"
-        )
+        return _pyplot().subplots(n_rows, n_columns, figsize=size, layout="constrained")  # type: ignore[no-any-return]
 
 
 def split_axes(

@@ -115,7 +115,18 @@ class EvidenceSurfaceDisplay:
                 f"this {type(estimator).__name__} has no radial basis functions. Fit "
                 "BayesianLogisticRegression(basis=sx.basis.RBF(), tune='evidence')."
             )
-        scale, intercept_scale = _prior_scales(estimator)
+        prior = getattr(estimator, "prior_", None) or getattr(estimator, "prior", None)
+        if prior is None:  # a point estimate with the precision alpha
+            scales: Any = estimator.alpha**-0.5 if estimator.alpha > 0 else None
+        else:
+            scales = getattr(prior, "scale", None) if getattr(prior, "covariance", None) is None else None
+        if scales is None or np.ptp(np.atleast_1d(scales)) > 0:
+            raise DataError(
+                f"The evidence surface has one axis for the prior scale, but the weights of this "
+                f"{type(estimator).__name__} have no common scale. Fit it with prior=sx.Gaussian(scale=1.0) and "
+                "tune='evidence'."
+            )
+        scale, of_intercept = float(np.atleast_1d(scales)[0]), float(getattr(prior, "intercept_scale", np.inf))
         surface = evidence_surface(
             X,
             y,
@@ -123,7 +134,7 @@ class EvidenceSurfaceDisplay:
             widths=np.geomspace(basis.width_ / WIDTH_FACTOR, basis.width_ * WIDTH_FACTOR, N_CELLS),
             scales=np.geomspace(scale / SCALE_FACTOR, scale * SCALE_FACTOR, N_CELLS),
             likelihood=estimator.likelihood_,
-            intercept_scale=intercept_scale,
+            intercept_scale=of_intercept if np.isfinite(of_intercept) else FREE_INTERCEPT_SCALE,
             fit_intercept=estimator.fit_intercept,
             standardize=getattr(estimator, "standardize", False),  # point estimates do not standardise
         )
@@ -157,24 +168,6 @@ class EvidenceSurfaceDisplay:
             ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, columnspacing=1.0)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _prior_scales(estimator: Any) -> tuple[float, float]:
-    """Prior standard deviations of all weights and of the intercept."""
-    prior = getattr(estimator, "prior_", None) or getattr(estimator, "prior", None)
-    if prior is None:  # a point estimate with the precision alpha
-        alpha = float(estimator.alpha)
-        scale: Any = alpha**-0.5 if alpha > 0 else None
-    else:
-        scale = getattr(prior, "scale", None) if getattr(prior, "covariance", None) is None else None
-    if scale is None or np.ptp(np.atleast_1d(scale)) > 0:
-        raise DataError(
-            f"The evidence surface has one axis for the prior scale, but the weights of this "
-            f"{type(estimator).__name__} have no common scale. Fit it with prior=sx.Gaussian(scale=1.0) and "
-            "tune='evidence'."
-        )
-    width = float(getattr(prior, "intercept_scale", np.inf))
-    return float(np.atleast_1d(scale)[0]), width if np.isfinite(width) else FREE_INTERCEPT_SCALE
 
 
 def edges_of(centres: Float) -> Float:

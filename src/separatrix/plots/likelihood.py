@@ -212,38 +212,35 @@ class LikelihoodSurfaceDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> LikelihoodSurfaceDisplay:
         """Draw contours in nats above the minimum, and dashed contours of the quadratic approximation."""
+        from matplotlib import colormaps
+        from matplotlib.colors import BoundaryNorm, ListedColormap
+
         ax, axes = new_axes(ax), "the first towards the second"
         if len(self.columns) == 2 and np.array_equal(self.directions, np.eye(2)):
             axes = f"{self.columns[0]} towards {self.columns[1]}"
+        where, above = (self.angle, self.length), self.values - self.floor
+        levels = [0.0, *NATS_ABOVE_MINIMUM]  # each interval has one shade, light enough for black contours
+        shades = ListedColormap(colormaps["Blues"](np.linspace(0.0, 0.65, len(levels))))
+        inside = [level for level in NATS_ABOVE_MINIMUM if above.min() < level < above.max()]
         with look():
-            self._draw(ax)
+            norm = BoundaryNorm(levels, len(levels), extend="max")
+            ax.contourf(*where, above, levels=levels, cmap=shades, norm=norm, extend="max")
+            if inside:
+                lines = ax.contour(*where, above, levels=inside, colors="black", linewidths=0.9)
+                ax.clabel(lines, fontsize=8, fmt="%g")
+            label = "nats above the lowest value (no minimum)" if self.minimum is None else "nats above the minimum"
+            ax.plot([], [], color="black", linewidth=0.9, label=label)
+            if self.quadratic is not None and self.minimum is not None:
+                dashed = {"colors": STANDOUT, "linestyles": "--", "levels": NATS_ABOVE_MINIMUM[:5]}
+                ax.contour(*where, self.quadratic - self.floor, **dashed)
+                ax.plot([], [], color=STANDOUT, linestyle="--", label="quadratic in w (Laplace)")
+                ax.plot(*self.minimum[:2], "*", color=STANDOUT, markeredgecolor="white", markersize=15, label="minimum")
+            # The legend is below the axes, because contours fill every corner.
+            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))
         ax.set(xlabel=f"direction of w (degrees from {axes})", ylabel="length of w", title=title or "")
         ax.set(xlim=self.angle[[0, -1]], ylim=self.length[[0, -1]])
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    def _draw(self, ax: Any) -> None:
-        from matplotlib import colormaps
-        from matplotlib.colors import BoundaryNorm, ListedColormap
-
-        where, above = (self.angle, self.length), self.values - self.floor
-        levels = [0.0, *NATS_ABOVE_MINIMUM]  # each interval has one shade, light enough for black contours
-        shades = ListedColormap(colormaps["Blues"](np.linspace(0.0, 0.65, len(levels))))
-        norm = BoundaryNorm(levels, len(levels), extend="max")
-        ax.contourf(*where, above, levels=levels, cmap=shades, norm=norm, extend="max")
-        inside = [level for level in NATS_ABOVE_MINIMUM if above.min() < level < above.max()]
-        if inside:
-            lines = ax.contour(*where, above, levels=inside, colors="black", linewidths=0.9)
-            ax.clabel(lines, fontsize=8, fmt="%g")
-        label = "nats above the lowest value (no minimum)" if self.minimum is None else "nats above the minimum"
-        ax.plot([], [], color="black", linewidth=0.9, label=label)
-        if self.quadratic is not None and self.minimum is not None:
-            ax.contour(
-                *where, self.quadratic - self.floor, levels=NATS_ABOVE_MINIMUM[:5], colors=STANDOUT, linestyles="--"
-            )
-            ax.plot([], [], color=STANDOUT, linestyle="--", label="quadratic in w (Laplace)")
-            ax.plot(*self.minimum[:2], "*", color=STANDOUT, markeredgecolor="white", markersize=15, label="minimum")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))  # below the axes, because contours fill every corner
 
 
 def _orthonormal(directions: Any, n_columns: int) -> Float:

@@ -23,16 +23,8 @@ from separatrix._arguments import check_count
 from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
 from separatrix.geometry import linear_functions
-from separatrix.plots.drawing import (
-    Rows,
-    class_style,
-    look,
-    new_axes,
-    new_panels,
-    read_rows,
-    require_colours,
-    scatter_classes,
-)
+from separatrix.plots import drawing
+from separatrix.plots.drawing import Rows
 from separatrix.rows import as_table
 
 AXIS_UNIT = "within-class s.d."
@@ -110,21 +102,21 @@ class ProjectionDisplay:
         """
         linear_functions(model)  # raises if the model has a basis
         X = as_table(X)  # a stream can be read only once, but X is read several times
-        rows, fitted = read_rows(X, y, model.classes_), cls._of(model, X, y, n_bins)
+        rows, fitted = drawing.read_rows(X, y, model.classes_), cls._of(model, X, y, n_bins)
         m = _class_means(rows.points, rows.codes, len(model.classes_))
         w = m[1] - m[0]
         a = (rows.points - m.mean(axis=0)) @ w
         plain = cls._along(a, rows, model.classes_, w / np.linalg.norm(w), n_bins)
-        left, right = new_panels(1, 2)[0] if axes is None else axes
+        left, right = drawing.new_panels(1, 2)[0] if axes is None else axes
         plain.plot(left, title="along the difference of means")
         return plain, fitted.plot(right, title=f"along w of {type(model).__name__}")
 
     @classmethod
     def _of(cls, model: Any, X: Any, y: Any, n_bins: int) -> ProjectionDisplay:
         check_count(cls.__name__, "n_bins", n_bins, least=2)
-        require_colours(model.classes_)
+        drawing.require_colours(model.classes_)
         X = as_table(X)  # a stream can be read only once, but X is read several times
-        rows = read_rows(X, y, model.classes_)
+        rows = drawing.read_rows(X, y, model.classes_)
         if len(model.classes_) == 2:
             W = np.asarray(model.coef_, dtype=np.float64).ravel()
             direction = W / np.linalg.norm(W) if len(W) == rows.points.shape[1] else None
@@ -170,12 +162,12 @@ class ProjectionDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ProjectionDisplay:
         """Draw the histograms and the threshold, or the scatter plot."""
-        ax, is_pair, is_histogram = new_axes(ax), len(self.classes) == 2, self.z.shape[1] == 1
-        with look():
+        ax, is_pair, is_histogram = drawing.new_axes(ax), len(self.classes) == 2, self.z.shape[1] == 1
+        with drawing.look():
             if is_histogram:
                 counts, edges = self.counts, self.edges
                 for k, label in enumerate(self.classes):
-                    colour, hatch = class_style(k).colour, BAR_HATCHES[k % len(BAR_HATCHES)]
+                    colour, hatch = drawing.class_style(k).colour, BAR_HATCHES[k % len(BAR_HATCHES)]
                     ax.stairs(counts[k], edges, fill=True, color=colour, alpha=0.35)
                     ax.stairs(counts[k], edges, color=colour, hatch=hatch, linewidth=1.5, label=str(label))
                 if is_pair:
@@ -185,7 +177,7 @@ class ProjectionDisplay:
                 ax.set(xlabel=f"{AXIS_UNIT}, from the {origin}", ylabel="rows", ylim=height)
                 ax.yaxis.get_major_locator().set_params(integer=True)
             else:
-                scatter_classes(ax, self.z, self.codes, self.classes)
+                drawing.scatter_classes(ax, self.z, self.codes, self.classes)
                 ax.scatter(*self.means.T, marker="+", s=160, color="black", linewidths=2, zorder=4, label="class means")
                 ax.set(xlabel=f"first discriminant, {AXIS_UNIT}", ylabel=f"second discriminant, {AXIS_UNIT}")
             found = f"means {self.distance:.1f} s.d. apart, {self.wrong:.1%} of rows misclassified" if is_pair else None

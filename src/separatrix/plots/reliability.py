@@ -126,16 +126,20 @@ class ReliabilityDisplay:
         curve = reliability(P, codes, sample_weight, n_bins=n_bins, level=level)
         error = ece(P, codes, sample_weight, n_bins=n_bins)
         chance = ece_if_calibrated(P, codes, sample_weight, n_bins=n_bins)
-        histogram = _histogram(np.asarray(P, dtype=np.float64), np.asarray(codes), sample_weight)
+        P, codes = np.asarray(P, dtype=np.float64), np.asarray(codes)
+        p, hit = (P[:, 1], codes == 1) if P.shape[1] == 2 else (P.max(axis=1), P.argmax(axis=1) == codes)
+        w = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        edges, inside = np.linspace(0.0, 1.0, HISTOGRAM_BINS + 1), np.clip(p, 0.0, 1.0)  # rounding may exceed one
+        hits, misses = (np.histogram(inside[at], edges, weights=w[at])[0] for at in (hit, ~hit))
         event = curve.event
         if classes is not None:
-            if len(classes) != np.shape(P)[1]:
-                raise DataError(f"P has {np.shape(P)[1]} columns but there are {len(classes)} classes.")
+            if len(classes) != P.shape[1]:
+                raise DataError(f"P has {P.shape[1]} columns but there are {len(classes)} classes.")
             event = f"class {classes[1]}" if len(classes) == 2 else event
         # The binomial interval is slightly too wide, because predictions differ within a bin.
         n = np.maximum(np.rint(curve.count), 1.0)
         lower, upper = binom.interval(curve.level, n, np.clip(curve.predicted, 0.0, 1.0))
-        display = cls(curve, lower / n, upper / n, error, chance, *histogram, event)
+        display = cls(curve, lower / n, upper / n, error, chance, edges, hits, misses, event)
         return display.plot(ax, title=title)
 
     @property
@@ -169,16 +173,3 @@ class ReliabilityDisplay:
             below.legend(loc="upper center", ncols=2, bbox_to_anchor=(0.5, 1.28), handlelength=1.2)
         self.ax_, self.axes_, self.figure_ = ax, axes, ax.figure
         return self
-
-
-def _histogram(P: Float, codes: Array, weight: Any) -> tuple[Float, Float, Float]:
-    """Edges, and total weight per bar of the rows in which the event happened and in which it did not happen."""
-    if P.shape[1] == 2:
-        p, hit = P[:, 1], codes == 1
-    else:
-        p, hit = P.max(axis=1), P.argmax(axis=1) == codes
-    w = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=np.float64)
-    edges = np.linspace(0.0, 1.0, HISTOGRAM_BINS + 1)
-    inside = np.clip(p, 0.0, 1.0)  # rounding may make probabilities exceed one
-    hits, misses = (np.histogram(inside[at], edges, weights=w[at])[0] for at in (hit, ~hit))
-    return edges, hits, misses
