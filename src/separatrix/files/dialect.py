@@ -48,13 +48,7 @@ class Dialect(NamedTuple):
 
 
 def sniff(sample: str, where: object, *, prefer: str = ",") -> Dialect:
-    """Determine the dialect from the beginning of a text.
-
-    Raises
-    ------
-    FileReadError
-        If the text is empty.
-    """
+    """Determine the dialect from the beginning of a text; raises FileReadError if the text is empty."""
     if not sample.strip():
         raise FileReadError(f"{where} is empty: it has no line with column names. Is it the correct file?")
     marks = [prefer, *(mark for mark in DELIMITERS if mark != prefer)]
@@ -108,10 +102,7 @@ def _rows(text: str, delimiter: str, quoted: bool, strict: bool = False) -> list
 def name_columns(header: Iterable[object], where: object) -> tuple[tuple[str, ...], list[str]]:
     """Make column names from the cells of the header; also return notes about missing names.
 
-    Raises
-    ------
-    FileReadError
-        If two names are equal.
+    Raises FileReadError if two names are equal.
     """
     given = ["" if cell is None else str(cell).strip() for cell in header]
     names = tuple(name or f"column {place}" for place, name in enumerate(given, 1))

@@ -127,13 +127,7 @@ def cut_rows(parts: Iterable[SparseRows], size: int) -> Iterator[SparseRows]:
 
 
 def parse(chunk: Chunk, indices: IndexRange, path: Path) -> SparseRows:
-    """Parse the rows of a chunk.
-
-    Raises
-    ------
-    FileReadError
-        If a line does not have the form ``label index:value ...``.
-    """
+    """Parse the rows of a chunk; raises FileReadError if a line does not have the form ``label index:value ...``."""
     from separatrix.files import _kernels as kernel
 
     text = np.frombuffer(chunk.text, dtype=np.uint8)
@@ -372,10 +366,7 @@ class LibsvmFile(RowStore):
     def chunks(self) -> Iterator[Chunk]:
         """Yield all lines in order, in chunks of about `CHUNK_BYTES`; a longer line is a chunk of its own.
 
-        Raises
-        ------
-        FileReadError
-            If the file cannot be read, or has changed since it was opened.
+        Raises FileReadError if the file cannot be read, or has changed since it was opened.
         """
         self._where.require_unchanged(self._opened)
         line, rest = 1, [b""]

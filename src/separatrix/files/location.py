@@ -84,13 +84,7 @@ class Location:
 
 
 def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
-    """Locate a file for reading.
-
-    Raises
-    ------
-    FileReadError
-        If there is no such file, or its suffix is unknown.
-    """
+    """Locate a file for reading; raises FileReadError if there is no such file, or its suffix is unknown."""
     text, table = _split(path, table)
     if "://" in text:
         raise FileReadError(f"{text} is a URL, and only local files can be read. Download it first.")
@@ -135,10 +129,7 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
 def output_location(path: str | os.PathLike[str], table: str | None = None) -> Location:
     """Locate a file for writing.
 
-    Raises
-    ------
-    FileWriteError
-        If the path is a folder, its parent folder does not exist, or its suffix is unknown.
+    Raises FileWriteError if the path is a folder, its parent folder does not exist, or its suffix is unknown.
     """
     text, table = _split(path, table)
     where = Path(text).expanduser()
@@ -211,10 +202,7 @@ def _some(names: list[str], most: int = 8) -> str:
 def open_input(where: Location) -> Any:
     """Open the decompressed bytes of a file as an Arrow stream.
 
-    Raises
-    ------
-    FileReadError
-        If the file is not compressed as its suffix indicates.
+    Raises FileReadError if the file is not compressed as its suffix indicates.
     """
     import pyarrow as pa
 

@@ -145,10 +145,7 @@ class FileRows(ArrowRows):
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """Types of the columns, the same in every batch of every file.
 
-        Raises
-        ------
-        FileReadError
-            If a column has types in two files that cannot be combined.
+        Raises FileReadError if a column has types in two files that cannot be combined.
         """
         import pyarrow as pa
 
@@ -214,10 +211,7 @@ class FileRows(ArrowRows):
 def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
     """Open a path, a pattern, a folder of Parquet files, or a list of paths, as one table.
 
-    Raises
-    ------
-    FileReadError
-        If there is no such file, it cannot be read, or files have different columns.
+    Raises FileReadError if there is no such file, it cannot be read, or files have different columns.
     """
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not given:

@@ -247,10 +247,7 @@ class Scan(RowStore):
     def open_rows(self, columns: Sequence[str] | None) -> Source:
         """Open the rows with these columns, as a fitted model expects them; None opens all features.
 
-        Raises
-        ------
-        DataError
-            If a column does not exist, or is not a number.
+        Raises DataError if a column does not exist, or is not a number.
         """
         if self.encoding is not None:  # models fitted on encoded columns do not store column names
             names = self.encoding.columns

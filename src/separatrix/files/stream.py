@@ -172,10 +172,7 @@ class StreamRows(SpooledRows):
 def open_stream(source: Any) -> StreamRows:
     """Open a pyarrow table, reader or data set, a polars frame, a DuckDB relation, or a function that returns one.
 
-    Raises
-    ------
-    DataError
-        If the object has no Arrow stream interface.
+    Raises DataError if the object has no Arrow stream interface.
     """
     import pyarrow as pa
     import pyarrow.dataset as ds

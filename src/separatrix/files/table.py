@@ -94,10 +94,7 @@ class TableFile(ABC):
     ) -> Generator[pa.RecordBatch]:
         """Read batches of ``rows`` rows in the order of the file; batches of wide rows have fewer rows.
 
-        Raises
-        ------
-        FileReadError
-            If there is no such column, or the file cannot be read or has changed since it was opened.
+        Raises FileReadError if there is no such column, or the file cannot be read or has changed since it was opened.
         """
         chosen, most = self._chosen(columns), check_count("batches", "rows", rows)
         self.where.require_unchanged(self.fingerprint)
@@ -145,10 +142,7 @@ class Sink(ABC):
 def choose_table(names: list[str], where: Location, what: str) -> str:
     """Return the name of the requested table or sheet, or of the only one.
 
-    Raises
-    ------
-    FileReadError
-        If there is no such table, or there are several and none was requested.
+    Raises FileReadError if there is no such table, or there are several and none was requested.
     """
     path = where.path
     if not names:

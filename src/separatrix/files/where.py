@@ -47,10 +47,7 @@ def require_one_expression(where: str) -> None:
 def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
     """Check a user's condition on a table with these columns.
 
-    Raises
-    ------
-    DataError
-        If it is neither SQL nor an Arrow expression, names an unknown column, or may differ between passes.
+    Raises DataError if it is neither SQL nor an Arrow expression, names an unknown column, or may differ between passes.
     """
     import pyarrow.compute as pc
 

@@ -65,10 +65,7 @@ class TableWriter:
     def write(self, table: Any) -> None:
         """Write a record batch, or any table that Arrow can convert; the first table determines the columns.
 
-        Raises
-        ------
-        FileWriteError
-            If the columns differ from those of the first table, or the disk is full.
+        Raises FileWriteError if the columns differ from those of the first table, or the disk is full.
         """
         import pyarrow as pa
 
