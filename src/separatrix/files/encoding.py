@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -69,34 +69,21 @@ class Quotes:
         return self.are_paired and self.before | self.after <= set(f'{delimiter}"\r\n'.encode())
 
 
-class TextFormat(NamedTuple):
-    """Encoding of a text file, a note if it was guessed, and the use of quotes."""
-
-    encoding: str
-    notes: list[str]
-    quotes: Quotes
-
-
-def find_encoding(where: Location) -> TextFormat:
-    """Return the encoding of a text file; raises if the file is not text."""
-    with open_input(where) as stream, reading(where):
-        head = stream.read(16)
-    marked = next(((mark, name) for mark, name in BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
-    if marked is not None:
-        quotes = Quotes()
-        with open_input(where) as stream, reading(where):
-            stream.read(len(marked[0]))
-            for chunk in chain(iter(lambda: stream.read(READ_BYTES), b""), [b""]):
-                quotes.add(chunk)
-        return TextFormat(marked[1], [], quotes)
-    for mark, what in SIGNATURES.items():
-        if head.startswith(mark):
-            raise FileReadError(f"{where.path} is not text: it is {what}. Rename it with the suffix of its format.")
+def find_encoding(where: Location) -> tuple[str, list[str], Quotes]:
+    """Encoding of a text file, a note if it was guessed, and the use of quotes; raises if the file is not text."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     first_wrong = ""
     is_cp1252, n_bytes, n_lines, quotes = True, 0, 0, Quotes()
     with open_input(where) as stream, reading(where):
-        for chunk in chain(iter(lambda: stream.read(READ_BYTES), b""), [b""]):
+        first = stream.read(READ_BYTES)
+        mark = next((mark for mark in BYTE_ORDER_MARKS if first.startswith(mark)), b"")
+        for signature, what in SIGNATURES.items():
+            if first.startswith(signature):
+                raise FileReadError(f"{where.path} is not text: it is {what}. Rename it with the suffix of its format.")
+        for chunk in chain([first[len(mark) :]], iter(lambda: stream.read(READ_BYTES), b""), [b""]):
+            quotes.add(chunk)
+            if mark:
+                continue
             if b"\0" in chunk:
                 raise FileReadError(
                     f"{where.path} is not text: byte {n_bytes + chunk.index(0)} is zero. If it is UTF-16, save it with "
@@ -109,16 +96,15 @@ def find_encoding(where: Location) -> TextFormat:
                 except UnicodeDecodeError as error:
                     line = 1 + n_lines + error.object.count(b"\n", 0, error.start)
                     first_wrong = f"0x{error.object[error.start]:02x} in line {line}"
-            quotes.add(chunk)
             n_bytes, n_lines = n_bytes + len(chunk), n_lines + chunk.count(b"\n")
-    if not first_wrong:
-        return TextFormat("utf-8", [], quotes)
+    if mark or not first_wrong:
+        return BYTE_ORDER_MARKS.get(mark, "utf-8"), [], quotes
     name = "cp1252" if is_cp1252 else "latin-1"
     note = (
         f"The text is not UTF-8 (the first such byte is {first_wrong}); it was read as {name}, the encoding of older "
         "Windows and Unix programs. If letters look wrong, save it as UTF-8."
     )
-    return TextFormat(name, [note], quotes)
+    return name, [note], quotes
 
 
 def open_text(where: Location, encoding: str) -> Any:

@@ -25,6 +25,7 @@ from separatrix._threads import map_in_order
 from separatrix.exceptions import DataError
 from separatrix.files.location import COMPRESSIONS, FileReadError, Location, open_input, reading
 from separatrix.rows import (
+    MAX_LABELS,
     Block,
     Labelled,
     LabelRules,
@@ -41,7 +42,6 @@ from separatrix.rows import (
 
 SUFFIXES = (".svm", ".libsvm", ".svmlight")
 CHUNK_BYTES = 2**20  # large enough to keep a thread busy, small enough for its cache
-MAX_LABELS = 2**16  # largest number of classes; more distinct labels are not classes
 MAX_INDEX = 2**31 - 2
 MAX_NUMBER_CHARACTERS = 64  # no program writes longer numbers
 MAX_SHOWN_CHARACTERS = 40
@@ -138,70 +138,60 @@ def parse(chunk: Chunk, indices: IndexRange, path: Path) -> SparseRows:
     counts = np.zeros(4, dtype=np.int64)
     end, at = kernel.read_rows(text, *indices, (label, start, column, value, hard, counts))
     n, n_entries, queries, n_hard = counts.tolist()
-    if n_hard:
-        _parse_hard_numbers(hard[:n_hard], text, label, value, chunk, path)
+    if n_hard:  # numbers with too many digits for the compiled loop, and tokens that are not numbers
+        begin, place = hard[:n_hard, 0], hard[:n_hard, 2]
+        numbers = _parse_numbers(hard[:n_hard], text, chunk, path)
+        is_label = place < 0
+        if (infinite := begin[is_label & ~np.isfinite(numbers)]).size:
+            raise _token_error(int(infinite[0]), chunk, path, "{!r} is not a finite number, as a label must be.")
+        label[-1 - place[is_label]] = numbers[is_label]
+        value[place[~is_label]] = numbers[~is_label]
     if end != kernel.READ:
-        token = _token(at, chunk)
-        index = token.partition(":")[0]
+        low, width = indices.low, indices.width
         remarks = {
-            kernel.NO_LABEL: f"the label is missing: the line begins with {token!r}. Write a label first; use 0 if it "
-            "is unknown, as in rows to predict.",
-            kernel.SEVERAL_LABELS: f"{token!r} contains several labels, but a row has one class. Write a file for each "
+            kernel.NO_LABEL: "the label is missing: the line begins with {0!r}. Write a label first; use 0 if it is "
+            "unknown, as in rows to predict.",
+            kernel.SEVERAL_LABELS: "{0!r} contains several labels, but a row has one class. Write a file for each "
             "label, with 1 if a row has it and 0 if not.",
-            kernel.NO_INDEX: f"{token!r} is not index:value with a whole number as index. {ROW_FORMAT}",
-            kernel.LARGE_INDEX: f"index {index} is larger than the maximum, {MAX_INDEX}. Renumber the features.",
-            kernel.LOW_INDEX: f"index {index} is below {indices.low}, the first allowed index. Use zero_based=True or "
-            "'auto'.",
-            kernel.HIGH_INDEX: f"index {index} exceeds n_features={indices.width} (indices start at {indices.low}). "
-            "Pass the number of features of the model, or leave it out.",
-            kernel.UNSORTED: f"index {index} follows an index that is not smaller. Write the entries of a row in "
-            "ascending order, each once.",
+            kernel.NO_INDEX: f"{{0!r}} is not index:value with a whole number as index. {ROW_FORMAT}",
+            kernel.LARGE_INDEX: f"index {{1}} is larger than the maximum, {MAX_INDEX}. Renumber the features.",
+            kernel.LOW_INDEX: f"index {{1}} is below {low}, the first allowed index. Use zero_based=True or 'auto'.",
+            kernel.HIGH_INDEX: f"index {{1}} exceeds n_features={width} (indices start at {low}). Pass the number of "
+            "features of the model, or leave it out.",
+            kernel.UNSORTED: "index {1} follows an index that is not smaller. Write the entries of a row in ascending "
+            "order, each once.",
         }
-        raise _line_error(at, chunk, path, remarks[end])
+        raise _token_error(at, chunk, path, remarks[end])
     return SparseRows(label[:n], start[: n + 1], column[:n_entries], value[:n_entries], queries)
 
 
-def _parse_hard_numbers(hard: Codes, text: Array, label: Float, value: Float, chunk: Chunk, path: Path) -> None:
-    """Parse tokens that the compiled loop cannot parse: numbers with too many digits. Raise if one is no number."""
-    begin, end, place = hard.T
+def _parse_numbers(tokens: Codes, text: Array, chunk: Chunk, path: Path) -> Float:
+    """Numbers of tokens, given by their first and last position; raises if a token is not a number."""
+    begin, end, _ = tokens.T
     longest = int((end - begin).max())
-    wrong = begin[(end - begin > MAX_NUMBER_CHARACTERS) | (end == begin)]
-    if len(wrong):
-        raise _not_a_number(int(wrong[0]), chunk, path)
-    at = begin[:, None] + np.arange(longest)
-    letters = np.where(at < end[:, None], text[np.minimum(at, len(text) - 1)], 0).astype(np.uint8)
-    try:
-        with np.errstate(over="ignore"):  # 1e999 becomes infinity, for which models report the column
-            numbers = letters.view(f"S{longest}")[:, 0].astype(np.float64)
-    except ValueError as error:
-        for start, stop in zip(begin, end, strict=True):
-            try:
-                float(chunk.text[start:stop])
-            except ValueError:
-                raise _not_a_number(int(start), chunk, path) from error
-        raise
-    is_label = place < 0
-    if (infinite := begin[is_label & ~np.isfinite(numbers)]).size:
-        raise _not_a_number(int(infinite[0]), chunk, path, what="a finite number, as a label must be")
-    label[-1 - place[is_label]] = numbers[is_label]
-    value[place[~is_label]] = numbers[~is_label]
+    wrong = begin[(end - begin > MAX_NUMBER_CHARACTERS) | (end == begin)].tolist()
+    if not wrong:
+        at = begin[:, None] + np.arange(longest)
+        letters = np.where(at < end[:, None], text[np.minimum(at, len(text) - 1)], 0).astype(np.uint8)
+        try:
+            with np.errstate(over="ignore"):  # 1e999 becomes infinity, for which models report the column
+                return np.asarray(letters.view(f"S{longest}")[:, 0].astype(np.float64))
+        except ValueError:
+            for first, last in zip(begin.tolist(), end.tolist(), strict=True):
+                try:
+                    float(chunk.text[first:last])
+                except ValueError:
+                    wrong.append(first)
+    raise _token_error(wrong[0], chunk, path, f"{{!r}} is not a number. {ROW_FORMAT}")
 
 
-def _not_a_number(at: int, chunk: Chunk, path: Path, what: str = "a number") -> FileReadError:
-    token = _token(at, chunk)
-    remark = f"{token!r} is not {what}" if token else "a value is missing after the colon"
-    return _line_error(at, chunk, path, f"{remark}. {ROW_FORMAT}")
-
-
-def _token(at: int, chunk: Chunk) -> str:
-    start = chunk.text[at : at + MAX_SHOWN_CHARACTERS]
-    words = start.split(None, 1) if not start[:1].isspace() else []
-    return words[0].decode("utf-8", "replace") if words else ""
-
-
-def _line_error(at: int, chunk: Chunk, path: Path, remark: str) -> FileReadError:
-    line = chunk.line + chunk.text.count(b"\n", 0, at)
-    return FileReadError(f"{path}, line {line}: {remark}")
+def _token_error(at: int, chunk: Chunk, path: Path, remark: str) -> FileReadError:
+    """Error for the token at a position: ``remark`` may contain the token ({0}) and its index ({1})."""
+    start, line = chunk.text[at : at + MAX_SHOWN_CHARACTERS], chunk.line + chunk.text.count(b"\n", 0, at)
+    if not start or start[:1].isspace():
+        remark = f"a value is missing after the colon. {ROW_FORMAT}"
+    token = start.split(None, 1)[0].decode("utf-8", "replace") if start.strip() else ""
+    return FileReadError(f"{path}, line {line}: {remark.format(token, token.partition(':')[0])}")
 
 
 class LibsvmFile(RowStore):
@@ -282,7 +272,10 @@ class LibsvmFile(RowStore):
             self.n_entries, n_queries = self.n_entries + len(rows.column), n_queries + rows.queries
             if len(rows.column):
                 low, high = min(low, first + int(rows.column.min())), max(high, first + int(rows.column.max()))
-            self._count_labels(rows.label)
+            labels, codes = np.unique(np.append(self.labels, rows.label), return_inverse=True)
+            counts = np.bincount(codes, np.append(self.label_counts, np.ones(len(rows)))).astype(np.intp)
+            self.has_more_labels = self.has_more_labels or len(labels) > MAX_LABELS
+            self.labels, self.label_counts = labels[:MAX_LABELS], counts[:MAX_LABELS]  # the smallest labels
         if not self.n_rows:
             raise FileReadError(f"{self.path} has no rows. {ROW_FORMAT}")
         base = int(low > 0) if zero_based == "auto" else int(not zero_based)
@@ -299,13 +292,6 @@ class LibsvmFile(RowStore):
 
     def __repr__(self) -> str:
         return f"LibsvmFile({str(self.path)!r}, n_features={self.n_features}, zero_based={self.zero_based})"
-
-    def _count_labels(self, label: Float) -> None:
-        """Add rows to the counts of distinct labels; the smallest `MAX_LABELS` labels are kept."""
-        labels, codes = np.unique(np.append(self.labels, label), return_inverse=True)
-        counts = np.bincount(codes, np.append(self.label_counts, np.ones(len(label)))).astype(np.intp)
-        self.has_more_labels = self.has_more_labels or len(labels) > MAX_LABELS
-        self.labels, self.label_counts = labels[:MAX_LABELS], counts[:MAX_LABELS]
 
     @property
     def classes(self) -> Array:
@@ -364,10 +350,7 @@ class LibsvmFile(RowStore):
         return self.read_labels() if y is None else y, sample_weight
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield all lines in order, in chunks of about `CHUNK_BYTES`; a longer line is a chunk of its own.
-
-        Raises FileReadError if the file cannot be read, or has changed since it was opened.
-        """
+        """Yield all lines in order, in chunks of about `CHUNK_BYTES`; a longer line is a chunk of its own."""
         self._where.require_unchanged(self._opened)
         line, rest = 1, [b""]
         with reading(self._where), open_input(self._where) as file:
@@ -413,29 +396,16 @@ class Piece(NamedTuple):
     rows: SparseRows
 
 
-@dataclass(frozen=True, eq=False)
 class SparseText:
     """All rows of a file as a partition. Blocks are cut by row number, not at the ends of chunks."""
 
-    file: LibsvmFile
     copies = False
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.file.n_rows
-
-    known_rows = n_rows
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names x0, x1, ..., because features have no names."""
-        return self.file.columns
-
-    @property
-    def numbers_per_row(self) -> float:
-        """Average memory per row, in float64 values: 1 for each entry, and half as much for its index."""
-        return 1.5 * self.file.n_entries / self.file.n_rows
+    def __init__(self, file: LibsvmFile) -> None:
+        self.file, self.columns = file, file.columns
+        self.n_rows = self.known_rows = file.n_rows
+        # Average memory per row, in float64 values: 1 for each entry, and half as much for its index.
+        self.numbers_per_row = 1.5 * file.n_entries / file.n_rows
 
     def height_for(self, width: float) -> int:
         """Number of rows per block if each row needs ``width`` floats of memory."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from separatrix.files.columnar import ArrowFile, ParquetTable
@@ -116,9 +117,12 @@ def open_writer(
     2
     """
     if os.fspath(path) == STANDARD:
-        return StandardOutput(escape_formulas=escape_formulas)
+        return StandardOutput(partial(CsvSink, escape_formulas=escape_formulas))
     where = output_location(path, table)
-    return TableWriter(where, _classes(where.format)[1], force=force, escape_formulas=escape_formulas)
+    make_sink = _classes(where.format)[1]
+    if make_sink is CsvSink:
+        make_sink = partial(CsvSink, escape_formulas=escape_formulas)
+    return TableWriter(where, make_sink, force=force)
 
 
 def _classes(kind: str) -> tuple[Any, Any]:

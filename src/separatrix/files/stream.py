@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.exceptions import DataError, StreamEndedError
@@ -58,14 +57,38 @@ class SpooledRows(ArrowRows):
         return pa.schema([self._schema.field(name) for name in columns])
 
     def prepare(self) -> None:
+        """Copy the rows, so that all passes read the same ones, unless they cannot change."""
+        if not self.is_fixed:
+            self._make_copy()
+
+    def _make_copy(self) -> None:
         """Copy all columns in one pass, unless there is a copy; other threads wait."""
+        import pyarrow as pa
+
         with self._lock:
             if self._copy is not None:
                 return
-            batches = self.read_source(self.columns, batch_rows(len(self.columns)))
-            path = temporary_file(self, "copy.arrow")
-            self.known_rows = _write_copy(path, batches, self._schema, self.title)
-            self.reads_ahead, self._copied_at = True, f" (copied at {time.strftime('%H:%M:%S')})"
+            path, n_rows = temporary_file(self, "copy.arrow"), 0
+            try:
+                with closing(self.read_source(self.columns, batch_rows(len(self.columns)))) as batches:
+                    first = next(batches, None)
+                    # The first batch has the final types, which some databases find only from rows.
+                    schema = self._schema if first is None else first.schema
+                    with pa.ipc.new_stream(path, schema) as writer:
+                        for batch in chain([] if first is None else [first], batches):
+                            if shutil.disk_usage(path.parent).free < batch.nbytes + MIN_FREE_BYTES:
+                                raise DataError(
+                                    f"{self.title} must be copied to {path}, but the disk is nearly full after "
+                                    f"{n_rows} rows. Free space, set TMPDIR to a folder on a larger disk, or select "
+                                    "fewer columns or rows."
+                                )
+                            writer.write_batch(batch.cast(schema))
+                            n_rows += batch.num_rows
+            except BaseException:
+                shutil.rmtree(path.parent)
+                raise
+            self.known_rows, self.reads_ahead = n_rows, True
+            self._copied_at = f" (copied at {time.strftime('%H:%M:%S')})"
             self._copy = str(path)  # last: from now on other threads read the copy
 
     def settle(self, n_rows: int) -> None:
@@ -77,7 +100,7 @@ class SpooledRows(ArrowRows):
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
         """Make a copy, which is the only part. Workers must have access to the folder for temporary files."""
         del columns
-        SpooledRows.prepare(self)
+        self._make_copy()
         return (self,)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -102,29 +125,6 @@ class SpooledRows(ArrowRows):
                     yield chosen.slice(start, rows)
 
 
-def _write_copy(path: Path, batches: Generator[pa.RecordBatch], schema: pa.Schema, title: str) -> int:
-    """Write all batches to a file; return the number of rows. If this fails, the folder of the file is removed."""
-    import pyarrow as pa
-
-    n_rows = 0
-    try:
-        first = next(batches, None)  # the first batch has the final types, which some databases find only from rows
-        schema = schema if first is None else first.schema
-        with closing(batches), pa.ipc.new_stream(path, schema) as writer:
-            for batch in chain([] if first is None else [first], batches):
-                if shutil.disk_usage(path.parent).free < batch.nbytes + MIN_FREE_BYTES:
-                    raise DataError(
-                        f"{title} must be copied to {path}, but the disk is nearly full after {n_rows} rows. Free "
-                        "space, set TMPDIR to a folder on a larger disk, or select fewer columns or rows."
-                    )
-                writer.write_batch(batch.cast(schema))
-                n_rows += batch.num_rows
-    except BaseException:
-        shutil.rmtree(path.parent)
-        raise
-    return n_rows
-
-
 class StreamRows(SpooledRows):
     """A table that is read from a stream. ``make(columns)`` opens it again; None if it can be read only once."""
 
@@ -139,11 +139,6 @@ class StreamRows(SpooledRows):
         """Restrict the table to the rows that meet a condition."""
         self.where, self.known_rows = where, None
         return self
-
-    def prepare(self) -> None:
-        """Copy the rows, unless they are a table in memory."""
-        if not self.is_fixed:
-            super().prepare()
 
     def read_source(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the stream; large batches are split."""

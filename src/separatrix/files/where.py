@@ -47,7 +47,8 @@ def require_one_expression(where: str) -> None:
 def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
     """Check a user's condition on a table with these columns.
 
-    Raises DataError if it is neither SQL nor an Arrow expression, names an unknown column, or may differ between passes.
+    Raises DataError if it is neither SQL nor an Arrow expression, names an unknown column, or may select other rows in
+    each pass (random()).
     """
     import pyarrow.compute as pc
 
@@ -61,7 +62,21 @@ def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
     if not isinstance(where, str):
         raise DataError(f'where={where!r}: give a condition in SQL, such as "age > 30", or a pyarrow expression.')
     require_one_expression(where)
-    tree = _parsed(where)
+    query = f"SELECT 1 FROM t WHERE ({where}\n)"
+    with closed_duckdb() as database:
+        text = database.execute("SELECT json_serialize_sql(?::VARCHAR)", [query]).fetchall()
+        parsed = json.loads(text[0][0])
+        if parsed["error"]:
+            raise DataError(f"where={where!r} is not understood: {parsed.get('error_message', 'not a condition')}.")
+        tree = parsed["statements"][0]["node"]["where_clause"]
+        called = list({str(node["function_name"]) for node in _nodes(tree, "FUNCTION")})
+        query = "SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE' AND function_name IN ?"
+        volatile = database.execute(query, [called]).fetchall() if called else []
+    if volatile:
+        raise DataError(
+            f"where={where!r} selects other rows in each pass: {volatile[0][0]}() returns a new value every time. For "
+            "a sample of rows, use a column: hash(id) % 10 = 0."
+        )
     used = tuple(dict.fromkeys(str(node["column_names"][-1]) for node in _nodes(tree, "COLUMN_REF")))
     for name in used:
         if name not in columns:
@@ -144,26 +159,6 @@ class ArrowCondition:
 
 
 Condition = SqlCondition | ArrowCondition
-
-
-def _parsed(where: str) -> Any:
-    """Parse a condition with DuckDB; raises if it uses a function whose value changes, such as random()."""
-    query = f"SELECT 1 FROM t WHERE ({where}\n)"
-    with closed_duckdb() as database:
-        text = database.execute("SELECT json_serialize_sql(?::VARCHAR)", [query]).fetchall()
-        parsed = json.loads(text[0][0])
-        if parsed["error"]:
-            raise DataError(f"where={where!r} is not understood: {parsed.get('error_message', 'not a condition')}.")
-        tree = parsed["statements"][0]["node"]["where_clause"]
-        called = list({str(node["function_name"]) for node in _nodes(tree, "FUNCTION")})
-        query = "SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE' AND function_name IN ?"
-        volatile = database.execute(query, [called]).fetchall() if called else []
-    if volatile:
-        raise DataError(
-            f"where={where!r} selects other rows in each pass: {volatile[0][0]}() returns a new value every time. For "
-            "a sample of rows, use a column: hash(id) % 10 = 0."
-        )
-    return tree
 
 
 def _nodes(tree: Any, kind: str) -> Iterator[dict[str, Any]]:

@@ -50,10 +50,8 @@ class TableWriter:
         make_sink: Callable[[Any, pa.Schema, Location], Sink],
         *,
         force: bool,
-        escape_formulas: bool = False,
     ) -> None:
         self.path, self.n_rows = where.path, 0
-        self._escapes = escape_formulas and where.format in ("csv", "tsv")
         self._where, self._make_sink, self._force = where, make_sink, force
         self._sink: Sink | None = None
         self._schema: pa.Schema | None = None
@@ -84,7 +82,7 @@ class TableWriter:
                         f"{self.path}: a batch has other columns than the first ({error}). Write the same columns each "
                         "time."
                     ) from error
-            self._write(_without_formulas(batch) if self._escapes else batch)
+            self._write(batch)
             self.n_rows += batch.num_rows
 
     def _refuse_existing(self) -> None:
@@ -173,8 +171,8 @@ class TableWriter:
 class StandardOutput(TableWriter):
     """Writes CSV to standard output, batch by batch. Rows written before an error remain."""
 
-    def __init__(self, *, escape_formulas: bool = False) -> None:
-        super().__init__(Location(Path(STANDARD), "csv"), CsvSink, force=True, escape_formulas=escape_formulas)
+    def __init__(self, make_sink: Callable[[Any, pa.Schema, Location], Sink]) -> None:
+        super().__init__(Location(Path(STANDARD), "csv"), make_sink, force=True)
 
     def __enter__(self) -> Self:
         return self
@@ -182,7 +180,7 @@ class StandardOutput(TableWriter):
     def _write(self, batch: pa.RecordBatch) -> None:
         if self._sink is None:
             refuse_nested(batch.schema, self._where)
-            self._sink = CsvSink(sys.stdout.buffer, batch.schema, self._where)
+            self._sink = self._make_sink(sys.stdout.buffer, batch.schema, self._where)
         self._sink.write(batch)
 
     def __exit__(
@@ -203,35 +201,22 @@ def refuse_nested(schema: pa.Schema, where: Location) -> None:
             )
 
 
-def _without_formulas(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Put an apostrophe before text that a spreadsheet would run as a formula, in cells and column names."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    def escaped(values: pa.Array) -> pa.Array:
-        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-        if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-            return values
-        joined = pc.binary_join_element_wise(pa.scalar("'", values.type), values, pa.scalar("", values.type))
-        return pc.if_else(pc.match_substring_regex(values, FORMULA), joined, values)
-
-    names = escaped(pa.array(batch.schema.names, pa.string())).to_pylist()
-    return pa.RecordBatch.from_arrays([escaped(column) for column in batch.columns], names=names)
-
-
 class CsvSink(Sink):
-    """Writes CSV and TSV. Cells are quoted only if necessary, missing values are empty, dates are ISO 8601."""
+    """Writes CSV and TSV. Cells are quoted only if necessary, missing values are empty, dates are ISO 8601.
 
-    def __init__(self, stream: IO[bytes], schema: pa.Schema, where: Location) -> None:
+    With ``escape_formulas``, an apostrophe precedes text that a spreadsheet would run as a formula.
+    """
+
+    def __init__(self, stream: IO[bytes], schema: pa.Schema, where: Location, *, escape_formulas: bool = False) -> None:
         import pyarrow as pa
 
         self.stream, self.delimiter = stream, "\t" if where.format == "tsv" else ","
-        self.special = rf'["\r\n{self.delimiter}]'
+        self.special, self.escapes = rf'["\r\n{self.delimiter}]', escape_formulas
         self._write_lines([pa.array([name]) for name in schema.names])
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write one line per row."""
-        self._write_lines([_as_text(column) for column in batch.columns])
+        self._write_lines(batch.columns)
 
     def _write_lines(self, columns: list[pa.Array]) -> None:
         import pyarrow.compute as pc
@@ -239,7 +224,7 @@ class CsvSink(Sink):
         if not len(columns[0]):
             return
         cells = []
-        for texts in columns:
+        for texts in map(self._as_text, columns):
             special = pc.match_substring_regex(texts, self.special)
             quoted = texts
             if pc.any(special).as_py():
@@ -251,25 +236,27 @@ class CsvSink(Sink):
             lines = pc.if_else(pc.equal(lines, ""), '""', lines)
         self.stream.write(("\n".join(lines.to_pylist()) + "\n").encode())
 
+    def _as_text(self, values: pa.Array) -> pa.Array:
+        """Format values as text. Times have no more digits than necessary, and NaN is a missing value."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
-def _as_text(values: pa.Array) -> pa.Array:
-    """Format values as text. Times have no more digits than necessary, and NaN is a missing value."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = values.type
-    if pa.types.is_dictionary(kind):
-        values = values.dictionary_decode()
-    elif pa.types.is_floating(kind):
-        values = pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
-    elif pa.types.is_timestamp(kind):
-        for unit in ("s", "us"):
-            try:
-                values = values.cast(pa.timestamp(unit, kind.tz))
-                break
-            except pa.ArrowInvalid:  # the unit is too coarse for a value
-                continue
-    return values.cast(pa.string())
+        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        kind = values.type
+        if pa.types.is_floating(kind):
+            values = pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
+        elif pa.types.is_timestamp(kind):
+            for unit in ("s", "us"):
+                try:
+                    values = values.cast(pa.timestamp(unit, kind.tz))
+                    break
+                except pa.ArrowInvalid:  # the unit is too coarse for a value
+                    continue
+        texts = values.cast(pa.string())
+        if not self.escapes or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            return texts
+        escaped = pc.binary_join_element_wise("'", texts, "")
+        return pc.if_else(pc.match_substring_regex(texts, FORMULA), escaped, texts)
 
 
 class JsonSink(Sink):
