@@ -146,11 +146,3 @@ def test_sums_over_classes(problem, squared):
     Z = Z**2 if squared else Z
     expected = torch.stack([((t == k) * weight) @ Z for k in range(K)])
     assert_allclose(sums.cpu(), expected.cpu(), rtol=1e-5, atol=1e-5 * float(len(X)) ** 0.5)
-
-
-def test_extents(problem):
-    X, _, _ = problem
-    low, high, squared = _triton.extent_pass(X)
-    assert torch.equal(low, X.amin(dim=0))
-    assert torch.equal(high, X.amax(dim=0))
-    assert_allclose(float(squared), float((X**2).sum(dim=1).max()), rtol=1e-6)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -138,4 +138,4 @@ def _conditioned(
     filled = Block(part.X[counted], np.full(int(counted.sum()), k), counts[counted], range(int(counted.sum())))
     moments: ClassMoments[Any] = class_moments(filled, len(classes.mean), scatter)
     log_density = classes.density_at(k, part.squared_distance, part.log_det, part.n_seen)
-    return moments.plus_scatter(k, part.covariance), log_density
+    return replace(moments, scatter=moments.scatter.plus(k, part.covariance)), log_density

@@ -47,12 +47,11 @@ from separatrix.rows.labels import (
 )
 from separatrix.rows.memory import Memory, aligned, block_rows, default_names, open_memory
 from separatrix.rows.source import Runner, Source, stack
-from separatrix.rows.threads import WATCH, Threads
+from separatrix.rows.threads import ONE_THREAD, WATCH
 
 MAX_BYTES_PER_TASK = 2**14  # largest value that is sent with each task; larger values are sent to each worker once
 ADDED_PER_TASK = 16  # number of statistics that one task adds
 NARROW_COLUMNS = 256  # number of columns up to which a D x D statistic is considered small
-ONE_THREAD = Threads(in_task=True)
 
 
 # Wrappers of Dask functions
@@ -89,13 +88,13 @@ def persist(*lazy: Any) -> tuple[Any, ...]:
 class Lazy:
     """One partition of a Dask array or dataframe, as a lazy table.
 
-    ``template`` has the columns of the collection and no rows. ``length``, the number of rows, is None if unknown.
+    ``template`` has the columns of the collection and no rows. ``known_rows`` is None if the length is unknown.
     """
 
     value: Any
     template: Any
     number: int
-    length: int | None = None
+    known_rows: int | None = None
     copies = False
 
     @property
@@ -108,13 +107,8 @@ class Lazy:
     @property
     def n_rows(self) -> int:
         """Number of rows, which `Dask.measured` has counted."""
-        assert self.length is not None, "a partition whose length is not known yet"
-        return self.length
-
-    @property
-    def known_rows(self) -> int | None:
-        """Number of rows; None if not counted yet."""
-        return self.length
+        assert self.known_rows is not None, "a partition whose length is not known yet"
+        return self.known_rows
 
     def height_for(self, width: float) -> int:
         """Number of rows per block if each row needs ``width`` floats of memory."""
@@ -275,18 +269,15 @@ class Dask(Runner):
 
     def fold(self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: Any) -> NoReturn:
         """Raise an error: each step needs the result of the previous one, but partitions are processed in parallel."""
-        is_scan = not isinstance(source.partitions[0], Lazy)
-        what = "The parts of a scan with a client" if is_scan else "Partitions of a Dask collection"
-        remedy = (
-            "let this process read the rows: scan(...) without client="
-            if is_scan
-            else "bring the rows into memory: X.compute(), or a sample of them"
-        )
+        if isinstance(source.partitions[0], Lazy):
+            what, remedy = "Partitions of a Dask collection", "bring the rows, or a sample, into memory: X.compute()"
+        else:
+            what, remedy = "Parts of a scan with a client", "let this process read the rows: scan(...) without client="
         raise DataError(
-            "This fit processes one row after the other, and each step starts from the weights of the previous step. "
-            f"{what} are processed in parallel, without an order. Choose a fit that is a sum over rows "
-            "(solver='auto', 'newton', 'lbfgs' or 'gradient'; LogisticRegression or FisherDiscriminant instead of the "
-            f"Perceptron), or {remedy}."
+            "This fit processes one row after the other: each step starts from the weights of the previous one. "
+            f"{what} are processed in parallel, without an order. Choose a fit that is a sum over rows (solver='auto', "
+            "'newton', 'lbfgs' or 'gradient'; LogisticRegression or FisherDiscriminant instead of the Perceptron), or "
+            f"{remedy}."
         )
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
@@ -321,7 +312,7 @@ class Dask(Runner):
         shape, dtype = like.shape[1:], like.dtype
         function, common = self._for_each(answer), self._for_each(source.template)
         work = [self._on_part(_predict_part, p, source.height, shape, dtype)(p.value, common, function) for p in parts]
-        lengths = tuple(np.nan if part.length is None else part.length for part in parts)
+        lengths = tuple(np.nan if part.known_rows is None else part.known_rows for part in parts)
         name = f"stacked-{work[0].key}"
         layer = {(name, i, *(0 for _ in shape)): chunk.key for i, chunk in enumerate(work)}
         graph = import_module("dask.highlevelgraph").HighLevelGraph.from_collections(name, layer, dependencies=work)
@@ -375,8 +366,14 @@ class Dask(Runner):
         statistics are large, so workers add all of them and return one.
         """
         few = ADDED_PER_TASK if width <= NARROW_COLUMNS else 1
+
+        def tree(sums: Sequence[Any]) -> Sequence[Any]:
+            while len(sums) > few:  # the shape of the tree depends on the number of statistics alone
+                sums = [task(_add)(list(sums[i : i + ADDED_PER_TASK])) for i in range(0, len(sums), ADDED_PER_TASK)]
+            return sums
+
         with self._scheduler():
-            return _add(list(_compute_parts(sums, partial(_tree, few=few), lengths)))
+            return _add(list(_compute_parts(sums, tree, lengths)))
 
     def _compute(self, lazy: Sequence[Any], lengths: Sequence[int]) -> tuple[Any, ...]:
         with self._scheduler():
@@ -385,7 +382,7 @@ class Dask(Runner):
 
 def _of_length(part: Any, n_rows: int) -> Any:
     if isinstance(part, Lazy):
-        return replace(part, length=n_rows)
+        return replace(part, known_rows=n_rows)
     part.rows.known_rows = n_rows
     return part
 
@@ -394,13 +391,6 @@ def _positions(source: Source) -> list[PartitionPosition]:
     lengths = [part.n_rows for part in source.partitions]
     firsts, policy = accumulate(lengths, initial=0), dict(np.geterr())
     return [PartitionPosition(first, n, policy) for first, n in zip(firsts, lengths, strict=False)]
-
-
-def _tree(sums: Sequence[Any], few: int) -> Sequence[Any]:
-    """Add lazy statistics in a tree until at most ``few`` remain; its shape depends on their number alone."""
-    while len(sums) > few:
-        sums = [task(_add)(list(sums[i : i + ADDED_PER_TASK])) for i in range(0, len(sums), ADDED_PER_TASK)]
-    return sums
 
 
 def _add(statistics: list[Any]) -> Any:

@@ -11,8 +11,6 @@ sums of the chunks are added in float64.
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -26,7 +24,8 @@ from separatrix.exceptions import DataError
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules
 from separatrix.rows.memory import Memory, default_names
-from separatrix.rows.source import Runner, Source, stack
+from separatrix.rows.source import Runner, Source
+from separatrix.rows.threads import ONE_THREAD
 
 BLOCKS_PER_GPU = 8  # a block takes 1/8 of the GPU's memory, because temporary arrays may be as large as the block
 CPU_BLOCK_BYTES = 2**23  # size of a block of a tensor on a CPU
@@ -252,35 +251,19 @@ class Stream(Runner):
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum the statistic, on the device if the statistic supports it."""
-        is_aware = _is_aware(statistic)
-
-        def total(source: Source) -> Any:
-            (rows,), (targets,) = source.partitions, source.targets
-            blocks = (targets.block(rows.read(span), span, source.first) for span in rows.pieces(source.height))
-            return functools.reduce(operator.add, (statistic(b if is_aware else on_host(b)) for b in blocks))
-
-        return _retry_with_smaller_blocks(source, total)
+        work = statistic if _is_aware(statistic) else lambda block: statistic(on_host(block))
+        return _retry_with_smaller_blocks(source, lambda source: ONE_THREAD.reduce(source, work))
 
     def fold(
         self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None
     ) -> Any:
         """Return the state after all blocks. Steps run on the host, to which one block at a time is copied."""
-        (rows,), (targets,) = source.partitions, source.targets
-        for span in rows.pieces(source.height, (), rng):
-            block = on_host(targets.block(rows.read(span), span, source.first))
-            state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
-        return state
+        return ONE_THREAD.fold(source, lambda state, block: step(state, on_host(block)), state, rng)
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
         """Return the results of all rows, in host memory."""
-        is_aware = _is_aware(row_function)
-
-        def results(source: Source) -> Array:
-            (rows,) = source.partitions
-            parts = (rows.read(span) for span in rows.pieces(source.height))
-            return stack((row_function(part if is_aware else np.asarray(part)) for part in parts), rows.n_rows)
-
-        found: Array = _retry_with_smaller_blocks(source, results)
+        work = row_function if _is_aware(row_function) else lambda X: row_function(np.asarray(X))
+        found: Array = _retry_with_smaller_blocks(source, lambda source: ONE_THREAD.map(source, work, source.height))
         return found
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:

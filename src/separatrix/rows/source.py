@@ -75,33 +75,13 @@ class Partition(Protocol):
 
 
 class Runner:
-    """Executes passes over the partitions. The defaults suit one partition in this process."""
+    """Base class of runners, with the targets of one partition in this process.
+
+    A runner has the methods ``reduce``, ``fold`` and ``map``, which `Source` describes; ``reduce_batches`` if its rows
+    are read as Arrow batches; and ``each`` if it is remote.
+    """
 
     is_remote = False  # whether other processes may execute the pass
-
-    def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
-        """Sum of the statistic over all blocks."""
-        raise NotImplementedError
-
-    def reduce_batches(
-        self, source: Source, statistic: Callable[[Any], Any], columns: tuple[str, ...], empty: Any
-    ) -> Any:
-        """Sum of a statistic of Arrow batches with these columns."""
-        raise NotImplementedError
-
-    def fold(
-        self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None
-    ) -> Any:
-        """Return the state after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
-        raise NotImplementedError
-
-    def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
-        """Return the results of all rows, in order."""
-        raise NotImplementedError
-
-    def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
-        """Apply ``answer`` to each partition and return a lazy array; only called if the runner is remote."""
-        raise NotImplementedError
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
         """Split targets in memory by partition."""

@@ -83,7 +83,7 @@ def watched(callback: Callback) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Threads(Runner):
-    """Processes blocks on all cores; inside a Dask task (``in_task``), on one thread and without progress."""
+    """Processes blocks on all cores; with ``in_task`` (Dask tasks, devices), on one thread and without progress."""
 
     in_task: bool = False
 
@@ -144,6 +144,7 @@ class Threads(Runner):
 
 
 THREADS = Threads()
+ONE_THREAD = Threads(in_task=True)
 
 
 def _closing(pieces: Iterable[Any]) -> AbstractContextManager[Any]:

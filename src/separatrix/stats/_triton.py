@@ -3,11 +3,10 @@
 
     logit_pass      ln p, slope and curvature of a logistic regression, and Σ slope φ with φ = x - origin
     class_sums      Σ (x - c_k), or Σ (x - c_k)², for each class
-    extent_pass     smallest and largest value of each column, and the longest row
     split_gram      Σ weight (x - c)(x - c)', on tensor cores
     split_moments   Σ (x - c)(x - c)' without weights, and Σ (x - c) for each class
 
-In the first three, program i of n handles tiles i, i + n, i + 2n, ... of rows and keeps its sums in float64, so
+In the first two, program i of n handles tiles i, i + n, i + 2n, ... of rows and keeps its sums in float64, so
 repeated runs give identical results. `logit_pass` writes one or two values per row; the others write only sums.
 `device` has versions in torch. Importing this file imports Triton.
 
@@ -198,24 +197,6 @@ def _class_kernel(  # type: ignore[no-untyped-def]
         tl.store(row + 3 * M, fourth, mask=m < M)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def _extent_kernel(  # type: ignore[no-untyped-def]
-    X, lows, highs, longest, N, M: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, STEP: tl.constexpr
-):
-    m = tl.arange(0, WIDTH)
-    low, high = tl.full([WIDTH], float("inf"), tl.float32), tl.full([WIDTH], float("-inf"), tl.float32)
-    far = tl.zeros([ROWS], tl.float32)
-    for i in range(tl.program_id(0), tl.cdiv(N, ROWS), STEP):
-        n = tl.minimum(tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS), N - 1)  # repeat the last row instead of zeros
-        x = _read(X, n, m, n < N, M, WIDTH)
-        low, high = tl.minimum(low, tl.min(x, axis=0)), tl.maximum(high, tl.max(x, axis=0))
-        far = tl.maximum(far, tl.sum(x * x, axis=1))
-    row = tl.program_id(0) * M
-    tl.store(lows + row + m, low, mask=m < M)
-    tl.store(highs + row + m, high, mask=m < M)
-    tl.store(longest + tl.program_id(0), tl.max(far, axis=0))
-
-
 @triton.jit  # type: ignore[untyped-decorator]  # Triton has no type stubs
 def _group(X, centre, share, i, live, m, M: tl.constexpr, ROWS: tl.constexpr, IS_EVEN: tl.constexpr):  # type: ignore[no-untyped-def]
     """√weight (x - c) in the columns m of the i-th block of rows; zero outside the table."""
@@ -341,16 +322,6 @@ def class_sums(X: Any, centre: Any, t: Any, weight: Any, *, squared: bool) -> An
         num_warps=WARPS,
     )  # fmt: skip
     return sums.sum(dim=0)
-
-
-def extent_pass(X: Any) -> tuple[Any, Any, Any]:
-    """Smallest and largest value of each column (M,), and the largest |x|²; NaN is ignored."""
-    (N, M), step = X.shape, PROGRAMS_PER_PROCESSOR * processors(X)
-    rows, width = _tile(M)
-    low, high = (torch.empty(step, M, dtype=torch.float32, device=X.device) for _ in range(2))
-    longest = torch.empty(step, dtype=torch.float32, device=X.device)
-    _extent_kernel[(step,)](X, low, high, longest, N, M, rows, width, step, num_warps=WARPS)
-    return low.amin(dim=0), high.amax(dim=0), longest.max()
 
 
 def _tile(M: int) -> tuple[int, int]:

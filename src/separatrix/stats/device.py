@@ -9,7 +9,6 @@ all other likelihoods are evaluated on the host.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,6 +19,7 @@ from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.rows import CHUNK_ROWS, DeviceRows
 
 LARGE_CLASS_FRACTION = 1 / 3  # for a larger class, reading all rows is faster than copying its rows
+HAS_TRITON = find_spec("triton") is not None  # on some platforms torch has CUDA but not Triton
 PROBIT_LIMIT = -1e4  # below this activation, the probit's curvature is 1 - 1/m² up to rounding
 
 
@@ -146,27 +146,16 @@ def class_gram(rows: DeviceRows, mean: Float, codes: Array, weight: Array | None
 
 def extents(rows: DeviceRows) -> tuple[Float, Float, float]:
     """Smallest and largest value of each column, and the length of the longest row."""
-    if has_kernels(rows):
-        from separatrix.stats._triton import extent_pass
-
-        low, high, squared = extent_pass(rows.tensor)
-        return to_host(low.double()), to_host(high.double()), float(squared) ** 0.5
     low, high = rows.tensor.aminmax(dim=0)
     return to_host(low.double()), to_host(high.double()), float(rows.tensor.norm(dim=1).max())
 
 
 def has_kernels(rows: DeviceRows, n_classes: int = 1) -> bool:
     """Whether the Triton kernels support the rows: contiguous float32 on CUDA, at most 1024 columns and 4 classes."""
-    if rows.tensor.device.type != "cuda" or rows.dtype != np.float32 or not rows.tensor.is_contiguous():
-        return False
-    if not _has_triton():
+    is_plain = rows.tensor.device.type == "cuda" and rows.dtype == np.float32 and rows.tensor.is_contiguous()
+    if not (is_plain and HAS_TRITON):
         return False
     from separatrix.stats._triton import GRAM_TILINGS, MAX_CLASSES, MAX_COLUMNS, generation
 
     # Triton 3.6 fails to compile products for GPU generations that are not in GRAM_TILINGS.
     return 0 < rows.shape[1] <= MAX_COLUMNS and n_classes <= MAX_CLASSES and generation(rows.tensor) in GRAM_TILINGS
-
-
-@cache
-def _has_triton() -> bool:
-    return find_spec("triton") is not None  # on some platforms torch has CUDA but not Triton

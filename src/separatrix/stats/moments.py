@@ -263,10 +263,6 @@ class ClassMoments(Generic[S]):
         finite = all(np.isfinite(array).all() for array in (self.count, self.mean, *scatter))
         return finite and bool(np.abs(self.mean).max(initial=0.0) <= MAX_MAGNITUDE)
 
-    def plus_scatter(self, k: int, matrix: Float) -> ClassMoments[S]:
-        """Add a matrix (M, M) to the scatter of class k, which must be pooled or one matrix for each class."""
-        return replace(self, scatter=self.scatter.plus(k, matrix))  # type: ignore[attr-defined]
-
     def on_classes(self, position: Codes, n_classes: int) -> ClassMoments[S]:
         """Renumber the classes: class k becomes class ``position[k]`` of ``n_classes``."""
         moved = partial(spread_out, position=position, n_classes=n_classes)
