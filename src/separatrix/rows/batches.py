@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# ruff: noqa: D102  (Partition documents the methods that all partitions share)
 """Rows outside memory, read as Arrow record batches: files, and queries and streams copied to temporary files.
 
 Blocks are cut by row number, not at the ends of the reader's batches, so sums do not depend on the reader.
@@ -121,7 +122,6 @@ class Piece(NamedTuple):
         return join_batches(self.parts)
 
     def column(self, name: str) -> pa.Array:
-        """Return a column as one array."""
         return join_batches([part.select([name]) for part in self.parts]).column(0)
 
 
@@ -144,19 +144,16 @@ class Batches:
     """A partition of rows outside memory."""
 
     rows: ArrowRows
-    plan: Any
+    plan: BatchPlan
     copies = True
     value = None  # no lazy table: a worker opens this partition itself
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the encoded features."""
-        names: tuple[str, ...] = self.plan.columns
-        return names
+        return self.plan.columns
 
     @property
     def known_rows(self) -> int | None:
-        """Number of rows; None if not counted yet."""
         return self.rows.known_rows
 
     @property
@@ -169,7 +166,6 @@ class Batches:
         return n_rows or 0
 
     def height_for(self, width: float) -> int:
-        """Number of rows per block if each row needs ``width`` floats of memory."""
         return block_rows(width)
 
     def pieces(
@@ -204,7 +200,6 @@ class Batches:
         self.rows.settle(row)
 
     def read(self, piece: Any) -> Rows:
-        """Return the features of a piece as a matrix."""
         plan = self.plan
         if plan.encode is not None:
             return plan.encode(piece.batch)
@@ -219,7 +214,7 @@ class Batches:
 
     def without_shared_plan(self) -> Batches:
         """Return the partition without the shared plan."""
-        return replace(self, plan=None)
+        return replace(self, plan=None)  # type: ignore[arg-type]  # `opened` sets it again
 
     def opened(self, value: Any, common: Any) -> Batches:
         """Return the partition with its plan, inside a task."""
@@ -420,10 +415,8 @@ class LabelCounts:
             If labels are missing and ``unlabelled`` does not allow it, or no row has a label.
         """
         if self.n_missing and unlabelled != "missing":
-            column, is_real = (
-                '"' + self.name.replace('"', '""') + '"',
-                self.dtype is not None and self.dtype.kind == "f",
-            )
+            column = '"' + self.name.replace('"', '""') + '"'
+            is_real = self.dtype is not None and self.dtype.kind == "f"
             # NaN and infinity are not NULL but are no labels either; x - x = 0 is false for them.
             present = f"{column} - {column} = 0" if is_real else f"{column} IS NOT NULL"
             raise DataError(

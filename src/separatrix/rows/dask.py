@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# ruff: noqa: D102  (Partition and Source document the methods of partitions and runners)
 """Rows that Dask workers read: the partitions of an array or dataframe, or the parts of a scan.
 
 A pass is one task graph: a task for each partition, then a tree of additions. Only statistics are transferred, never
@@ -99,7 +100,6 @@ class Lazy:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
         if isinstance(self.template, np.ndarray):
             return default_names(self.template.shape[1])
         return tuple(map(str, self.template.columns))
@@ -111,7 +111,6 @@ class Lazy:
         return self.known_rows
 
     def height_for(self, width: float) -> int:
-        """Number of rows per block if each row needs ``width`` floats of memory."""
         return block_rows(width)
 
     @property
@@ -243,7 +242,6 @@ class Dask(Runner):
         return replace(source, partitions=parts) if unknown else source
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
-        """Sum the statistic, with one task graph."""
         source = self.measured(source)
         of_block, common = self._for_each(statistic), self._for_each(source.partitions[0].shared_plan)
         sums, lengths = [], []
@@ -258,7 +256,6 @@ class Dask(Runner):
     def reduce_batches(
         self, source: Source, statistic: Callable[[Any], Any], columns: tuple[str, ...], empty: Any
     ) -> Any:
-        """Sum a statistic of Arrow batches, with one task graph."""
         source = self.measured(source)
         common = self._for_each(source.partitions[0].shared_plan)
         sums = [
@@ -281,7 +278,6 @@ class Dask(Runner):
         )
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
-        """Collect the results of all rows in the client's process."""
         function, common = self._for_each(row_function), self._for_each(source.partitions[0].shared_plan)
         settings = (height, dict(np.geterr()))
         lazy = [self._on_part(_map_part, part, *settings)(part.value, common, function) for part in source.partitions]

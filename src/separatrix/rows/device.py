@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# ruff: noqa: D102  (NumPy, Partition and Source document the methods that are named as theirs)
 """Rows on a GPU. They stay there: only sums over rows, or a few values per row, are copied to the host.
 
 A statistic that supports such rows (`device_aware`) gets blocks of `DeviceRows`, whose products run on the device. Any
@@ -42,12 +43,10 @@ class _OnDevice:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape, (n,) or (n, M)."""
         return tuple(map(int, self.tensor.shape))
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Equivalent NumPy dtype."""
         return np.dtype(str(self.tensor.dtype).removeprefix("torch."))
 
     def __len__(self) -> int:
@@ -63,7 +62,6 @@ class DeviceVector(_OnDevice):
 
     @property
     def ndim(self) -> int:
-        """Number of dimensions: 1."""
         return int(self.tensor.ndim)
 
     def __getitem__(self, rows: Any) -> DeviceVector:
@@ -87,11 +85,9 @@ class DeviceVector(_OnDevice):
         return DeviceVector(~self.tensor)
 
     def all(self) -> bool:
-        """Whether all values are true."""
         return bool(self.tensor.all())
 
     def sum(self) -> float:
-        """Sum of the values."""
         return float(self.tensor.sum())
 
 
@@ -105,7 +101,6 @@ class DeviceRows(_OnDevice):
         return DeviceRows(self.tensor[_index(rows, self.tensor)])
 
     def astype(self, dtype: Any, copy: bool = True) -> DeviceRows:
-        """Return the rows in another precision."""
         import torch
 
         return DeviceRows(self.tensor.to(getattr(torch, np.dtype(dtype).name)), self.copies)
@@ -163,7 +158,6 @@ class DeviceRows(_OnDevice):
 
     @staticmethod
     def joined(parts: list[DeviceRows]) -> DeviceRows:
-        """Concatenate rows."""
         import torch
 
         return DeviceRows(torch.cat([part.tensor for part in parts]))
@@ -205,7 +199,6 @@ class Device(Memory):
         return int(max(MIN_DEVICE_ROWS, rows // CHUNK_ROWS * CHUNK_ROWS))
 
     def read(self, piece: Any) -> Rows:
-        """Return the rows of a span, on the device."""
         return DeviceRows(self.tensor[piece])
 
 
@@ -261,7 +254,6 @@ class Stream(Runner):
         return ONE_THREAD.fold(source, lambda state, block: step(state, on_host(block)), state, rng)
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
-        """Return the results of all rows, in host memory."""
         work = row_function if _is_aware(row_function) else lambda X: row_function(np.asarray(X))
         found: Array = _retry_with_smaller_blocks(source, lambda source: ONE_THREAD.map(source, work, source.height))
         return found

@@ -99,14 +99,13 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
         labels = np.array(y, dtype=object)  # NumPy would turn NaN among strings into the word "nan"
     if labels.ndim != 1 or labels.dtype.kind == "c":  # only if needed: the check takes a tenth of a small fit
         labels = np.asarray(column_or_1d(labels, warn=True))
-    if not (isinstance(unlabelled, str) and unlabelled == "error"):
-        without = is_unlabelled(labels, unlabelled)
-        if without.any():
-            if without.all():
-                raise DataError(f"None of {len(labels)} rows has a label (unlabelled={unlabelled!r}).")
-            codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
-            classes, codes[~without] = encode_labels(labels[~without])
-            return classes, codes
+    without = is_unlabelled(labels, unlabelled)
+    if without.any():
+        if without.all():
+            raise DataError(f"None of {len(labels)} rows has a label (unlabelled={unlabelled!r}).")
+        codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
+        classes, codes[~without] = encode_labels(labels[~without])
+        return classes, codes
     if labels.dtype.kind in "OfM" and (missing := _missing(labels)).any():
         raise DataError(
             f"{int(missing.sum())} of {len(labels)} labels are missing (NaN, None or infinite), the first in row "

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# ruff: noqa: D102  (Partition documents the methods that all partitions share)
 """Rows in memory: NumPy arrays, SciPy sparse matrices, and data frames of any library.
 
 A block is a view or a converted copy of some rows. The whole table is copied only if it is a data frame of several
@@ -40,9 +41,7 @@ def block_rows(width: float) -> int:
 
 def cut_spans(n_rows: int, height: int, rng: np.random.Generator | None = None) -> list[slice]:
     """Cut all rows into spans of ``height`` rows; the last one may be shorter. With ``rng``, spans are shuffled."""
-    spans = []
-    for start in range(0, n_rows, height):
-        spans.append(slice(start, min(start + height, n_rows)))
+    spans = [slice(start, min(start + height, n_rows)) for start in range(0, n_rows, height)]
     return spans if rng is None else [spans[i] for i in rng.permutation(len(spans))]
 
 
@@ -65,19 +64,15 @@ class Memory:
 
     @property
     def known_rows(self) -> int:
-        """Number of rows, which is always known."""
         return self.n_rows
 
     def height_for(self, width: float) -> int:
-        """Number of rows per block if each row needs ``width`` floats of memory."""
         return block_rows(width)
 
     def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
-        """Spans of ``height`` rows, in order, or shuffled if ``rng`` is given."""
         return cut_spans(self.n_rows, height, rng)
 
     def read(self, piece: Any) -> Rows:
-        """Return the rows of a span as float32 or float64."""
         raise NotImplementedError
 
 
@@ -90,7 +85,6 @@ class NamedRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, D)."""
         n, d = self.array.shape
         return int(n), int(d)
 
@@ -206,7 +200,6 @@ class Frame(Memory):
         self.n_rows, self.numbers_per_row = int(frame.shape[0]), float(frame.shape[1])
 
     def read(self, piece: Any) -> Rows:
-        """Return the rows as an array."""
         values = self.frame[piece].to_numpy()
         return aligned(np.asarray(values, dtype=working_dtype(values.dtype)))
 
@@ -223,7 +216,6 @@ class MixedFrame(Frame):
         self._lock, self._passes, self._whole = Lock(), 0, np.empty((0, frame.shape[1]))
 
     def read(self, piece: Any) -> Rows:
-        """Return the rows as float64."""
         with self._lock:  # blocks are read on threads: one converts the frame while the others wait
             self._passes += piece.start == 0
             if self._passes > 1 and not len(self._whole) and 8 * self.n_rows * self.numbers_per_row < _spare_bytes():

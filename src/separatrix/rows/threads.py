@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# ruff: noqa: D102  (Source documents the methods of a runner)
 """The runner for rows in memory and in files: threads process blocks while the next rows are read.
 
 `watched` reports the progress of a pass to a callback, for a progress bar or a log.
@@ -88,7 +89,6 @@ class Threads(Runner):
     in_task: bool = False
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
-        """Sum the statistic in the order of the blocks."""
         (rows,), (targets,) = source.partitions, source.targets
         pieces = rows.pieces(source.height, targets.columns)
         with _closing(pieces):
@@ -98,7 +98,6 @@ class Threads(Runner):
     def reduce_batches(
         self, source: Source, statistic: Callable[[Any], Any], columns: tuple[str, ...], empty: Any
     ) -> Any:
-        """Sum a statistic of Arrow batches."""
         (rows,) = source.partitions
         with closing(rows.batches(columns)) as pieces:
             return functools.reduce(operator.add, self._each(statistic, pieces, rows), empty)
@@ -106,7 +105,6 @@ class Threads(Runner):
     def fold(
         self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None
     ) -> Any:
-        """Return the state after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
         (rows,), (targets,) = source.partitions, source.targets
         watch = None if self.in_task else WATCH.get()
         advance = None if watch is None else watch.begin(rows.known_rows)
@@ -120,7 +118,6 @@ class Threads(Runner):
         return state
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
-        """Return the results of all rows, in order."""
         (rows,) = source.partitions
         pieces = rows.pieces(height)
         with _closing(pieces):
