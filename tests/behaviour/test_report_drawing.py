@@ -15,7 +15,6 @@ from separatrix.report.drawing import (
     N_HISTOGRAM_BARS,
     RUG_FRACTION,
     Axis,
-    Curve,
     Mark,
     Scale,
     axis_along,
@@ -140,7 +139,7 @@ def test_a_mark_is_at_its_value_over_its_interval_and_cut_at_the_scale():
 
 
 def test_curves_have_their_band_their_reference_and_bars_with_areas_in_proportion():
-    curve = Curve(np.array([0.1, 0.5, 0.9]), np.array([0.0, 0.4, 0.8]), np.array([0.2, 0.6, 1.0]), "k0 c0")
+    curve = Mark(np.array([0.1, 0.5, 0.9]), np.array([0.0, 0.4, 0.8]), np.array([0.2, 0.6, 1.0]), "k0 c0")
     axis = Axis(np.array([0.0, 0.5, 1.0]), ((0.5, "middle"),))
     density = np.array([0.2, 0.6, 0.2])
     drawn = drawing.curves(axis, [curve], density, Scale(0.0, 1.0, (0.0, 1.0)), "title", reference=0.25)

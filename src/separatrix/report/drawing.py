@@ -55,21 +55,15 @@ UNIT_SCALE = Scale(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0))
 
 
 class Mark(NamedTuple):
-    """Dot at a value with a whisker over its interval; there is no whisker if a bound is not finite."""
+    """Dot at a value with a whisker over its interval, or a curve of values with a band; ``kind`` is its CSS class.
 
-    value: float
-    lower: float
-    upper: float
+    There is no whisker or band if a bound is not finite.
+    """
+
+    value: Any
+    lower: Any
+    upper: Any
     kind: str = "k0"
-
-
-class Curve(NamedTuple):
-    """Probability of one class along a column, with its band; ``kind`` is the CSS class of its colour."""
-
-    mean: Float
-    lower: Float
-    upper: Float
-    kind: str
 
 
 class Axis(NamedTuple):
@@ -197,7 +191,20 @@ def axis_along(x: Float, *, is_date: bool = False) -> Axis:
     """
     low, middle, high = np.quantile(x, [0.0, 0.5, 1.0])
     if not is_date and min(middle - low, high - middle) < CROWDED_FRACTION * (high - low):
-        return _asinh_axis(x)
+        size = np.abs(x[x != 0])
+        s = float(np.median(size)) / 5
+        u = np.arcsinh(x / s)
+        ends = Scale(float(u.min()), float(u.max()))
+        powers = (10.0 ** np.arange(math.floor(math.log10(s)), math.ceil(math.log10(float(size.max()))) + 1)).tolist()
+        # Candidates in order of preference: zero, powers of ten from the ends inwards, then 5 and 2 times them.
+        groups = [[0.0], powers, [m * power for m in (5.0, 2.0) for power in powers]]
+        kept: list[tuple[float, str]] = []
+        for group in groups:
+            places = [(ends(float(np.arcsinh(tick / s))), tick) for value in group for tick in {value, -value}]
+            for at, tick in sorted(places, key=lambda item: -abs(item[0] - 0.5)):
+                if -1e-9 <= at <= 1.02 and all(abs(at - other) > 0.16 for other, _ in kept):
+                    kept.append((min(max(at, 0.0), 1.0), _short(tick)))
+        return Axis(ends(u), tuple(sorted(kept)))
     for n_ticks in (4, 6, 9):  # more ticks if a narrow range leaves fewer than two labels
         scale = nice_scale(x, n_ticks=n_ticks)
         unit = "M" if scale.high - scale.low > 120 else "D"
@@ -206,23 +213,6 @@ def axis_along(x: Float, *, is_date: bool = False) -> Axis:
         if len({word for _, word in ticks}) > 1:
             break
     return Axis(scale(x), tuple(ticks))
-
-
-def _asinh_axis(x: Float) -> Axis:
-    size = np.abs(x[x != 0])
-    s = float(np.median(size)) / 5
-    u = np.arcsinh(x / s)
-    ends = Scale(float(u.min()), float(u.max()))
-    powers = (10.0 ** np.arange(math.floor(math.log10(s)), math.ceil(math.log10(float(size.max()))) + 1)).tolist()
-    # Candidates in order of preference: zero, powers of ten from the ends inwards, then 5 and 2 times them.
-    groups = [[0.0], powers, [m * power for m in (5.0, 2.0) for power in powers]]
-    kept: list[tuple[float, str]] = []
-    for group in groups:
-        places = [(ends(float(np.arcsinh(tick / s))), tick) for value in group for tick in {value, -value}]
-        for at, tick in sorted(places, key=lambda item: -abs(item[0] - 0.5)):
-            if -1e-9 <= at <= 1.02 and all(abs(at - other) > 0.16 for other, _ in kept):
-                kept.append((min(max(at, 0.0), 1.0), _short(tick)))
-    return Axis(ends(u), tuple(sorted(kept)))
 
 
 def _short(value: float) -> str:
@@ -240,12 +230,8 @@ def bar(fraction: float, title: str, kind: str = "k0") -> Picture:
     """Bar over a fraction of the width."""
     box = {"x": 0, "y": "25%", "height": "50%", "rx": 2}
     track = element("rect", {"class": "track", "width": "100%", **box})
-    return picture(
-        ROW_PIXELS,
-        title,
-        [track, element("rect", {"class": f"bar {kind}", "width": place(fraction), **box})],
-        kind="row",
-    )
+    filled = element("rect", {"class": f"bar {kind}", "width": place(fraction), **box})
+    return picture(ROW_PIXELS, title, [track, filled], kind="row")
 
 
 def whiskers(marks: Sequence[Mark], scale: Scale, title: str, *, reference: float = math.nan) -> Picture:
@@ -256,13 +242,11 @@ def whiskers(marks: Sequence[Mark], scale: Scale, title: str, *, reference: floa
     for mark in marks:
         if math.isfinite(mark.lower) and math.isfinite(mark.upper):
             x1, x2 = (place(min(max(scale(x), 0.0), 1.0)) for x in (mark.lower, mark.upper))
-            parts.append(
-                element("line", {"class": f"whisker {mark.kind}", "x1": x1, "x2": x2, "y1": "50%", "y2": "50%"})
-            )
+            ends = {"x1": x1, "x2": x2, "y1": "50%", "y2": "50%"}
+            parts.append(element("line", {"class": f"whisker {mark.kind}", **ends}))
         if math.isfinite(mark.value) and 0 <= scale(mark.value) <= 1:
-            parts.append(
-                element("circle", {"class": f"dot {mark.kind}", "cx": place(scale(mark.value)), "cy": "50%", "r": 4})
-            )
+            centre = {"cx": place(scale(mark.value)), "cy": "50%", "r": 4}
+            parts.append(element("circle", {"class": f"dot {mark.kind}", **centre}))
     return picture(ROW_PIXELS, title, parts, kind="row")
 
 
@@ -279,7 +263,7 @@ def axis_row(scale: Scale, wording: Callable[[float], str], title: str, *, width
 
 
 def curves(
-    axis: Axis, found: Sequence[Curve], density: Float, upright: Scale, title: str, *, reference: float = math.nan
+    axis: Axis, found: Sequence[Mark], density: Float, upright: Scale, title: str, *, reference: float = math.nan
 ) -> Picture:
     """Probability curves with bands over grey bars whose areas are the fractions of rows, ``density`` (G,).
 
@@ -301,7 +285,7 @@ def curves(
         if known.sum() > 1:  # outline: forwards along the upper bound, back along the lower bound
             x, lower, upper = axis.at[known], upright(c.lower[known]), upright(c.upper[known])
             inner.append(line(np.r_[x, x[::-1]], np.r_[upper, lower[::-1]], f"band {c.kind}", end="Z"))
-    inner += [line(axis.at, upright(c.mean), f"line {c.kind}") for c in found]
+    inner += [line(axis.at, upright(c.value), f"line {c.kind}") for c in found]
     below = [text(place(at), "100%", word, kind="tick middle", shift=(0, 16)) for at, word in axis.ticks]
     return picture(CURVE_PIXELS, title, [*grid, stretched(inner), *below], kind="curves")
 
@@ -314,10 +298,7 @@ def _labelled_rule(tick: float, upright: Scale) -> Picture:
 
 def reliability_diagram(curve: Reliability, scale: Scale, title: str) -> Picture:
     """Observed frequencies against predicted probabilities, with intervals; the diagonal means perfect calibration."""
-    grid = [
-        element("g", {}, _labelled_rule(tick, scale), rule("grid", x=scale(tick)))
-        for tick in scale.ticks
-    ]  # fmt: skip
+    grid = [element("g", {}, _labelled_rule(tick, scale), rule("grid", x=scale(tick))) for tick in scale.ticks]
     ends = np.array([0.0, 1.0])
     through = line(scale(curve.predicted), scale(curve.observed), "line k0 thin")
     marks = []

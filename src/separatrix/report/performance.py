@@ -28,12 +28,11 @@ MAX_CHANCE_RATIO, NEGLIGIBLE_ECE = 1.5, 0.005
 class Performance:
     """Metrics on the evaluated rows.
 
-    ``is_held_out`` is True if the model was not fitted on these rows, None if that is unknown. ``evaluated`` describes
-    the rows in words, and ``evaluated_rows`` also has their number. ``labels`` are all classes, or two if one class is
-    compared with all others (``is_one_of_many``). The baselines predict the class proportions (log-loss) and
-    ``labels[largest]`` (accuracy). ``r2`` is McFadden's R²: 0 for predictions as good as the class proportions, 1 for
-    perfect predictions. ``n_trained`` is the number of rows that the model was fitted on. ``excess_confidence`` is the
-    mean probability of the predicted class minus accuracy.
+    ``evaluated`` describes the rows in words, and ``evaluated_rows`` also has their number. ``labels`` are all classes,
+    or two if one class is compared with all others (``is_one_of_many``). The baselines predict the class proportions
+    (log-loss) and ``labels[largest]`` (accuracy). ``r2`` is McFadden's R²: 0 for predictions as good as the class
+    proportions, 1 for perfect predictions. ``n_trained`` is the number of rows that the model was fitted on.
+    ``excess_confidence`` is the mean probability of the predicted class minus accuracy.
     """
 
     n_rows: int
@@ -51,9 +50,7 @@ class Performance:
     excess_confidence: float
     labels: tuple[str, ...]
     largest: int
-    n_classes: int
     is_one_of_many: bool
-    is_held_out: bool | None
     evaluated: str
     evaluated_rows: str
     is_prior_only: bool
@@ -73,9 +70,11 @@ def performance_of(study: Study) -> Performance:
     accuracy = metrics.accuracy(P, codes)
     baseline_loss = -float(np.log(proportion[codes]).mean())
     labels = tuple(shortened(label, MAX_LABEL_LETTERS) for label in study.classes)
-    largest, n_rows, n_classes = int(proportion.argmax()), len(codes), len(study.model.classes_)
-    is_one_of_many, is_held_out = len(labels) < n_classes, study.is_held_out
+    largest, n_rows, is_one_of_many = int(proportion.argmax()), len(codes), len(labels) < len(study.model.classes_)
     tested = "" if study.comparison is None else f"{study.comparison.tested} "
+    evaluated, evaluated_rows = "rows of this table", f"{counted(n_rows, 'row')} of this table"
+    if study.is_held_out:
+        evaluated, evaluated_rows = f"{tested}rows", counted(n_rows, f"{tested}row")
     return Performance(
         n_rows=n_rows,
         n_trained=getattr(study.model, "n_rows_", None),  # unknown in models saved by older versions
@@ -92,11 +91,9 @@ def performance_of(study: Study) -> Performance:
         excess_confidence=float(P.max(axis=1).mean()) - accuracy.value,
         labels=labels,
         largest=largest,
-        n_classes=n_classes,
         is_one_of_many=is_one_of_many,
-        is_held_out=is_held_out,
-        evaluated=f"{tested}rows" if is_held_out else "rows of this table",
-        evaluated_rows=counted(n_rows, f"{tested}row") if is_held_out else f"{counted(n_rows, 'row')} of this table",
+        evaluated=evaluated,
+        evaluated_rows=evaluated_rows,
         is_prior_only=isinstance(study.model.estimator_, PriorOnly),
     )
 
@@ -113,14 +110,12 @@ def positive_view(study: Study) -> Study:
     k = int(study.classes.tolist().index(study.positive))
     if len(study.classes) == 2 and k == 1:
         return study
-    label, total = study.classes.tolist()[k], int(study.counts.sum())
-    if len(study.classes) > 2:
-        weights = tuple(c for c in study.coefficients if c.label == label)
-    else:
-        weights = tuple(
-            replace(c, label=label, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
+    weights = [c for c in study.coefficients if c.label == study.positive]
+    if len(study.classes) == 2:
+        weights = [
+            replace(c, label=study.positive, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
             for c in study.coefficients
-        )
+        ]
     effects = []
     for effect in study.effects:
         lower, upper = effect.lower[:, k], effect.upper[:, k]
@@ -130,9 +125,9 @@ def positive_view(study: Study) -> Study:
     return replace(
         study,
         classes=held_out.classes,
-        counts=np.array([total - study.counts[k], study.counts[k]]),
+        counts=np.array([study.counts.sum() - study.counts[k], study.counts[k]]),
         held_out=held_out,
-        coefficients=weights,
+        coefficients=tuple(weights),
         effects=tuple(effects),
     )
 

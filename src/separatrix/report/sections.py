@@ -18,20 +18,8 @@ from separatrix import metrics
 from separatrix._array import Float
 from separatrix._text import enumerated
 from separatrix.comparison import Comparison, notes_on
-from separatrix.report.drawing import (
-    UNIT_SCALE,
-    Curve,
-    Mark,
-    Scale,
-    axis_along,
-    axis_row,
-    bar,
-    curves,
-    histogram,
-    nice_scale,
-    reliability_diagram,
-    whiskers,
-)
+from separatrix.report import drawing
+from separatrix.report.drawing import Mark, Scale, bar, nice_scale
 from separatrix.report.performance import Performance
 from separatrix.report.summary import OTHER_MODEL_TOPICS, influential
 from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number, percent, seconds, shortened
@@ -122,7 +110,8 @@ def models_section(study: Study) -> dict[str, Any] | None:
         loss, error = -trial.test.log_likelihood.value, WHISKER_IN_SE * trial.test.log_likelihood.standard_error
         mark = Mark(loss, loss - error if loss - error < scale.high else nan, loss + error)
         title = f"{trial.name}: log-loss {fixed(loss, 4)} on the {comparison.tested} rows"
-        rows.append((trial, whiskers([mark], scale, title, reference=best), [cells[i] for cells in columns.values()]))
+        picture = drawing.whiskers([mark], scale, title, reference=best)
+        rows.append((trial, picture, [cells[i] for cells in columns.values()]))
     evaluated = f"evaluated on the same {counted(len(comparison.test_rows), f'{comparison.tested} row')}"
     if comparison.n_folds:
         how = (
@@ -136,7 +125,7 @@ def models_section(study: Study) -> dict[str, Any] | None:
         "chosen": chosen,
         "reasons": study.choice.reasons if study.choice is not None else (),
         "heads": list(columns),
-        "axis": axis_row(scale, number, f"log-loss on the {comparison.tested} rows", width=150.0),
+        "axis": drawing.axis_row(scale, number, f"log-loss on the {comparison.tested} rows", width=150.0),
         "rows": rows,
         "notes": list(dict.fromkeys([*notes_on(comparison, chosen), *noted])),
         "how": how,
@@ -146,9 +135,6 @@ def models_section(study: Study) -> dict[str, Any] | None:
 def _comparison_columns(comparison: Comparison) -> dict[str, list[tuple[str, str]]]:
     """Cells by column head: value and standard error as text."""
     found = comparison.to_dict()
-
-    def values(key: str, decimals: int) -> list[tuple[str, str]]:
-        return [(fixed(value, decimals), "") for value in found[key].tolist()]
 
     def with_errors(key: str, decimals: int = 3, sign: int = 1) -> list[tuple[str, str]]:
         pairs = zip(found[key].tolist(), found[f"{key}_se"].tolist(), strict=True)
@@ -168,7 +154,7 @@ def _comparison_columns(comparison: Comparison) -> dict[str, list[tuple[str, str
         "AUC": with_errors("test_auc"),
         "Brier": with_errors("test_brier"),
         "ECE": with_errors("test_ece"),
-        "log evidence": values("log_evidence", 1),
+        "log evidence": [(fixed(value, 1), "") for value in found["log_evidence"].tolist()],
         "P(model)": [(percent(p), "") for p in probability.tolist()],
         "time to fit": [(seconds(s), "") for s in found["fit_seconds"].tolist()],
     }
@@ -235,10 +221,10 @@ def _card(effect: Effect, frame: Frame) -> dict[str, Any]:
     if effect.kind not in ("boolean", "categorical") and len(values) > 1 and (is_date or values.dtype.kind in "iuf"):
         title = f"Probability {f'of {frame.labels[0]} ' if len(frame.classes) == 1 else ''}along {name}, {span}"
         x = values.astype("datetime64[s]").astype(np.float64) / 86400 if is_date else values.astype(np.float64)
-        axis = axis_along(x, is_date=is_date)
+        axis = drawing.axis_along(x, is_date=is_date)
         pairs = zip(frame.classes, frame.kinds, strict=True)
-        found = [Curve(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], kind) for k, kind in pairs]
-        return card | {"curve": curves(axis, found, density, frame.upright, title, reference=frame.base)}
+        found = [Mark(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], kind) for k, kind in pairs]
+        return card | {"curve": drawing.curves(axis, found, density, frame.upright, title, reference=frame.base)}
     rows = []
     for g in np.argsort(-density, kind="stable").tolist():
         is_flag = effect.kind == "boolean" and effect.values[g] in (0, 1)
@@ -247,10 +233,10 @@ def _card(effect: Effect, frame: Frame) -> dict[str, Any]:
         for k, label, kind in zip(frame.classes, frame.labels, frame.kinds, strict=True):
             marks.append(Mark(float(effect.mean[g, k]), float(effect.lower[g, k]), float(effect.upper[g, k]), kind))
             chances.append(f"{label} {percent(marks[-1].value)}")
-        picture = whiskers(marks, frame.upright, f"{level}: {', '.join(chances)}", reference=frame.base)
+        picture = drawing.whiskers(marks, frame.upright, f"{level}: {', '.join(chances)}", reference=frame.base)
         rows.append((shortened(level, 32), picture, percent(float(density[g]))))
     split = N_VISIBLE_LEVELS if len(rows) > N_VISIBLE_LEVELS + 1 else len(rows)  # folding one level saves no space
-    axis_picture = axis_row(frame.upright, percent, "probability", width=MIN_LEVEL_ROW_PIXELS)
+    axis_picture = drawing.axis_row(frame.upright, percent, "probability", width=MIN_LEVEL_ROW_PIXELS)
     more = rows[split : split + N_FOLDED_LEVELS]
     return card | {"curve": None, "axis": axis_picture, "levels": rows[:split], "more_levels": more}
 
@@ -259,21 +245,21 @@ def _card(effect: Effect, frame: Frame) -> dict[str, Any]:
 
 
 def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
-    """Reliability diagram with a table of its values, and a histogram of the predicted probabilities."""
+    """Reliability diagram with a table of its values, and a drawing.histogram of the predicted probabilities."""
     P, codes = study.held_out.P, study.held_out.codes
     curve = metrics.reliability(P, codes, level=study.level)
     two = len(perf.labels) == 2
     event = shortened(perf.labels[1]) if two else "the most probable class"
     top = float(max(curve.predicted.max(), curve.upper.max()))  # a rare class gets a zoomed axis
-    scale = UNIT_SCALE if top > MAX_ZOOMED_PROBABILITY else nice_scale([0.0, top], at_ticks=True)
+    scale = drawing.UNIT_SCALE if top > MAX_ZOOMED_PROBABILITY else nice_scale([0.0, top], at_ticks=True)
     p = P[:, 1] if two else P.max(axis=1)
     bins = zip(curve.predicted, curve.observed, curve.lower, curve.upper, curve.count, strict=True)
     return {
         "event": event,
-        "diagram": reliability_diagram(
+        "diagram": drawing.reliability_diagram(
             curve, scale, f"Observed frequency of {event} against its predicted probability"
         ),
-        "histogram": histogram(p, scale, f"Number of rows by predicted probability of {event}"),
+        "histogram": drawing.histogram(p, scale, f"Number of rows by predicted probability of {event}"),
         "bins": [
             (percent(p), percent(seen), f"{percent(low)} to {percent(high)}", f"{n:,.0f}")
             for p, seen, low, high, n in bins
@@ -368,7 +354,7 @@ def provenance(study: Study, perf: Performance, written: datetime) -> Iterator[t
     yield "Table", study.question.name
     yield "Target", study.question.target
     rows = counted(study.n_rows, "row")
-    if perf.is_held_out:
+    if study.is_held_out:
         n_folds, share = study.comparison and study.comparison.n_folds, study.question.test_share
         how = f" ({n_folds} folds)" if n_folds else "" if share is None else f" ({percent(share)} of each class)"
         rows += f"; models were compared on {perf.evaluated_rows}{how}"

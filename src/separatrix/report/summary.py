@@ -27,37 +27,34 @@ SAME_SOURCE = "These results hold for data collected in the same way. If the sou
 
 def answer_sentences(study: Study, perf: Performance) -> list[str]:
     """Sentences at the top: target and columns, quality, calibration, and the most influential columns."""
-    if perf.is_prior_only:
-        return [_question(study, perf), _class_proportions(study, perf)]
-    calibration = [calibration_sentence(perf)] if perf.r2 > 0 else []  # irrelevant for a useless model
-    sentences = [_question(study, perf), _quality(study, perf), *calibration]
-    names = [shortened(effect.column, 32) for effect in influential(study)[:N_TOP_COLUMNS]]
-    if names:
-        subject = "columns are" if len(names) > 1 else "column is"
-        sentences.append(f"The most influential {subject} {enumerated(names)}.")
-    return sentences
-
-
-def _question(study: Study, perf: Performance) -> str:
     target, columns = shortened(study.question.target), counted(len(study.schema.inputs), "column")
     names = [shortened(label, 28) for label in perf.labels]
     if perf.is_one_of_many or len(names) > MAX_NAMED_CLASSES:
-        predicted = f"the probability of each of the {counted(perf.n_classes, 'class')} of {target}"
+        predicted = f"the probability of each of the {counted(len(study.model.classes_), 'class')} of {target}"
     elif len(names) == 2:
         predicted = f"the probability that {target} is {names[1]} (rather than {names[0]})"
     else:
         predicted = f"the probability of each class of {target} ({enumerated(names)})"
-    sentence = f"This model predicts {predicted} from {columns}."
+    sentences = [f"This model predicts {predicted} from {columns}."]
     if perf.n_trained:
-        sentence += f" It was fitted on {counted(perf.n_trained, 'row')}."
+        sentences.append(f"It was fitted on {counted(perf.n_trained, 'row')}.")
     if perf.is_one_of_many:
-        sentence += f" This report is about {names[1]} against all other classes."
-    return sentence
+        sentences.append(f"This report is about {names[1]} against all other classes.")
+    if perf.is_prior_only:
+        return [*sentences, _class_proportions(study, perf)]
+    sentences.append(_quality(study, perf))
+    if perf.r2 > 0:  # calibration is irrelevant for a useless model
+        sentences.append(calibration_sentence(perf))
+    top = [shortened(effect.column, 32) for effect in influential(study)[:N_TOP_COLUMNS]]
+    if top:
+        subject = "columns are" if len(top) > 1 else "column is"
+        sentences.append(f"The most influential {subject} {enumerated(top)}.")
+    return sentences
 
 
 def _quality(study: Study, perf: Performance) -> str:
     """Accuracy and explained uncertainty. After a comparison, they are those of a copy fitted without held-out rows."""
-    if not perf.is_held_out:
+    if not study.is_held_out:
         rows = f"On the {perf.evaluated_rows}, which may include rows it was fitted on, it"
     else:
         few = ", too few to judge a model," if perf.n_rows < MIN_ROWS_TO_JUDGE else ""

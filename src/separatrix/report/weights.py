@@ -24,7 +24,7 @@ from separatrix.report.drawing import Mark, Scale, axis_row, round_step, whisker
 from separatrix.report.performance import Performance
 from separatrix.report.words import counted, interval, number, percent, shortened
 from separatrix.study import Coefficient, Effect, Study
-from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, Schema
+from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema
 
 N_VISIBLE_WEIGHTS, N_FOLDED_WEIGHTS = 20, 180  # further weights are not in the report
 MAX_NAME_LETTERS, MAX_LEVEL_LETTERS = 60, 24
@@ -63,6 +63,13 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
         effect = effect_text(c, step)
         mark = whiskers([per_sd], scale, f"{name}{f', {label}' if label else ''}: {effect}", reference=0.0)
         rows.append({"name": name, "label": label, "mark": mark, "effect": effect})
+    whole, sides = "the geometric mean of all classes", [shortened(label) for label in perf.labels]
+    odds = f"the class named in each row against {whole}"
+    if len(sides) == 2:
+        odds = f"{sides[1]} against {whole if perf.is_one_of_many else sides[0]}"
+    frequent = "The effect of the average level is the mean over all rows, so frequent levels count more."
+    plans = (plan for plan in study.schema.plans if isinstance(plan, CategoryPlan))
+    has_average = any(len(plan.names) > 2 and not plan.reference for plan in plans)
     axis = axis_row(scale, factor_text, "factor on the odds for an increase of one standard deviation", width=300.0)
     return {
         "model": study.choice.name if study.choice is not None else type(study.model.estimator_).__name__,
@@ -71,7 +78,7 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
         "rows": rows[:n_visible],
         "more": rows[n_visible:],
         "n_hidden": len(found) - len(rows),
-        "odds": _odds_sentence(study, perf),
+        "odds": f"Odds: {odds}.{' ' + frequent if has_average else ''}",
         "has_intervals": any(math.isfinite(c.lower) for c in found),
         "evidence": _evidence_sentence(study.model.estimator_, perf.n_trained),
     }
@@ -105,20 +112,6 @@ def _factor_scale(shown: list[Mark]) -> Scale:
     logs = map(math.log, factors) if factors else (math.log(10.0) * i for i in range(every, decades + 1, every))
     ticks = [tick for tick in logs if tick <= reach]
     return Scale(-reach, reach, (*(-tick for tick in reversed(ticks)), 0.0, *ticks))
-
-
-def _odds_sentence(study: Study, perf: Performance) -> str:
-    """Sentence on the odds that the factors multiply, and on the reference of categories."""
-    if perf.is_one_of_many:
-        sentence = f"Odds: {shortened(perf.labels[1])} against the geometric mean of all classes."
-    elif len(perf.labels) == 2:
-        sentence = f"Odds: {shortened(perf.labels[1])} against {shortened(perf.labels[0])}."
-    else:
-        sentence = "Odds: the class named in each row against the geometric mean of all classes."
-    plans = (plan for plan in study.schema.plans if isinstance(plan, CategoryPlan))
-    if any(len(plan.names) > 2 and not plan.reference for plan in plans):
-        sentence += " The effect of the average level is the mean over all rows, so frequent levels count more."
-    return sentence
 
 
 def _evidence_sentence(estimator: Any, n_rows: int | None) -> str:
@@ -176,30 +169,28 @@ def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Itera
             group = []
         group.append(name)
         sizes |= dict.fromkeys(group, round_step(math.sqrt(spreads[group[0]] * spreads[name])))
-    return {
-        name: _step(c, plans.get(c.column), schema, max(sizes.get(name, 1.0), 1.0 if c.column in whole else 0.0))
-        for name, c in by_name.items()
-    }
-
-
-def _step(c: Coefficient, plan: Plan | None, schema: Schema, size: float) -> Step:
-    level = partial(shortened, max_letters=MAX_LEVEL_LETTERS)
-    is_day = isinstance(plan, DatePlan) and c.name.endswith(": days")
-    if c.name not in schema.columns:  # rise of one segment of a curve
-        words = "over this range"
-    elif c.name == f"{c.column} is missing":
-        words = "if missing, vs. an average value"
-    elif isinstance(plan, CategoryPlan) and (plan.reference or len(plan.names) > 2):
-        words = f"vs. {level(plan.reference) if plan.reference else 'the average level'}"
-    elif isinstance(plan, CategoryPlan):
-        names = (c.name, *(name for name in plan.names if name != c.name))
-        words = f"for {' vs. '.join(level(name.removeprefix(f'{plan.column}=')) for name in names)}"
-    elif isinstance(plan, NumberPlan) and plan.kind == "boolean":
-        values = {value: word for word, value in plan.words.items()}
-        words = f"for {level(values.get(1.0, 'yes'))} vs. {level(values.get(0.0, 'no'))}"
-    elif isinstance(plan, DatePlan) and not is_day:  # sine or cosine of a cycle, which has no meaning on its own
-        words = ""
-    else:
-        days = (" day" if size == 1 else " days") if is_day else ""
-        return Step(size, f"for +{number(size)}{days}")
-    return Step(1.0, words)
+    steps, level = {}, partial(shortened, max_letters=MAX_LEVEL_LETTERS)
+    for name, c in by_name.items():
+        plan = plans.get(c.column)
+        is_day = isinstance(plan, DatePlan) and name.endswith(": days")
+        if name not in schema.columns:  # rise of one segment of a curve
+            words = "over this range"
+        elif name == f"{c.column} is missing":
+            words = "if missing, vs. an average value"
+        elif isinstance(plan, CategoryPlan) and (plan.reference or len(plan.names) > 2):
+            words = f"vs. {level(plan.reference) if plan.reference else 'the average level'}"
+        elif isinstance(plan, CategoryPlan):
+            levels = (name, *(other for other in plan.names if other != name))
+            words = f"for {' vs. '.join(level(text.removeprefix(f'{plan.column}=')) for text in levels)}"
+        elif isinstance(plan, NumberPlan) and plan.kind == "boolean":
+            values = {value: word for word, value in plan.words.items()}
+            words = f"for {level(values.get(1.0, 'yes'))} vs. {level(values.get(0.0, 'no'))}"
+        elif isinstance(plan, DatePlan) and not is_day:  # sine or cosine of a cycle, which has no meaning on its own
+            words = ""
+        else:
+            size = max(sizes.get(name, 1.0), 1.0 if c.column in whole else 0.0)
+            days = (" day" if size == 1 else " days") if is_day else ""
+            steps[name] = Step(size, f"for +{number(size)}{days}")
+            continue
+        steps[name] = Step(1.0, words)
+    return steps
