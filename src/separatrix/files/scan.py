@@ -210,8 +210,8 @@ class Scan(RowStore):
     target, weight : str or None
         The columns of labels and weights.
     encoding : Schema or None
-        Encoding of the columns as numbers, if needed; ``sparse`` is True if encoded rows are sparse. Labels of encoded
-        tables are cleaned by `clean_labels`; with ``categorical``, numbers become text, as in `encode_target`.
+        Encoding of the columns as numbers, if needed. Labels of encoded tables are cleaned by `clean_labels`; with
+        ``categorical``, numbers become text, as in `encode_target`.
     counts : LabelCounts or None
         Counts of the labels, if a pass has counted them.
     """
@@ -222,7 +222,6 @@ class Scan(RowStore):
     weight: str | None = None
     client: Any = None
     encoding: Schema | None = None
-    sparse: bool = False
     categorical: bool = False
     counts: LabelCounts | None = field(default=None, repr=False)
 
@@ -251,9 +250,8 @@ class Scan(RowStore):
         """
         if self.encoding is not None:  # models fitted on encoded columns do not store column names
             names = self.encoding.columns
-            encode = partial(self.encoding.encode, sparse=self.sparse)
             template = NamedRows(np.empty((0, len(names))), names)
-            return self._open(BatchPlan(self.encoding.inputs, names, encode=encode), template)
+            return self._open(BatchPlan(self.encoding.inputs, names, encode=self.encoding.encode), template)
         wanted = self.features if columns is None else tuple(columns)
         for name in wanted:
             _require_column(name, self.rows)
@@ -269,11 +267,11 @@ class Scan(RowStore):
             )
         return self._open(BatchPlan(wanted, wanted, precision(schema.types)), schema.empty_table())
 
-    def encoded(self, schema: Schema, *, sparse: bool = False) -> Scan:
-        """Return a scan whose columns are encoded as numbers."""
+    def encoded(self, schema: Schema) -> Scan:
+        """Return a scan whose columns are encoded as numbers, sparse or dense as `Schema.encode` does by default."""
         for name in schema.inputs:
             _require_column(name, self.rows)
-        return replace(self, encoding=schema, sparse=sparse)
+        return replace(self, encoding=schema)
 
     def statistics(self, unread: Sequence[str] = ()) -> TableStatistics:
         """Compute, in one pass, the statistics from which `TableEncoder` infers the types of columns."""

@@ -106,7 +106,7 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
         codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
         classes, codes[~without] = encode_labels(labels[~without])
         return classes, codes
-    if labels.dtype.kind in "OfM" and (missing := _missing(labels)).any():
+    if labels.dtype.kind in "OfM" and (missing := is_unlabelled(labels, "missing")).any():
         raise DataError(
             f"{int(missing.sum())} of {len(labels)} labels are missing (NaN, None or infinite), the first in row "
             f"{missing.argmax() + 1} (counted from 1). Drop those rows, or give them a label."
@@ -130,16 +130,11 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
 
 
 def is_unlabelled(labels: Array, unlabelled: Any) -> Array:
-    """Mask of the rows without a label."""
-    if isinstance(unlabelled, str) and unlabelled == "error":
+    """Mask of the rows without a label; "missing" means None, NaN, NA, NaT and infinity."""
+    if not (isinstance(unlabelled, str) and unlabelled in ("error", "missing")):
+        return np.asarray(labels == unlabelled, dtype=bool)
+    if unlabelled == "error":
         return np.zeros(len(labels), dtype=bool)
-    if isinstance(unlabelled, str) and unlabelled == "missing":
-        return _missing(labels)
-    return np.asarray(labels == unlabelled, dtype=bool)
-
-
-def _missing(labels: Array) -> Array:
-    """Mask of None, NaN, NA, NaT and infinity."""
     if labels.dtype.kind == "O":  # for pandas' NA, ``v != v`` is neither True nor False
         missing = (v is None or type(v).__name__ == "NAType" or bool(v != v) for v in labels)  # noqa: PLR0124
         return np.fromiter(missing, bool, len(labels))

@@ -10,7 +10,7 @@ indicator of a rare level has a small standard deviation, so a prior per deviati
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any, NamedTuple, Self
 
@@ -37,10 +37,8 @@ from separatrix.table import (
     Batch,
     DatePlan,
     NumberPlan,
-    OddCells,
     Schema,
     TableEncoder,
-    Unseen,
     clean_labels,
     open_batch,
     table_statistics,
@@ -146,13 +144,14 @@ class TableClassifier(ClassifierMixin, Estimator):
         for the types of the columns, and once or twice more for the standard deviations.
         """
         encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
-        X, y = _opened(X, y, [name for name, kind in (self.types or {}).items() if kind == "categorical"])
+        X, y = _opened(X, y, self.types or {})
         if isinstance(X, Scan):
             if y is None and sample_weight is None and getattr(self.estimator, "unlabelled", "error") == "error":
                 X, note = X.labelled()
                 if note:
                     warn(note)
             encoder.fit_statistics(X.statistics(encoder.unread()), X.template())
+            features = X.encoded(encoder.schema_)
         elif isinstance(X, RowStore):
             raise DataError(
                 f"TableClassifier cannot be fitted to a {type(X).__name__}, which contains only numbers and needs no "
@@ -164,8 +163,9 @@ class TableClassifier(ClassifierMixin, Estimator):
             if isinstance(template, Mapping | list):
                 template = NamedRows(np.empty((0, len(X.columns))), tuple(X.columns))
             encoder.fit_statistics(table_statistics(X, unread=encoder.unread()), template)
+            features = encoder.schema_.encode(X)
         with unchanged_on_error(self):  # the pass for the moments comes after the fit, and may fail
-            return self.fit_encoded(encoder, _features(encoder, X)[0], y, sample_weight)
+            return self.fit_encoded(encoder, features, y, sample_weight)
 
     def fit_encoded(self, encoder: TableEncoder, features: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model to the features of a fitted encoder, so that several models can share one encoding."""
@@ -179,7 +179,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         self.__dict__.pop("feature_names_in_", None)
         if "feature_names_in_" in vars(encoder):
             self.feature_names_in_ = encoder.feature_names_in_
-        self.centre_, self.spread_ = moments or _moments(opened, self.basis_)
+        self.centre_, self.spread_ = moments or _moments(opened, getattr(estimator, "basis_", None))
         return self
 
     def configured(self, schema: Schema, features: Any) -> tuple[Any, Moments | None]:
@@ -301,7 +301,9 @@ class TableClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self)
         schema, function = self.encoder_.schema_, getattr(self.estimator_, method)
         table = _opened(X, None, schema.text_types)[0]
-        features, unseen, odd = _features(self.encoder_, table)
+        # Rows of a scan are encoded as they are read; their values are not counted.
+        is_scan = isinstance(table, Scan)
+        features, unseen, odd = (table.encoded(schema), {}, {}) if is_scan else self.encoder_.encode(table)
         for column, cells in odd.items():
             warn(str(cells))
             del unseen[column]
@@ -314,7 +316,7 @@ class TableClassifier(ClassifierMixin, Estimator):
                 f"Some columns have values that did not occur in training: {', '.join(found)}. New levels and new "
                 "missing values have no weight of their own."
             )
-        if not isinstance(features, Scan) and features.shape[0] == 0:  # predict a row of zeros, and drop it
+        if not is_scan and features.shape[0] == 0:  # predict a row of zeros, and drop it
             one = function(named(np.zeros((1, features.shape[1])), schema, self.estimator_), *arguments)
             return type(one)(*(part[:0] for part in one)) if isinstance(one, tuple) else one[:0]
         return function(named(features, schema, self.estimator_), *arguments)
@@ -340,11 +342,12 @@ def functions_of(classifier: TableClassifier, features: Any) -> Array:
     return to_dense(features if basis is None else basis.evaluate(features))
 
 
-def _opened(X: Any, y: Any, texts: Iterable[str]) -> tuple[Any, Any]:
-    """Open a path as a scan that reads ``texts`` as text; if y is the name of a column, separate it from the table."""
+def _opened(X: Any, y: Any, types: Mapping[str, str]) -> tuple[Any, Any]:
+    """Open a path as a scan that reads categories as text; if y is the name of a column, take it out of the table."""
     if isinstance(X, str | os.PathLike) or (isinstance(X, list) and X and isinstance(X[0], str | os.PathLike)):
         target = y if isinstance(y, str) else None
-        return scan(X, target=target, types=dict.fromkeys(texts, "categorical")), None if target else y
+        texts = {name: kind for name, kind in types.items() if kind in ("categorical", "text")}
+        return scan(X, target=target, types=texts), None if target else y
     if not isinstance(y, str):
         return X, y
     batch = None if isinstance(X, RowStore) else open_batch(X)
@@ -377,14 +380,6 @@ def _labelled(batch: Batch, y: Any, sample_weight: Any, unlabelled: Any) -> tupl
     if np.shape(sample_weight) == labels.shape:
         sample_weight = np.asarray(sample_weight)[~missing]
     return Batch(columns, int((~missing).sum())), labels[~missing], sample_weight
-
-
-def _features(encoder: TableEncoder, X: Any) -> tuple[Any, dict[str, Unseen], dict[str, OddCells]]:
-    """Encoded rows, unseen and odd values. Rows of a scan are encoded as they are read; its values are not counted."""
-    if not isinstance(X, Scan):
-        return encoder.encode(X)
-    wanted = encoder.schema_.is_sparse if encoder.sparse == "auto" else encoder.sparse
-    return X.encoded(encoder.schema_, sparse=bool(wanted)), {}, {}
 
 
 def named(features: Any, schema: Schema, estimator: Any) -> Any:

@@ -228,18 +228,16 @@ def _are_read(column: ColumnStatistics, found: Readings) -> bool:
 
 
 def _odd_note(name: str, found: Readings, what: str) -> str:
-    """Note on values that are treated as missing, or ""."""
-    if not found.n_odd:
-        return ""
+    """Note on values that are treated as missing."""
     row, text = found.odd[found.key]
     return str(OddCells(name, what, found.n_odd, text, row))
 
 
 def _odd_text(name: str, column: ColumnStatistics) -> str:
-    """Note on text in which many values are numbers or dates, or ""."""
+    """Note on text of more than `ALWAYS_CATEGORY_LEVELS` levels, many of which are numbers or dates, or ""."""
     for found, what in ((column.as_numbers, "number"), (column.as_dates, "date")):
         is_noted = found.best.count >= MIN_NOTED_FRACTION * found.n_values and not (found.padded or column.declared)
-        if column.kind is Kind.TEXT and found.n_odd and is_noted and column.levels.n_distinct > ALWAYS_CATEGORY_LEVELS:
+        if column.kind is Kind.TEXT and found.n_odd and is_noted:
             row, text = found.odd[found.key]
             return (
                 f"{name!r} is read as text, since {found.n_odd:,} of its {found.n_values:,} values are not {what}s, "
@@ -308,7 +306,7 @@ def _number(name: str, column: ColumnStatistics, options: Options) -> Plan:
     plan = _number_plan(name, "number", what, column, numbers)
     if isinstance(plan, DropPlan):
         return plan
-    notes = [_odd_note(name, found, "number")]
+    notes = [_odd_note(name, found, "number")] if found.key in found.odd else []
     if column.kind is Kind.TEXT and found.rival:
         other = found.formats[found.rival, unit]
         notes.append(
@@ -316,7 +314,7 @@ def _number(name: str, column: ColumnStatistics, options: Options) -> Plan:
             f"could also be a number like {found.rival}, up to {brief(other.high)}. In that case write them with a "
             "decimal point and no thousands separator."
         )
-    return replace(plan, spelling=spelling, unit=unit, note=" ".join(filter(None, notes)))
+    return replace(plan, spelling=spelling, unit=unit, note=" ".join(notes))
 
 
 def _number_plan(
@@ -372,7 +370,7 @@ def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
     why = f"{what} from {first} to {last}{'' if order == YEAR_FIRST else f', {order}'}{missing}"
     shown = {"month": span >= 365, "weekday": span >= 14, "hour": not dates.whole and span >= 2}
     cycles = tuple(cycle for cycle, is_shown in shown.items() if is_shown)
-    notes = [_odd_note(name, column.as_dates, "date")]
+    notes = [_odd_note(name, column.as_dates, "date")] if column.as_dates.key in column.as_dates.odd else []
     if rival:
         notes.append(
             f"{name} was read as dates with the {order}; every date, such as {column.example}, could "
@@ -384,7 +382,7 @@ def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
             f"{name} was read as dates with the {order}, {first[:4]} to {last[:4]}: {year} to 99 are read as 19{year} "
             f"to 1999, 00 to {year - 1} as 2000 to 20{year - 1}. If this is wrong, write them as YYYY-MM-DD."
         )
-    origin, note = float(np.floor(dates.low)), " ".join(filter(None, notes))
+    origin, note = float(np.floor(dates.low)), " ".join(notes)
     return DatePlan(name, "date", why, origin, dates.mean, cycles, bool(n_missing), span == 0, order, note)
 
 
@@ -419,7 +417,7 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
         + (f"; {_missing(n_missing, column.n_rows)}" if n_missing else "")
         + (f"; compared with {reference!r}" if reference else "")
     )
-    odd = _odd_text(name, column)
+    odd = _odd_text(name, column) if levels.n_distinct > ALWAYS_CATEGORY_LEVELS else ""
     notes = [f"{odd}."] if odd else []
     fraction = sum(map(counts.__getitem__, pooled)) / sum(counts.values())
     if len(pooled) >= POOLED_LEVELS * len(counts) and fraction >= POOLED_ROWS:

@@ -23,8 +23,8 @@ import numpy as np
 from separatrix._array import Codes, Float
 from separatrix.table.kinds import Kind
 from separatrix.table.statistics import hash_levels
-from separatrix.table.text import PLAIN, YEAR_FIRST
-from separatrix.table.values import Values
+from separatrix.table.text import PLAIN, YEAR_FIRST, tidy
+from separatrix.table.values import Values, as_text
 
 Unseen = Counter[str]  # number of rows of each value that did not occur in training
 
@@ -117,18 +117,16 @@ class NumberPlan(Plan):
 
     def entries(self, values: Values) -> Entries:
         """Replace missing values by the mean. Words and infinity are treated as missing, and counted as unseen."""
-        if not self.words:
+        unseen: Unseen | None = None
+        if not self.words or values.kind is Kind.BOOLEAN:
             numbers = values.as_numbers(self.column, self.spelling, self.unit)
-            odd, unseen = _odd_cells(self.column, "number", values, numbers)
-        elif values.kind is Kind.BOOLEAN:
-            numbers, odd, unseen = values.numbers, None, Counter()
         else:
             texts, codes = values.as_texts(self.column)
-            odd, unseen = None, _count_unseen(texts, codes, self.words)
+            unseen = _count_unseen(texts, codes, self.words)
             numbers = np.array([*map(self.words.get, texts, repeat(np.nan)), np.nan])[codes]
         filled = np.where(np.isnan(numbers), self.mean, numbers)
         columns = [] if self.constant else [(np.arange(len(filled)), filled)]
-        return _entries(columns, np.flatnonzero(np.isnan(numbers)), self.indicator, unseen, odd)
+        return _entries(self, values, numbers, columns, unseen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +222,13 @@ class DatePlan(Plan):
     def entries(self, values: Values) -> Entries:
         """Entries of the days, of the cycles and of the indicator. Other values are missing, and counted as unseen."""
         days = values.as_dates(self.column, self.order)
-        odd, unseen = _odd_cells(self.column, "date", values, days)
-        missing, seen = np.flatnonzero(np.isnan(days)), np.flatnonzero(~np.isnan(days))
+        seen = np.flatnonzero(~np.isnan(days))
         since = np.where(np.isnan(days), self.mean, days) - self.origin
         columns = [] if self.constant else [(np.arange(len(days)), since)]
         for cycle in self.cycles:
             angle = 2 * np.pi * _step(days[seen], cycle) / CYCLES[cycle]
             columns += [(seen, np.cos(angle)), (seen, np.sin(angle))]
-        return _entries(columns, missing, self.indicator, unseen, odd)
+        return _entries(self, values, days, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,26 +248,35 @@ class DropPlan(Plan):
         return Entries(*NO_ENTRIES, Counter())
 
 
-def _odd_cells(column: str, what: str, values: Values, read: Float) -> tuple[OddCells | None, Unseen]:
-    """Summary and counts of the values that are not missing, but could not be read as numbers or dates."""
-    rows, texts = values.odd(read)
-    return (OddCells(column, what, len(rows), texts[0], rows[0]) if rows else None), Counter(texts)
-
-
 def _entries(
-    columns: list[tuple[Codes, Float]], missing: Codes, indicator: bool, unseen: Unseen, odd: OddCells | None
+    plan: NumberPlan | DatePlan,
+    values: Values,
+    read: Float,
+    columns: list[tuple[Codes, Float]],
+    unseen: Unseen | None = None,
 ) -> Entries:
-    """Join the entries (rows, values) of all numeric columns, with the indicator of missing rows as the last column.
+    """Join the entries (rows, values) of the numeric columns of a plan, and the indicator of missing values.
 
-    Without an indicator, training had no missing values, so they are unseen.
+    ``read`` has the numbers or days, and NaN for other values; those that are not missing are odd, and unseen unless
+    ``unseen`` is given. Without an indicator, training had no missing values, so missing values are unseen, too.
     """
-    if indicator:
+    is_gap, odd = np.isnan(read), None
+    if unseen is None:
+        rows = np.flatnonzero(is_gap & ~values.missing)
+        if values.kind is Kind.TEXT and len(rows):  # words for missing values are not odd
+            rows = rows[np.fromiter(map(bool, tidy(values.texts)), bool)[values.codes[rows]]]
+        of_text = values.kind is Kind.TEXT
+        texts = [values.texts[values.codes[row]] if of_text else as_text(values.numbers[row]) for row in rows]
+        odd = OddCells(plan.column, plan.type, len(rows), texts[0], int(rows[0])) if texts else None
+        unseen = Counter(texts)
+    missing = np.flatnonzero(is_gap)
+    if plan.indicator:
         columns = [*columns, (missing, np.ones(len(missing)))]
     elif len(missing) > unseen.total():
         unseen[MISSING] += len(missing) - unseen.total()
-    rows, values = zip(*columns, strict=True)
-    column = np.repeat(np.arange(len(columns)), list(map(len, rows)))
-    return Entries(np.concatenate(rows), column, np.concatenate(values), unseen, odd)
+    places, entries = zip(*columns, strict=True)
+    column = np.repeat(np.arange(len(columns)), list(map(len, places)))
+    return Entries(np.concatenate(places), column, np.concatenate(entries), unseen, odd)
 
 
 def _indicators(places: Codes, codes: Codes, missing: bool, unseen: Unseen) -> Entries:

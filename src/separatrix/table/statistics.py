@@ -299,7 +299,9 @@ class ColumnStatistics:
                 return replace(column, as_numbers=Readings(n_values=n_values), as_dates=Readings(n_values=n_values))
             case Kind.TEXT:
                 texts, counts = values.texts, np.bincount(values.codes[~missing], minlength=len(values.texts))
-                as_numbers, as_dates = text_readings(texts, counts, first_row + values.first_rows)
+                first_rows, backwards = np.empty(len(texts), np.intp), np.flatnonzero(~missing)[::-1]
+                first_rows[values.codes[backwards]] = first_row + backwards  # the first row of a text is written last
+                as_numbers, as_dates = text_readings(texts, counts, first_rows)
                 return replace(
                     column,
                     as_numbers=as_numbers,

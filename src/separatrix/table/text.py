@@ -156,7 +156,7 @@ def split_units(cells: list[str]) -> tuple[list[str], list[str]]:
 
 def parse_numbers(cells: list[str], spelling: Spelling) -> Float:
     """Parse tidy cells; NaN for empty cells and for cells that are not a number in this spelling, or overflow."""
-    is_number = np.fromiter((spelling.pattern.fullmatch(cell) is not None for cell in cells), bool, len(cells))
+    is_number = np.fromiter(map(bool, map(spelling.pattern.fullmatch, cells)), bool, len(cells))
     written = list(compress(cells, is_number))
     together = "\n".join(written)
     for mark in spelling.groups:
@@ -181,10 +181,10 @@ def parse_dates(cells: list[str], order: str) -> Float:
             days[is_written] = moments.astype(np.int64) / US_PER_DAY
             return days
     pattern, _, (year, month, day) = ORDERS[order]
-    matches = [pattern.fullmatch(cell) for cell in cells]
-    rows = [found.groups("0") for found in matches if found is not None]
-    if not rows:
+    matches = list(map(pattern.fullmatch, cells))
+    if not any(matches):
         return days
+    rows = [found.groups("0") for found in matches if found is not None]
     columns = list(zip(*rows, strict=True))
     y, m, d, hour, minute, second = (_integers(columns[at]) for at in (year, month, day, 4, 5, 6))
     if order in SHORT_YEARS:
@@ -197,7 +197,7 @@ def parse_dates(cells: list[str], order: str) -> Float:
     hour = np.where(half == "0", hour, hour % 12 + 12 * np.isin(half, ["p", "P"]))
     of_day = ((hour * 60 + minute) * 60 + second) * 1_000_000 + microsecond
     found_days = ((start + d - 1) * US_PER_DAY + of_day) / US_PER_DAY
-    days[[found is not None for found in matches]] = np.where(is_time & is_date, found_days, np.nan)
+    days[np.fromiter(map(bool, matches), bool)] = np.where(is_time & is_date, found_days, np.nan)
     return days
 
 

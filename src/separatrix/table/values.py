@@ -81,14 +81,6 @@ class Values(NamedTuple):
         """Finite numbers, exactly."""
         return self.exact if len(self.exact) else self.numbers[np.isfinite(self.numbers)]
 
-    @property
-    def first_rows(self) -> Codes:
-        """First row of each text."""
-        rows = np.empty(len(self.texts), np.intp)
-        backwards = np.flatnonzero(self.codes >= 0)[::-1]
-        rows[self.codes[backwards]] = backwards
-        return rows
-
     def as_numbers(self, column: str, spelling: str = PLAIN, unit: str = "") -> Float:
         """Return numbers; text is parsed in a spelling of `SPELLINGS`, with an optional unit such as "%".
 
@@ -107,15 +99,6 @@ class Values(NamedTuple):
         if self.kind not in (Kind.DATE, Kind.NOTHING):
             raise _changed(column, "dates", self.kind)
         return self.numbers
-
-    def odd(self, read: Float) -> tuple[list[int], list[str]]:
-        """Rows and texts of the values that are not missing, but NaN in ``read``."""
-        rows = np.flatnonzero(np.isnan(read) & ~self.missing)
-        if self.kind is not Kind.TEXT:
-            return rows.tolist(), list(map(as_text, self.numbers[rows].tolist()))
-        if len(rows):  # words for missing values are not odd
-            rows = rows[np.fromiter(map(bool, tidy(self.texts)), bool)[self.codes[rows]]]
-        return rows.tolist(), [self.texts[code] for code in self.codes[rows]]
 
 
 def _changed(column: str, before: str, now: Kind) -> DataError:
