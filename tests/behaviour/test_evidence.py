@@ -199,24 +199,24 @@ def test_evidence_and_mode_in_rotated_coordinates_agree_with_those_of_all_column
 ):
     objective = low_rank(*shape, likelihood=likelihood, standardize=standardize, fit_intercept=fit_intercept)
     scales = prior_scales(objective)
-    small = rotate(objective, scales, widest=10.0)
+    small, back = rotate(objective, scales, widest=10.0)
     eta = np.array([0.4])
     fitter = FitLaplace(1e-11)
     whole = fitter.fit(replace(objective, prior=scales.prior(eta)))
-    part = fitter.fit(replace(small.objective, prior=prior_scales(small.objective).prior(eta)))
+    part = fitter.fit(replace(small, prior=prior_scales(small).prior(eta)))
     assert_allclose(part.log_evidence, whole.log_evidence, atol=1e-7)
-    assert_allclose(small.back(part.mean), whole.mean, atol=1e-6)
+    assert_allclose(back(part.mean), whole.mean, atol=1e-6)
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_directions_without_data_are_dropped(shape):
     objective = low_rank(*shape, rank=7, fit_intercept=False)
-    small = rotate(objective, prior_scales(objective), widest=1e3)
-    assert small.objective.design.width == 8  # one of them for the offset of the columns
+    small, back = rotate(objective, prior_scales(objective), widest=1e3)
+    assert small.design.width == 8  # one of them for the offset of the columns
     theta = np.random.default_rng(1).normal(size=(1, 8))
-    X, L = (source.source.as_block().X for source in (objective, small.objective))
-    assert_allclose(X @ small.back(theta)[0], L @ theta[0], atol=1e-7)
-    assert_allclose(np.linalg.norm(small.back(theta)) / 0.8, np.linalg.norm(theta), rtol=1e-7)
+    X, L = (source.source.as_block().X for source in (objective, small))
+    assert_allclose(X @ back(theta)[0], L @ theta[0], atol=1e-7)
+    assert_allclose(np.linalg.norm(back(theta)) / 0.8, np.linalg.norm(theta), rtol=1e-7)
 
 
 def overlapping_blobs(n_classes=2, n=300, scale=1.0):

@@ -21,7 +21,7 @@ from separatrix.bayesian.ep import (
     posterior_of,
     tilted,
 )
-from separatrix.bayesian.predictive import logit_normal_log_odds
+from separatrix.bayesian.logistic_normal import log_odds
 from separatrix.likelihoods import LabelNoise, Logit, Probit
 
 TILTED = {"logit": Logit(), "probit": Probit(), "label_noise": LabelNoise(0.1, 0.02)}
@@ -95,7 +95,7 @@ def test_a_log_concave_likelihood_reduces_the_variance_and_moves_the_mean_to_its
 def test_the_normaliser_is_the_predictive_probability(rng):
     mu, v = rng.normal(size=200, scale=4), rng.gamma(1.0, 9.0, size=200)
     up, down = (tilted(Logit(), mu, v, np.full(200, t)).log_z for t in (1, 0))
-    assert_allclose(up - down, logit_normal_log_odds(mu, v), rtol=1e-8, atol=1e-9)
+    assert_allclose(up - down, log_odds(mu, v), rtol=1e-8, atol=1e-9)
 
 
 def sites_at(objective, mean):

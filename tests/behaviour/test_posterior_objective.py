@@ -96,8 +96,12 @@ def test_units_are_means_and_spreads(store, fit_intercept, rng):
 
 def test_sparse_rows_are_not_centred(rng):
     X = sparse.csr_array(np.column_stack([rng.normal(size=50), np.full(50, 1e9)]))
-    assert not Units.of(as_source(X), fit_intercept=True).design(fit_intercept=True).subtract
-    assert Units.of(as_source(X.toarray()), fit_intercept=True).design(fit_intercept=True).subtract
+    moved, rest = Units.of(as_source(X), fit_intercept=True).design(fit_intercept=True).shifted(X)
+    assert moved is X
+    assert rest[1] == 1e9
+    moved, rest = Units.of(as_source(X.toarray()), fit_intercept=True).design(fit_intercept=True).shifted(X.toarray())
+    assert not moved[:, 1].any()
+    assert not rest.any()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -192,13 +192,13 @@ def test_averages_of_a_row_agree_with_many_draws(K, rng):
     against = root[:-1] - root[-1]
     L = np.linalg.cholesky(against @ against.T)[None]
     points = module.point_sets(K - 1, 1024)
-    found = [softmax_averages(mu, L, z) for z in points]
+    found = zip(*(softmax_averages(mu, L, z) for z in points), strict=True)
+    log_sum, probability, curvature = (np.mean(part, axis=0)[0] for part in found)
     a = mu + rng.normal(size=(200_000, K)) @ root.T
     P = special.softmax(a, axis=1)
     second = np.diag(P.mean(axis=0)) - P.T @ P / len(P)
-    assert np.mean([f.log_sum for f in found]) == pytest.approx(special.logsumexp(a, axis=1).mean(), abs=0.03)
-    assert_allclose(np.mean([f.P[0] for f in found], axis=0), P.mean(axis=0), atol=0.005)
-    curvature = np.mean([f.curvature[0] for f in found], axis=0)
+    assert log_sum == pytest.approx(special.logsumexp(a, axis=1).mean(), abs=0.03)
+    assert_allclose(probability, P.mean(axis=0), atol=0.005)
     assert_allclose(L[0].T @ curvature @ L[0], L[0].T @ second[:-1, :-1] @ L[0], atol=0.01)
 
 

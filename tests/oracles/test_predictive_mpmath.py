@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.bayesian.logistic_normal import log_averages, softplus_variance
-from separatrix.bayesian.predictive import expected_logit, logit_normal, logit_normal_log_odds
+from separatrix.bayesian.logistic_normal import log_averages, log_odds, softplus_variance
+from separatrix.bayesian.predictive import expected_logit, logit_normal
 
 # Narrow, ordinary and wide Gaussians; the peak of e^a N(a) below, at (m = s²) and above zero; near and off the table.
 CASES = [
@@ -75,7 +75,7 @@ def test_logit_normal_to_ten_digits_and_its_tail_to_eight(truth):
 def test_log_odds_of_probabilities_that_underflow(truth):
     with mp.workdps(16):
         odds = np.array([float(mp.log(q / (1 - q))) for q in truth["probability"]])
-    assert_allclose(logit_normal_log_odds(-M, VAR), odds, rtol=1e-8, atol=1e-10)
+    assert_allclose(log_odds(-M, VAR), odds, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("t", [0, 1])

@@ -78,20 +78,6 @@ def expectation_propagation(
     less than ``tol`` posterior standard deviations and the precision by a relative change below ``tol``.
     ``is_converged`` is False if that takes more than ``max_sweeps``, and ``steps`` is the number of sweeps. If
     ``corrected``, variances and evidence are corrected for third cumulants unless that is too expensive (`correct`).
-
-    If all three rows have one class, only the prior bounds the weight, and the mean is far from the mode.
-
-    >>> from separatrix.bayesian.posterior import laplace
-    >>> from separatrix.rows import as_source
-    >>> from separatrix.likelihoods import Logit
-    >>> from separatrix.priors import Gaussian
-    >>> from separatrix.solvers import Newton, pose
-    >>> source = as_source(np.array([[1.0], [2.0], [3.0]]), np.array([1, 1, 1]))
-    >>> objective = pose(source, Logit(), Gaussian(scale=2.0), fit_intercept=False)
-    >>> mode = laplace(objective, Newton().minimise(objective, np.zeros((1, 1))).value)
-    >>> found = expectation_propagation(objective, mode)
-    >>> mode.mean.round(2), found.mean.round(2), found.std.round(2), found.is_converged
-    (array([[1.41]]), array([[1.98]]), array([[1.23]]), True)
     """
     if objective.shape[0] != 1:
         raise ValueError(
@@ -131,9 +117,6 @@ def expectation_propagation(
     log_evidence = result.log_ratio + occam
     found = Approximation(mean, q.factor, result.log_likelihood, log_evidence, "ep", sweeps, is_converged=is_converged)
     return correct(objective, found, here.sites, q) if corrected and is_converged else found
-
-
-# -- the iteration -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,10 +347,6 @@ def tilted(likelihood: Likelihood, mu: Float, var: Float, t: Array, *, power: Fl
 
     ``mu`` and ``var`` (n,) are the moments of the activations, var above zero; ``t`` (n,) are codes 0 and 1, or
     probabilities of 1; ``power`` (n,) lies in (0, 1], and is 1 by default.
-
-    >>> t, one = np.array([1, 1]), np.ones(2)
-    >>> [part.round(6) for part in tilted(Probit(), 0 * one, np.array([1e-12, 3.0]), t)][:2]
-    [array([-0.693147, -0.693147]), array([0.797885, 0.398942])]
     """
     hard = t.dtype.kind != "f" or np.isin(t, (0.0, 1.0))
     closed = np.broadcast_to(hard | isinstance(likelihood, Logit), t.shape)

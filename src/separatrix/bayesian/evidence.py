@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg
@@ -45,9 +45,6 @@ MAX_ROTATED_FLOATS = 20_000_000  # entries of the rows, which are all held in me
 MAX_DECOMPOSED = 4000  # limit of the smaller of rows and columns: the decomposition costs its cube
 EIGENVALUE_ROUNDING = 1e-15  # rounding error relative to the largest eigenvalue
 NEGLIGIBLE_VARIANCE = 1e-9  # prior variance of the activations, summed over the rows, that may be dropped
-
-
-# -- the scales of a prior ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,17 +109,8 @@ class PriorScales:
 def prior_scales(objective: Posterior, groups: str | Sequence[Any] | None = None) -> PriorScales:
     """Return the tunable scales of the prior of an objective; η = 0 is the given prior.
 
-    Parameters
-    ----------
-    objective : Posterior
-        Its prior must be a proper Gaussian that is the same for every output.
-    groups : None, "columns" or sequence of M labels
-        None for one factor, "columns" for one factor per column, or labels: columns with equal labels share a factor.
-
-    Raises
-    ------
-    DataError
-        If the prior is flat, or the groups do not match the columns.
+    The prior must be a proper Gaussian that is the same for every output. ``groups`` is None for one factor, "columns"
+    for one factor per column, or M labels: columns with equal labels share a factor.
     """
     M, P = len(objective.design.origin), objective.design.width
     prior = objective.prior
@@ -153,11 +141,7 @@ def prior_scales(objective: Posterior, groups: str | Sequence[Any] | None = None
 
 
 def rescaled(prior: Gaussian, factors: Float) -> Gaussian:
-    """Return the user's prior with its scales multiplied by a factor for each column (M,).
-
-    >>> rescaled(Gaussian(scale=2.0), np.array([3.0, 3.0]))
-    Gaussian(scale=6.0)
-    """
+    """Return the user's prior with its scales multiplied by a factor for each column (M,)."""
     if prior.covariance is not None:
         return replace(prior, covariance=np.asarray(prior.covariance) * np.outer(factors, factors))
     scale = np.asarray(prior.scale, dtype=np.float64) * factors
@@ -180,9 +164,6 @@ def _split_precision(precision: Float, *, has_bias: bool) -> tuple[Float, Float]
     size = np.sqrt(np.diag(precision))
     off = np.abs(tuned - np.diag(np.diag(tuned))) / np.outer(size, size)
     return fixed, np.diag(tuned).copy() if (off <= DIAGONAL_TOL).all() else tuned
-
-
-# -- the gradient of the evidence --------------------------------------------------------------------------------
 
 
 def well_determined(approximation: Approximation, prior: Penalty) -> Float:
@@ -241,9 +222,6 @@ def stationary_slope(prior: Penalty, approximation: Approximation, u: Float | No
     return np.asarray(0.5 * (C * S0 - np.einsum("cpcq->pq", S) - 0.5 * (outer + outer.T)))
 
 
-# -- fits --------------------------------------------------------------------------------------------------------
-
-
 class Fitter(Protocol):
     """A method that approximates a posterior."""
 
@@ -291,16 +269,6 @@ class FitEP:
         return found if found.is_converged else first
 
 
-# -- coordinates for one scale -----------------------------------------------------------------------------------
-
-
-class Rotated(NamedTuple):
-    """A posterior in r rotated coordinates with a prior of unit precision, and the map back to θ (C, P)."""
-
-    objective: Posterior
-    back: Callable[[Float], Float]
-
-
 def is_rotatable(objective: Posterior, scales: PriorScales) -> bool:
     """Whether `rotate` applies: one tuned scale, a diagonal prior with mean 0, many columns and not too many rows."""
     N, M = objective.source.n_rows, len(objective.design.origin)
@@ -309,8 +277,10 @@ def is_rotatable(objective: Posterior, scales: PriorScales) -> bool:
     return is_simple and M >= MIN_ROTATED_COLUMNS and few_rows and min(N, M) <= MAX_DECOMPOSED
 
 
-def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> Rotated:
+def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> tuple[Posterior, Callable[[Float], Float]]:
     """Return the posterior in the directions that are needed for scales up to ``widest`` times that of the prior.
+
+    The prior of the r new coordinates has unit precision. The function that is returned too maps them to θ (C, P).
 
     With weights w ~ N(0, s² Λ⁻¹) the activations depend on ω = Λ^½ w ~ N(0, s² I) through rows z = Λ^-½ x. A rotation
     of ω changes neither prior nor evidence, so any L with L L' = Z Z' may replace Z. Directions orthogonal to all rows
@@ -350,7 +320,7 @@ def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> Rotat
     prior = Penalty(np.zeros((objective.shape[0], len(precision))), precision)
     design = Design(np.zeros(L.shape[1]), bias=bias)
     units = Units.of(source, fit_intercept=bias)
-    return Rotated(Posterior(source, objective.likelihood, prior, design, units), back)
+    return Posterior(source, objective.likelihood, prior, design, units), back
 
 
 def _row_directions(Z: Float, widest: float) -> tuple[Float, Callable[[Float], Float]]:

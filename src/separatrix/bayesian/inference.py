@@ -78,9 +78,6 @@ MAX_VARIATIONAL_SECONDS = 2.0  # limit of the estimated time, for K classes
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
 
 
-# -- diagnosis ---------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Skewness:
     """δ (C, P), the shift of the mean from the mode; its ``largest`` component, in standard deviations; its column."""
@@ -159,9 +156,6 @@ def is_variational_cheap(objective: Posterior) -> bool:
     return is_softmax and estimated_seconds(objective) <= MAX_VARIATIONAL_SECONDS
 
 
-# -- inference ---------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Options:
     """Options of an inference, as the user set them."""
@@ -227,8 +221,17 @@ def infer(objective: Posterior, options: Options) -> Inference:
                 objective = replace(objective, prior=prior_scales(objective).prior(eta))
             solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
             found = Inference(objective, LAPLACE[structure](objective, solution.value), solution, factors)
-            if structure == "dual" and options.method == "auto":
-                found = _improve_thin(found, options)
+            wide = found.approximation
+            if (
+                isinstance(wide, DualApproximation)
+                and isinstance(wide.thin, Approximation)
+                and options.method == "auto"
+            ):
+                # The likelihood does not change the weights outside the span of the rows.
+                thin = replace(found, objective=dual(objective).objective, approximation=wide.thin)
+                better = _improve_auto(thin, replace(options, tune=False))
+                wide = replace(wide, thin=better.full)
+                found = replace(better, objective=objective, approximation=wide, draws=None)
             if not options.tune or found.approximation.name != "ep":  # otherwise tune again, by the evidence of EP
                 break
         return found
@@ -295,16 +298,6 @@ def _improve_auto(found: Inference, options: Options) -> Inference:
     if shift.largest > CORRECTED_SHIFT:
         return replace(found, approximation=third_order(objective, first, shift))
     return found
-
-
-def _improve_thin(found: Inference, options: Options) -> Inference:
-    """Improve the thin Gaussian of a dual posterior; the likelihood does not change the weights outside the span."""
-    wide = found.approximation
-    if not isinstance(wide, DualApproximation) or not isinstance(wide.thin, Approximation):
-        return found
-    thin = replace(found, objective=dual(found.objective).objective, approximation=wide.thin)
-    better = _improve_auto(thin, replace(options, tune=False))
-    return replace(better, objective=found.objective, approximation=replace(wide, thin=better.full), draws=None)
 
 
 def _improve_by(found: Inference, method: str, options: Options) -> Inference:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,7 @@ from separatrix._arguments import check_count, generator
 from separatrix._array import Float
 from separatrix._special import LOG_SQRT_2PI
 from separatrix._threads import single_thread_blas
+from separatrix.stats import ValueGradHess
 
 # Finite differences, in units of y
 DIFFERENCE_STEP = 0.125
@@ -257,17 +258,17 @@ def _diagonalise(surface: Surface, x: Float, T: Float, *, polish: bool, stretch:
 
     No axis becomes more than ``stretch`` times longer at once, so a curvature near zero is still below one afterwards.
     """
-    value, grad, hess = surface.derivatives(x, T, polish=polish)
-    if not (np.isfinite(grad).all() and np.isfinite(hess).all()):
+    found = surface.derivatives(x, T, polish=polish)
+    if not (np.isfinite(found.grad).all() and np.isfinite(found.hess).all()):
         raise LaplaceError(
-            f"The log density has no finite derivatives at x = {_show(x)}, where it is {value:.6g}: x may be at the "
-            "edge of the support. Use coordinates without an edge (the logarithm of a positive number)."
+            f"The log density has no finite derivatives at x = {_show(x)}, where it is {found.value:.6g}: x may be at "
+            "the edge of the support. Use coordinates without an edge (the logarithm of a positive number)."
         )
     with single_thread_blas():
-        curvature, V = np.linalg.eigh(-hess)
+        curvature, V = np.linalg.eigh(-found.hess)
     size = np.maximum(np.abs(curvature), stretch**-2)
     turn = V / np.sqrt(size)
-    return Position(x, value, T @ turn, turn.T @ grad, curvature / size)
+    return Position(x, found.value, T @ turn, turn.T @ found.grad, curvature / size)
 
 
 def _line_search(surface: Surface, here: Position, radius: float) -> tuple[Float, float] | None:
@@ -356,14 +357,6 @@ def _direction(axis: Float) -> str:
 # -- derivatives, given or by finite differences -------------------------------------------------------------------
 
 
-class LocalDerivatives(NamedTuple):
-    """Value f, gradient (D,) and Hessian (D, D) at a point, in coordinates y."""
-
-    value: float
-    grad: Float
-    hess: Float
-
-
 class Surface:
     """A function f with its first two derivatives, and a count of evaluations.
 
@@ -420,7 +413,7 @@ class Surface:
                 return h
         return h
 
-    def derivatives(self, x: Float, T: Float, *, polish: bool) -> LocalDerivatives:
+    def derivatives(self, x: Float, T: Float, *, polish: bool) -> ValueGradHess:
         """Return f and its derivatives at x.
 
         Finite differences are accurate to about 1 %; with ``polish`` they are extrapolated to step zero.
@@ -437,10 +430,10 @@ class Surface:
         for level in range(1, POLISH_LEVELS):
             extrapolated = [self._at_step(x, T, value, h * 0.5**level)]
             for power, coarse in enumerate(rows, start=1):  # the error falls by 4^power from coarse to fine
-                _, grad, hess = extrapolated[-1]
+                grad, hess = extrapolated[-1].grad, extrapolated[-1].hess
                 grad = grad + (grad - coarse.grad) / (4.0**power - 1)
                 hess = hess + (hess - coarse.hess) / (4.0**power - 1)
-                extrapolated.append(LocalDerivatives(value, grad, hess))
+                extrapolated.append(ValueGradHess(value, grad, hess))
             change = max(_distance(extrapolated[-1], rows[-1]), _distance(extrapolated[-1], extrapolated[-2]))
             if change < error:
                 best, error = extrapolated[-1], change
@@ -449,7 +442,7 @@ class Surface:
             rows = extrapolated
         return best
 
-    def _at_step(self, x: Float, T: Float, value: float, h: float) -> LocalDerivatives:
+    def _at_step(self, x: Float, T: Float, value: float, h: float) -> ValueGradHess:
         D = len(x)
         if self._gradient is None:  # by central differences of f
             steps = h * T.T
@@ -469,7 +462,7 @@ class Surface:
         if self._hessian is not None:
             full = self._call("hessian", self._hessian, x, (D, D))
             hess = T.T @ ((full + full.T) / 2) @ T
-        return LocalDerivatives(value, grad, hess)
+        return ValueGradHess(value, grad, hess)
 
     def _slope(self, x: Float, T: Float) -> Float:
         assert self._gradient is not None
@@ -485,5 +478,5 @@ class Surface:
         return found.reshape(shape)
 
 
-def _distance(a: LocalDerivatives, b: LocalDerivatives) -> float:
+def _distance(a: ValueGradHess, b: ValueGradHess) -> float:
     return float(max(np.abs(a.grad - b.grad).max(), np.abs(a.hess - b.hess).max()))

@@ -59,9 +59,6 @@ class Activations:
         return self.cov if self.cov.ndim == 1 else np.asarray(np.diagonal(self.cov, axis1=1, axis2=2))
 
 
-# -- full --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Approximation:
     """N(θ | mean, A⁻¹) with A factorised, its log evidence, and the name of the method that computed it.
@@ -140,9 +137,6 @@ def _improper(objective: Posterior, singular: SingularError) -> DataError:
         f"The posterior is improper: {singular.describe(weight_names(objective) * objective.shape[0])}, and the prior "
         "is flat there. Give those weights a prior with a finite scale, or drop columns."
     )
-
-
-# -- by class ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,9 +273,6 @@ def grams_along(block: Block, theta: Float, likelihood: Likelihood, design: Desi
     return Grad(grams)
 
 
-# -- dual --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class DualApproximation:
     """The prior N(0, Λ⁻¹) outside the span of the rows; within it, ``thin``, a Gaussian over v and the bias.
@@ -407,9 +398,6 @@ def laplace_dual(objective: Posterior, mode: Float, *, steps: int = 0) -> DualAp
     return DualApproximation(precision, B, approximate(thin.objective, thin_mode), steps)
 
 
-# -- diagonal ----------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class DiagonalApproximation:
     """N(θ | mean, diag 1/precision), both (C, P): independent weights, computed in one pass.
@@ -499,11 +487,6 @@ def choose_structure(objective: Posterior, requested: str | None = None) -> str:
     """Return the requested structure after checking that it is possible, or choose one if ``requested`` is None.
 
     The choice is "full" up to a few thousand weights, and then the most exact structure that fits into memory.
-
-    Raises
-    ------
-    DataError
-        If the requested structure needs more memory than the machine has, or is not defined for the problem.
     """
     C, P = objective.shape
     if requested is None and C * P <= MAX_FULL_WEIGHTS:
@@ -513,7 +496,7 @@ def choose_structure(objective: Posterior, requested: str | None = None) -> str:
         fits = {structure: memory_needed(objective, structure) <= available for structure in STRUCTURES}
         if is_wide(objective) and fits["dual"]:
             return "dual"
-        if C == 1 and P <= 2 * MAX_FULL_WEIGHTS and not objective.units.is_sparse and fits["full"]:
+        if C == 1 and P <= 2 * MAX_FULL_WEIGHTS and objective.units.has_fast_products and fits["full"]:
             return "full"  # the only alternative is diagonal
         return "by class" if C > 1 and P <= MAX_FULL_WEIGHTS and fits["by class"] else "diagonal"
     check_option("choose_structure", "structure", requested, STRUCTURES, otherwise=", or None")

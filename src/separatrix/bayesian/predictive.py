@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,10 +40,8 @@ RULES = ("exact", "qmc", "probit", "map")
 MAX_BLOCK_FLOATS = 2**18  # floats in the temporary arrays of one block of rows
 MIN_MERGED_ROWS, MAX_MERGED_FLOATS = 1000, 2**22  # with many classes, larger blocks take half the time
 MAX_INTERVAL_FLOATS = 2**20  # probabilities in memory at once for intervals of K classes: 8 MB
+N_REPLICATES = 8  # independent scramblings of quasi-Monte Carlo points; their spread gives a standard error
 N_INTERVAL_DRAWS = 2000  # draws of the weights for intervals of K classes
-
-
-# -- the rule for each likelihood --------------------------------------------------------------------------------
 
 
 def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) -> Float:
@@ -64,7 +61,7 @@ def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) 
         return np.asarray(likelihood.probability(a.mean))
     if rule == "probit":
         return softmax_probit_rule(a.mean, a.variance)
-    return softmax_normal(a.mean, a.cov) if rule == "exact" else softmax_normal_qmc(a.mean, a.cov).probability
+    return softmax_normal(a.mean, a.cov) if rule == "exact" else softmax_normal_qmc(a.mean, a.cov)[0]
 
 
 def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int) -> tuple[Float, Float]:
@@ -76,9 +73,6 @@ def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int
     P, error = np.full((2, *a.mean.shape), np.nan)
     P[known], error[known] = softmax_normal_qmc(a.mean[known], a.cov[known], n=n)
     return P, error
-
-
-# -- credible intervals of probabilities -------------------------------------------------------------------------
 
 
 def two_class_interval(likelihood: ClassLikelihood, a: Activations, z: Float) -> Array:
@@ -114,11 +108,6 @@ def logit_normal(mu: ArrayLike, var: ArrayLike) -> Float:
 
     Small probabilities have a small relative error too: 1e-8 down to p = 1e-15, and 1e-5 down to underflow.
     p(mu) + p(-mu) = 1 and p(0) = ½ hold exactly. It takes about twice as long as `logit_probit_rule`.
-
-    Examples
-    --------
-    >>> logit_normal([0.0, 2.0, 2.0], [9.0, 0.0, 9.0]).round(8)
-    array([0.5       , 0.88079708, 0.71742399])
     """
     mu, var, shape = _flat_moments(mu, var)
     p = np.empty_like(mu)
@@ -131,44 +120,17 @@ def logit_normal(mu: ArrayLike, var: ArrayLike) -> Float:
     return p.reshape(shape)
 
 
-def logit_normal_log_odds(mu: ArrayLike, var: ArrayLike) -> Float:
-    """Return ln p - ln(1 - p) for the p of `logit_normal`.
-
-    The result has the sign of mu, is never further from zero than mu, and is finite even if p rounds to 0 or 1.
-
-    Examples
-    --------
-    >>> logit_normal_log_odds([-2.0, 100.0], [9.0, 9.0]).round(5)
-    array([-0.93172, 95.5    ])
-    """
-    mu, var, shape = _flat_moments(mu, var)
-    return log_odds(mu, var).reshape(shape)
-
-
-def logit_probit_rule(mu: ArrayLike, var: ArrayLike) -> Float:
+def logit_probit_rule(mu: Float, var: Float) -> Float:
     """Return σ(κ mu) with κ = (1 + π var/8)^-½, which replaces σ(a) by Φ(a √(π/8)).           PRML (4.153)
 
     The error is at most 0.02.
-
-    Examples
-    --------
-    >>> logit_probit_rule([0.0, 2.0, 2.0], [9.0, 0.0, 9.0]).round(4)
-    array([0.5   , 0.8808, 0.7189])
     """
-    mu, var, shape = _flat_moments(mu, var)
-    return np.asarray(special.expit(shrinkage(var) * mu)).reshape(shape)
+    return np.asarray(special.expit(shrinkage(var) * mu))
 
 
-def probit_normal(mu: ArrayLike, var: ArrayLike) -> Float:
-    """Return ∫ Φ(a) N(a | mu, var) da = Φ(mu / √(1 + var)), exactly.                          PRML (4.152)
-
-    Examples
-    --------
-    >>> probit_normal([0.0, 2.0], [9.0, 3.0]).round(6)
-    array([0.5     , 0.841345])
-    """
-    mu, var, shape = _flat_moments(mu, var)
-    return np.asarray(special.ndtr(mu / np.sqrt(1.0 + var))).reshape(shape)
+def probit_normal(mu: Float, var: Float) -> Float:
+    """Return ∫ Φ(a) N(a | mu, var) da = Φ(mu / √(1 + var)), exactly.                          PRML (4.152)"""
+    return np.asarray(special.ndtr(mu / np.sqrt(1.0 + var)))
 
 
 def expected_logit(mu: ArrayLike, var: ArrayLike, t: ArrayLike) -> Derivatives:
@@ -176,11 +138,6 @@ def expected_logit(mu: ArrayLike, var: ArrayLike, t: ArrayLike) -> Derivatives:
 
     The slope and the curvature are the first and (negated) second derivative of E[ln p] in mu, and by Price's theorem
     the derivative of E[ln p] in var is minus half of the curvature. ``t`` is 0 or 1, or the probability of 1.
-
-    Examples
-    --------
-    >>> [x.round(6) for x in expected_logit([2.0], [9.0], [1])]
-    [array([-0.617524]), array([0.282576]), array([0.097071])]
     """
     mu, var, shape = _flat_moments(mu, var)
     t = np.broadcast_to(np.asarray(t, dtype=np.float64), shape).ravel()
@@ -262,15 +219,7 @@ def softmax_normal(mu: ArrayLike, cov: ArrayLike) -> Float:
     near 100; the largest errors are ten times as large. The error of `softmax_probit_rule` is ten times larger;
     `softmax_normal_qmc` converges to the integral.
 
-    Parameters
-    ----------
-    mu, cov : arrays of shape (n, K) and (n, K, K)
-        Means and covariances of the activations.
-
-    Examples
-    --------
-    >>> softmax_normal([[1.0, 0.0, 0.0]], [4.0 * np.eye(3)]).round(4)
-    array([[0.4577, 0.2711, 0.2711]])
+    ``mu`` (n, K) and ``cov`` (n, K, K) are the means and covariances of the activations.
     """
     mean, Sigmas = np.asarray(mu, dtype=np.float64), np.asarray(cov, dtype=np.float64)
     n, K = mean.shape
@@ -300,11 +249,6 @@ def softmax_probit_rule(mu: ArrayLike, var: ArrayLike) -> Float:
     """Return p_k ∝ e^(κ_k mu_k), κ_k = (1 + π var_k/8)^-½: each activation is shrunk separately.
 
     The rule ignores covariances, and its result changes if a constant is added to all activations.
-
-    Examples
-    --------
-    >>> softmax_probit_rule([[1.0, 0.0, 0.0]], [[4.0, 4.0, 4.0]]).round(4)
-    array([[0.4826, 0.2587, 0.2587]])
     """
     return np.asarray(special.softmax(shrinkage(np.asarray(var)) * np.asarray(mu), axis=1))
 
@@ -312,22 +256,10 @@ def softmax_probit_rule(mu: ArrayLike, var: ArrayLike) -> Float:
 # -- K classes, by quasi-Monte Carlo -----------------------------------------------------------------------------
 
 
-class Estimate(NamedTuple):
-    """Probabilities (n, K) and their standard errors (n, K)."""
-
-    probability: Float
-    standard_error: Float
-
-
 def softmax_normal_qmc(
-    mu: ArrayLike,
-    cov: ArrayLike,
-    *,
-    n: int = 256,
-    n_replicates: int = 8,
-    rng: int | np.random.Generator | None = None,
-) -> Estimate:
-    """Return p = ∫ softmax(a) N(a | mu, Sigma) da by quasi-Monte Carlo, with a standard error.
+    mu: ArrayLike, cov: ArrayLike, *, n: int = 256, rng: int | np.random.Generator | None = None
+) -> tuple[Float, Float]:
+    """Return p = ∫ softmax(a) N(a | mu, Sigma) da by quasi-Monte Carlo, and its standard error.
 
     p is the mean of softmax(mu + A z_i) over points z_i, where A A' is Sigma centred over the classes: only differences
     of activations matter, so the integral is over the K - 1 principal axes, the widest first. The z_i are scrambled
@@ -335,30 +267,25 @@ def softmax_normal_qmc(
     functions exactly. Independent scramblings give independent estimates: their mean is the result, and their spread
     gives its standard error.
 
-    Parameters
-    ----------
-    mu, cov : arrays of shape (n, K) and (n, K, K)
-        Means and covariances of the activations.
-    n : int, default 256
-        Total number of points; the number per replicate, n / n_replicates, must be a power of two.
-    n_replicates : int, default 8
-        Number of independent scramblings, at least two.
-    rng : int or Generator, optional
-        Source of the scramblings; with None, repeated calls give identical results.
-
-    Returns
-    -------
-    probability, standard_error : arrays of shape (n, K)
-
-    Examples
-    --------
-    >>> estimate = softmax_normal_qmc([[1.0, 0.0, 0.0]], [4.0 * np.eye(3)], n=4096)
-    >>> estimate.probability.round(3), bool(estimate.standard_error.max() < 1e-3)
-    (array([[0.458, 0.271, 0.271]]), True)
+    ``mu`` (n, K) and ``cov`` (n, K, K) are the means and covariances of the activations, and the results are (n, K).
+    The total number of points ``n``, divided by `N_REPLICATES`, must be a power of two. If ``rng`` is None, repeated
+    calls give identical results.
     """
     mean, Sigmas = np.asarray(mu, dtype=np.float64), np.asarray(cov, dtype=np.float64)
     n_rows, K = mean.shape
-    points = _replicated_points(K - 1, n, n_replicates, generator(rng))
+    from scipy.stats import qmc
+
+    each, rest = divmod(check_count("softmax_normal_qmc", "n", n), N_REPLICATES)
+    if rest or each < 2 or each & (each - 1):
+        near = N_REPLICATES * 2 ** max(1, round(np.log2(max(n / N_REPLICATES, 2.0))))
+        raise ValueError(
+            f"softmax_normal_qmc(n={n}): n must be {N_REPLICATES} times a power of two, so that the points are "
+            f"balanced; try n={near}."
+        )
+    half, source = each.bit_length() - 2, generator(rng)  # the mirror images are the other half
+    drawn = [qmc.Sobol(K - 1, scramble=True, rng=source).random_base2(half) for _ in range(N_REPLICATES)]
+    z = special.ndtri(np.clip(np.stack(drawn), 1e-300, 1 - 1e-16))
+    points = np.concatenate([z, -z], axis=1)  # (replicates, points, K - 1), symmetric about zero
     p, error = np.empty((n_rows, K)), np.empty((n_rows, K))
     for rows in row_blocks(n_rows, max(1, MAX_BLOCK_FLOATS // (K * points.shape[1]))):
         # Principal axes A (n, K, K-1): A A' is the covariance about the mean of the activations.
@@ -367,7 +294,7 @@ def softmax_normal_qmc(
         with single_thread_blas():
             values, vectors = np.linalg.eigh(centred)
         axes = vectors[:, :, :0:-1] * np.sqrt(np.maximum(values[:, None, :0:-1], 0.0))
-        replicates = np.empty((n_replicates, *mean[rows].shape))
+        replicates = np.empty((N_REPLICATES, *mean[rows].shape))
         for replicate, z in zip(replicates, points, strict=True):
             with single_thread_blas():
                 a = mean[rows, :, None] + axes @ z.T  # (n, K, m): sums over classes run along contiguous points
@@ -376,23 +303,5 @@ def softmax_normal_qmc(
             a /= a.sum(axis=1, keepdims=True)
             a.mean(axis=2, out=replicate)
         p[rows] = replicates.mean(axis=0)
-        error[rows] = replicates.std(axis=0, ddof=1) / np.sqrt(n_replicates)
-    return Estimate(p, error)
-
-
-def _replicated_points(dimension: int, n: int, n_replicates: int, rng: np.random.Generator) -> Float:
-    """Return standard normal points (replicates, points, dimension), symmetric about zero."""
-    from scipy.stats import qmc
-
-    check_count("softmax_normal_qmc", "n_replicates", n_replicates, least=2)
-    each, rest = divmod(check_count("softmax_normal_qmc", "n", n), n_replicates)
-    if rest or each < 2 or each & (each - 1):
-        near = n_replicates * 2 ** max(1, round(np.log2(max(n / n_replicates, 2.0))))
-        raise ValueError(
-            f"softmax_normal_qmc(n={n}, n_replicates={n_replicates}): n / n_replicates must be a power of two, at "
-            f"least 2, for the points to be balanced; try n={near}."
-        )
-    half = each.bit_length() - 2  # the mirror images are the other half
-    drawn = [qmc.Sobol(dimension, scramble=True, rng=rng).random_base2(half) for _ in range(n_replicates)]
-    z = special.ndtri(np.clip(np.stack(drawn), 1e-300, 1 - 1e-16))
-    return np.concatenate([z, -z], axis=1)
+        error[rows] = replicates.std(axis=0, ddof=1) / np.sqrt(N_REPLICATES)
+    return p, error

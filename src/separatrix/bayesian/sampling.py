@@ -49,9 +49,6 @@ MIN_LOG_THRESHOLD = -600.0  # lower limit of ln(u / largest weight), so that u a
 PRIOR_EXCESSES, PRIOR_SHAPE = 10, 0.5  # weak prior of k, equivalent to ten excesses with shape 0.5
 
 
-# -- importance sampling -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Importance:
     """Corrected moments and evidence, the weighted draws that they come from, and their reliability.
@@ -79,11 +76,6 @@ def importance(
 
     A round takes ``n`` draws and one pass. n is preferably a power of two, and at least four per weight. One round is
     enough if k is below 0.5. The proposal is any Gaussian over θ; its corrected covariance is used if known (`ep`).
-
-    Raises
-    ------
-    DataError
-        If the number of evaluations is too large.
     """
     check_count("importance", "n", n, least=4 * proposal.mean.size)
     if evaluations(objective, n) > MAX_EVALUATIONS:
@@ -178,9 +170,6 @@ def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.ran
     return Weighted(Draws(theta, smoothed.weights), smoothed)
 
 
-# -- weighted draws ----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Draws:
     """Parameters θ (S, C, P) and their weights (S,), which sum to one: E[f] = Σ_s weight_s f(θ_s)."""
@@ -250,19 +239,12 @@ def _activations_of_draws(block: Block, theta: Float, design: Design) -> Float:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Smoothed:
-    """Importance weights after smoothing, and their reliability.
+    """Importance weights (S,) after smoothing, normalised to a sum of one, and their reliability.
 
-    Attributes
-    ----------
-    weights : array of shape (S,)
-        Weights r_s, normalised to a sum of one.
-    k : float
-        Shape of the tail of the raw weights. It is minus infinity if all weights are equal (q is p), and infinity if
-        the tail has fewer than five weights, so that the shape is unknown.
-    effective_size : float
-        1 / Σ weight², the number of independent draws from p that would be as accurate; from 1 to S.
-    log_mean : float
-        ln (1/S) Σ r_s of the weights before normalisation, the estimate of ln Z.
+    ``k`` is the shape of the tail of the raw weights: minus infinity if all weights are equal (q is p), and infinity if
+    the tail has fewer than five weights, so that the shape is unknown. ``effective_size``, 1 / Σ weight², is the number
+    of independent draws from p that would be as accurate, from 1 to S. ``log_mean``, the logarithm of the mean weight
+    before normalisation, is the estimate of ln Z.
     """
 
     weights: Float
@@ -293,21 +275,6 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     Vehtari, Simpson, Gelman, Yao & Gabry (2024); the fit follows Zhang & Stephens (2009).
 
     ``log_weights`` (S,) are ln p̃(w_s) - ln q(w_s), for p̃ known up to a factor. Minus infinity is a weight of zero.
-
-    Examples
-    --------
-    A normal proposal is too narrow for a Student's t, but a Student's t is wide enough for a normal:
-
-    >>> import numpy as np
-    >>> from scipy import stats
-    >>> rng = np.random.default_rng(0)
-    >>> w = rng.normal(size=4000)
-    >>> pareto_smooth(stats.t(df=2).logpdf(w) - stats.norm.logpdf(w)).k > 0.7
-    True
-    >>> w = rng.standard_t(df=2, size=4000)
-    >>> smoothed = pareto_smooth(stats.norm.logpdf(w) - stats.t(df=2).logpdf(w))
-    >>> smoothed.k < 0.5, abs(smoothed.log_mean) < 0.02
-    (True, True)
     """
     raw = np.array(log_weights, dtype=np.float64)
     top, size = float(raw.max()), len(raw)

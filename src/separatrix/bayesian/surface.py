@@ -114,7 +114,7 @@ def evidence_surface(
 
 def evidence_along_scales(objective: Posterior, factors: Float) -> tuple[Float, int]:
     """Return ln p(D) with the prior scale multiplied by each factor, and the number of dimensions of the fits."""
-    small = rotate(objective, prior_scales(objective), widest=float(factors.max())).objective
+    small = rotate(objective, prior_scales(objective), widest=float(factors.max()))[0]
     scales, fitter = prior_scales(small), FitLaplace(MODE_TOL)
     log_evidence, parabola = np.empty(len(factors)), None
     for i in np.argsort(factors):

@@ -160,10 +160,6 @@ def maximise_profile(
     """Maximise a log evidence over one variable between bounds, and return all trials in order.
 
     If ``log``, the search is in ln x. The search ends if the expected gain is below ``tol`` nats.
-
-    >>> tried = maximise_profile(lambda x: -((x - 2.0) ** 2), 0.1, 100.0, tol=1e-4)
-    >>> round(max(tried, key=lambda trial: trial.log_evidence).value, 1)
-    2.0
     """
     if not low < high or (log and not low > 0):
         raise ValueError(f"bounds=({low!r}, {high!r}): need low < high, and 0 < low with log=True.")

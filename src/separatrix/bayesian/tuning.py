@@ -65,9 +65,6 @@ MAX_SURROGATE_EVALUATIONS = 200
 MIN_COSINE = 1e-8  # cosine of step and gradient change below which SR1 skips the update
 
 
-# -- the result --------------------------------------------------------------------------------------------------
-
-
 class TuningStatus(Enum):
     """Reason why tuning stopped; the value is part of a message to the user."""
 
@@ -148,9 +145,6 @@ class Tuned(NamedTuple):
     report: TuningReport
 
 
-# -- tuning ------------------------------------------------------------------------------------------------------
-
-
 def tune_scales(
     objective: Posterior,
     groups: str | Sequence[Any] | None = None,
@@ -166,25 +160,6 @@ def tune_scales(
     of all columns, "columns" for one group per column (automatic relevance determination), or a label for each column:
     columns with the same label share a factor. The search ends if the expected gain is below ``tol`` nats.
     ``max_steps`` is the largest number of fits after the first.
-
-    Raises
-    ------
-    DataError
-        If the prior has no scale to tune, or the groups do not match the columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from separatrix.rows import as_source
-    >>> from separatrix.likelihoods import Logit
-    >>> from separatrix.priors import Gaussian
-    >>> from separatrix.solvers import pose
-    >>> X = np.random.default_rng(0).normal(size=(400, 2))
-    >>> t = (X[:, 0] + np.random.default_rng(1).logistic(size=400) > 0).astype(int)
-    >>> objective = pose(as_source(X, t), Logit(), Gaussian(1.0, intercept_scale=10.0), fit_intercept=True)
-    >>> report = tune_scales(objective, "columns").report
-    >>> report.status.name, [group.columns for group in report.boundary]
-    ('CONVERGED', [('x1',)])
     """
     fitter = FitLaplace() if fitter is None else fitter
     with single_thread_blas():
@@ -228,9 +203,8 @@ def _maximise(
     """Return the best scales, and the map back to θ if the search used rotated coordinates."""
     bounds = scales.bounds(objective)
     if is_rotatable(objective, scales):
-        small = rotate(objective, scales, widest=float(np.exp(bounds[1][0])))
-        search = Search(small.objective, prior_scales(small.objective), fitter, bounds=bounds, tol=tol)
-        return search.run(None, max_steps), small.back
+        small, back = rotate(objective, scales, widest=float(np.exp(bounds[1][0])))
+        return Search(small, prior_scales(small), fitter, bounds=bounds, tol=tol).run(None, max_steps), back
     C, P = objective.shape
     if C * P > MAX_TUNED_WEIGHTS:
         raise DataError(
@@ -245,9 +219,6 @@ def largest_loss(block: Block, theta: Float, likelihood: Likelihood, design: Des
     rows = block if block.weight is None else block.take(block.weight > 0)
     log_p = likelihood.derivatives(design.activate(rows, theta), rows.codes).log_p
     return Largest(float(-log_p.min(initial=0.0)))
-
-
-# -- the trust region --------------------------------------------------------------------------------------------
 
 
 class SearchResult(NamedTuple):
@@ -340,9 +311,6 @@ class Search:
         gradient = self.scales.gradient(eta, slope)
         self.trace.append(TuningStep(eta, approximation.log_evidence, gradient))
         return FitAt(eta, approximation, gradient)
-
-
-# -- the surrogate -----------------------------------------------------------------------------------------------
 
 
 class Parabola:

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -264,19 +263,11 @@ def point_sets(dimension: int, n: int) -> Float:
     return np.asarray(z @ (vectors / np.sqrt(values)[:, None]) @ vectors.transpose(0, 2, 1))
 
 
-class SoftmaxAverages(NamedTuple):
-    """E[ln Σ_j e^a_j] (n,) and E[p] (n, K) of each row, and the curvature in the first K - 1 activations."""
-
-    log_sum: Float
-    P: Float
-    curvature: Float
-
-
 def softmax_average(block: Block, mean: Float, root: Float, points: Float, design: Design) -> ValueGradHess:
     """Return E[ln p] of the rows of a block with its derivatives, for K activations per row."""
     mu, K = design.activate(block, mean), len(mean)
     L = _difference_factors(design.regressors(block.X), root, K)
-    found = SoftmaxAverages(np.empty(len(mu)), np.empty_like(mu), np.empty_like(L))
+    found = log_sum, P, curvature = np.empty(len(mu)), np.empty_like(mu), np.empty_like(L)
     # A hash of the values of a row selects its point set. So the points do not depend on the position of the row, and a
     # row of weight k is equivalent to k rows.
     bits = (to_dense(block.X).astype(np.float64) + 0.0).view(np.uint64)  # minus zero becomes zero
@@ -289,14 +280,14 @@ def softmax_average(block: Block, mean: Float, root: Float, points: Float, desig
         for part, value in zip(found, softmax_averages(mu[rows], L[rows], z), strict=True):
             part[rows] = value
     T = block.codes if block.codes.ndim == 2 else np.eye(K)[block.codes]
-    log_p, slope, curvature = np.einsum("nk,nk->n", T, mu) - found.log_sum, T - found.P, found.curvature
+    log_p, slope = np.einsum("nk,nk->n", T, mu) - log_sum, T - P
     if block.weight is not None:
         log_p, slope = block.weight * log_p, block.weight[:, None] * slope
         curvature = block.weight[:, None, None] * curvature
     # Σ_n curvature_n ⊗ φ̃_n φ̃_n', with one product for each pair of classes. Adding the same value to all activations
     # has no effect, so each row of a curvature sums to zero, and so does each row of blocks of H.
-    P = design.width
-    H = np.zeros((K, P, K, P))
+    width = design.width
+    H = np.zeros((K, width, K, width))
     for j in range(K):
         for k in range(j):
             entry = -curvature[:, j, k] if j < K - 1 else curvature[:, k].sum(axis=1)
@@ -304,7 +295,7 @@ def softmax_average(block: Block, mean: Float, root: Float, points: Float, desig
             H[j, :, k] = H[k, :, j] = -pair
             H[j, :, j] += pair
             H[k, :, k] += pair
-    return ValueGradHess(float(log_p.sum()), design.collect(block, slope), H.reshape(K * P, K * P))
+    return ValueGradHess(float(log_p.sum()), design.collect(block, slope), H.reshape(K * width, K * width))
 
 
 def _difference_factors(Phi: Array, root: Float, K: int) -> Float:
@@ -321,8 +312,11 @@ def _difference_factors(Phi: Array, root: Float, K: int) -> Float:
     return np.asarray(np.linalg.cholesky(cov), dtype=np.float64)
 
 
-def softmax_averages(mu: Float, L: Float, z: Float) -> SoftmaxAverages:
-    """Return averages over the points z (m, K - 1), for the means and Cholesky factors of rows."""
+def softmax_averages(mu: Float, L: Float, z: Float) -> tuple[Float, Float, Float]:
+    """Return E[ln Σ_j e^a_j] (n,), E[p] (n, K) and the curvature in the first K - 1 activations of each row.
+
+    They are averages over the points z (m, K - 1), for the means and Cholesky factors of rows.
+    """
     K = mu.shape[1]
     A = np.zeros((K, len(mu), len(z)))  # with classes first, sums over classes run along contiguous memory
     for k in range(K - 1):
@@ -337,4 +331,4 @@ def softmax_averages(mu: Float, L: Float, z: Float) -> SoftmaxAverages:
     np.einsum("nkk->nk", lower)[:] /= 2
     inverse = np.linalg.inv(L)
     curvature = inverse.transpose(0, 2, 1) @ (lower + lower.transpose(0, 2, 1)) @ inverse
-    return SoftmaxAverages(log_sum, P.mean(axis=2).T, curvature)
+    return log_sum, P.mean(axis=2).T, curvature

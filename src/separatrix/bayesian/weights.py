@@ -74,13 +74,7 @@ class WeightPosterior:
         return self._in_user_units(self.approximation.sample(count, generator(rng)))
 
     def as_prior(self) -> Penalty:
-        """Return this Gaussian as the prior of the next batch.
-
-        Raises
-        ------
-        DataError
-            If the structure is not full.
-        """
+        """Return this Gaussian as the prior of the next batch; raises if the structure is not full."""
         if not isinstance(self.approximation, Approximation):
             raise DataError(
                 f"A posterior with structure {self.structure!r} cannot be the prior of the next batch, which needs the "
@@ -125,13 +119,8 @@ class WeightSummary:
 
     def to_dict(self) -> dict[str, Float]:
         """Return the columns as a dict, by name."""
-        return {
-            "coefficient": self.coefficient,
-            "sd": self.sd,
-            "lower": self.lower,
-            "upper": self.upper,
-            "probability_of_sign": self.probability_of_sign,
-        }
+        names = ("coefficient", "sd", "lower", "upper", "probability_of_sign")
+        return {name: getattr(self, name) for name in names}
 
     def to_frame(self) -> Any:
         """Return a pandas data frame, one row for each weight."""

@@ -167,7 +167,7 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
 
 def fits_in_memory(objective: Posterior) -> bool:
     """Whether there are few enough weights per class to factorise a Hessian per class."""
-    return objective.design.width <= (MAX_JOINT_WEIGHTS if objective.units.is_sparse else MAX_BLOCK_WEIGHTS)
+    return objective.design.width <= (MAX_BLOCK_WEIGHTS if objective.units.has_fast_products else MAX_JOINT_WEIGHTS)
 
 
 def approximate_inverse(objective: Posterior, theta: Float) -> Inverse:

@@ -52,7 +52,7 @@ class Units:
     spread: Float
     total: float
     dtype: np.dtype[Any]
-    is_sparse: bool
+    has_fast_products: bool
     rounding: float = DOUBLE_ROUNDING
 
     @classmethod
@@ -71,7 +71,7 @@ class Units:
         variance = np.where(moments.is_constant(variance), 0.0, variance)
         if not fit_intercept:
             variance = variance + mean**2
-        return cls(mean, np.sqrt(variance), total, found.dtype, found.is_sparse, found.rounding)
+        return cls(mean, np.sqrt(variance), total, found.dtype, found.has_fast_products, found.rounding)
 
     def design(self, *, fit_intercept: bool) -> Design:
         """Regressors minus their mean; without a bias, they are not centred."""
@@ -79,7 +79,7 @@ class Units:
             return Design(np.zeros_like(self.mean), bias=False, spread=self.spread)
         far = np.abs(self.mean) > MAX_OFFSET_IN_STD[self.dtype] * self.spread
         origin = self.mean.astype(self.dtype).astype(np.float64)  # in the precision of the rows
-        return Design(origin, True, bool(far.any()) and not self.is_sparse, self.spread)
+        return Design(origin, True, bool(far.any()), self.spread)
 
 
 def pose(

@@ -468,7 +468,7 @@ class ColumnSurvey:
 
     moments: ClassMoments[DiagonalScatter]
     dtype: np.dtype[Any]
-    is_sparse: bool
+    has_fast_products: bool  # whether products of rows are dense, which take less time per operation than sparse ones
     rounding: float
 
     def __add__(self, other: ColumnSurvey) -> ColumnSurvey:
@@ -480,4 +480,4 @@ def column_survey(block: Block) -> ColumnSurvey:
     """Moments of all rows of a block as one class, and the format of the rows."""
     is_single = isinstance(block.X, DeviceRows) and block.X.dtype == np.float32
     rounding = SINGLE_ROUNDING if is_single else DOUBLE_ROUNDING
-    return ColumnSurvey(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X), rounding)
+    return ColumnSurvey(column_moments(block), np.dtype(block.X.dtype), not is_sparse(block.X), rounding)
