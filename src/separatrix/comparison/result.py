@@ -59,25 +59,15 @@ def one_line(error: Exception) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores on a set of rows; NaN if the model does not predict probabilities.
-
-    Attributes
-    ----------
-    log_likelihood, accuracy, brier, ece, auc : Estimate
-        Value and standard error; see `separatrix.metrics`. Accuracy scores ``predict``.
-    ece_if_calibrated : float
-        ECE expected on these rows if the probabilities are correct.
-    rows : ndarray of shape (N,), or None
-        ln p(t_n | x_n) of each row.
-    """
+    """Scores on a set of rows, each with its standard error (`separatrix.metrics`); NaN without probabilities."""
 
     log_likelihood: Estimate = NO_SCORE
-    accuracy: Estimate = NO_SCORE
+    accuracy: Estimate = NO_SCORE  # of ``predict``
     brier: Estimate = NO_SCORE
     ece: Estimate = NO_SCORE
     auc: Estimate = NO_SCORE
-    ece_if_calibrated: float = np.nan
-    rows: Float | None = None
+    ece_if_calibrated: float = np.nan  # ECE expected on these rows if the probabilities are correct
+    rows: Float | None = None  # ln p(t_n | x_n) of each row, (N,)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
 from separatrix.rows import labels_of, watched
 from separatrix.stats import Tally, require_finite
-from separatrix.study.classifier import MIN_DUAL_COLUMNS, TableClassifier
+from separatrix.study.classifier import TableClassifier, is_wide
 from separatrix.study.ramps import default_n_knots
 
 PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discriminant", "quadratic discriminant"
@@ -99,9 +99,10 @@ def expected_seconds(
         seconds = MATRIX_SECONDS * (N + M) * M**2 * K
     else:
         M += n_numbers * default_n_knots(n_rows) if name == CURVED else 0
-        is_wide = name == LOGISTIC and n_rows < M > MIN_DUAL_COLUMNS
         W = float(M * (K if K > 2 else 1))
-        if is_wide or W > MAX_JOINT_WEIGHTS:  # the posterior is computed from the rows, or has a factor for each class
+        if (
+            name == LOGISTIC and is_wide(n_rows, M)
+        ) or W > MAX_JOINT_WEIGHTS:  # the posterior is computed from the rows, or has a factor for each class
             W = float(min(N, M) * (K if K > 2 else 1))
         passes = N_CURVED_PASSES if name == CURVED else N_LOGISTIC_PASSES
         seconds = MATRIX_SECONDS * passes * (N * W**2 + 2 * W**3)

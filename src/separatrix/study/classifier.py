@@ -44,9 +44,7 @@ from separatrix.table import (
     table_statistics,
 )
 
-MIN_DUAL_COLUMNS = (
-    300  # with more columns, and fewer rows than columns, a posterior over combinations of rows is cheaper
-)
+MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000
 
 
 class Moments(NamedTuple):
@@ -189,9 +187,6 @@ class TableClassifier(ClassifierMixin, Estimator):
         if not self.curved and not is_tuned:
             return model, None
         bent, source = continuous_columns(schema), open_rows(features)
-        is_wide = not self.curved and len(schema.columns) > MIN_DUAL_COLUMNS and source.n_rows < len(schema.columns)
-        if is_wide and is_tuned and model.approximation == "auto" and model.structure is model.groups is None:
-            model.set_params(structure="dual")
         straight, n_ramps, ramps = np.arange(len(schema.columns)), 0, None
         if self.curved:
             ramps = Ramps(bent).fit_source(source)
@@ -206,6 +201,8 @@ class TableClassifier(ClassifierMixin, Estimator):
             or (not self.curved and model.basis is not None)
         ):
             return model, None
+        if not self.curved and model.approximation == "auto" and model.structure is model.groups is None:
+            model.set_params(structure="dual" if is_wide(source.n_rows, len(schema.columns)) else None)
         moments = _moments(source, ramps)
         is_indicator = np.append(~np.isin(straight, bent), np.zeros(n_ramps, dtype=bool))
         scale = np.where(is_indicator & (moments.std > 0), moments.std, 1.0)
@@ -334,6 +331,11 @@ def continuous_columns(schema: Schema) -> tuple[int, ...]:
         for plan in schema.plans
         if isinstance(plan, NumberPlan | DatePlan) and plan.kind in ("number", "date") and not plan.constant
     )
+
+
+def is_wide(n_rows: int, n_columns: int) -> bool:
+    """Whether a posterior in the span of the rows ("dual") takes much less time and memory than one of all weights."""
+    return n_columns > MIN_WIDE_COLUMNS and n_rows < min(n_columns, MAX_WIDE_ROWS)
 
 
 def functions_of(classifier: TableClassifier, features: Any) -> Array:

@@ -205,11 +205,33 @@ def _not_tried(expected: float, budget: Budget) -> str:
 
 
 def labelled_rows(table: Any, target: str, types: Mapping[str, str] | None = None) -> LabelledTable:
-    """Rows that have a label, of classes with two rows or more."""
+    """Rows that have a label. A class with a single row, which cannot be in training and test rows, is left out.
+
+    Raises
+    ------
+    DataError
+        If fewer than two classes remain, or the target is not of type "categorical".
+    """
     kind = (types or {}).get(target)
     if kind not in (None, "categorical"):
         raise DataError(f"types={{{target!r}: {kind!r}}}: the target holds classes, so its type must be 'categorical'.")
-    return without_single_row_classes(open_table(table, target, categorical=kind is not None), target)
+    rows = open_table(table, target, categorical=kind is not None)
+    counts, single = rows.counts, rows.counts < 2
+    if (~single).sum() < 2:
+        seen = ", ".join(f"{label!r} ({n})" for label, n in zip(rows.classes.tolist()[:6], counts, strict=False))
+        raise DataError(
+            f"{target!r} has {len(counts)} distinct value{'s' * (len(counts) > 1)} in {rows.n_rows} rows: {seen}. "
+            "A classifier needs at least two classes with two rows each. Choose another column, or add rows."
+        )
+    if not single.any():
+        return rows
+    text = (
+        f"Class {listed(rows.classes[single].tolist())} has only one row, which cannot be in both training and test "
+        "rows, so it was left out: the model cannot predict it."
+    )
+    kept = rows.take(np.flatnonzero(~single[rows.codes]), Note("rare class", text))
+    kept_classes, codes = np.unique(kept.codes, return_inverse=True)
+    return replace(kept, classes=rows.classes[kept_classes], codes=codes)
 
 
 def positive_class(classes: Array, counts: Codes, label: Any) -> Any:
@@ -255,38 +277,6 @@ def open_table(table: Any, target: str, *, categorical: bool = False) -> Labelle
     classes, codes = encode_labels(found.labels)  # classes in the same order as classes_ of the models
     X = frame.drop(target).to_native()
     return LabelledTable(take_rows(X, rows), classes, codes, rows, tuple(notes), X)
-
-
-def without_single_row_classes(rows: LabelledTable, target: str) -> LabelledTable:
-    """Leave out classes with a single row, which cannot be in both training and test rows.
-
-    Raises
-    ------
-    DataError
-        If fewer than two classes remain.
-    """
-    counts = rows.counts
-    single = counts < 2
-    if (~single).sum() < 2:
-        seen = ", ".join(f"{label!r} ({n})" for label, n in zip(rows.classes.tolist()[:6], counts, strict=False))
-        raise DataError(
-            f"{target!r} has {len(counts)} distinct value{'s' * (len(counts) > 1)} in {rows.n_rows} rows: {seen}. "
-            "A classifier needs at least two classes with two rows each. Choose another column, or add rows."
-        )
-    if not single.any():
-        return rows
-    names = listed(rows.classes[single].tolist())
-    note = Note(
-        "rare class",
-        f"Class {names} has only one row, which cannot be in both training and test rows, so it was left out: the "
-        "model cannot predict it."
-        if single.sum() == 1
-        else f"Classes {names} have only one row each, which cannot be in both training and test rows, so they were "
-        "left out: the model cannot predict them.",
-    )
-    kept = rows.take(np.flatnonzero(~single[rows.codes]), note)
-    kept_classes, codes = np.unique(kept.codes, return_inverse=True)
-    return replace(kept, classes=rows.classes[kept_classes], codes=codes)
 
 
 def sample_of(rows: LabelledTable, most: int, rng: np.random.Generator, what: str) -> LabelledTable:
@@ -369,13 +359,16 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
         others = enumerated([f"{trial.name} ({behind[trial.name]})" for trial in near[1:]])
         these = "One other model is" if len(near) == 2 else "The following models are"
         yield f"{these} less than two standard errors behind, which may be due to chance: {others}."
-        yield from _evidence_reasons(near, tied, chosen)
     elif len(scored) == 1:
         yield "It is the only model to choose from."
     else:
         second = scored[1].name
         follows = f": the next is {second}, {behind[second]} behind" if np.isfinite(gaps[second].value) else ""
         yield f"No other model is within two standard errors of it{follows}."
+    if len(near) > 1 and not tied:
+        yield f"None of these reports the evidence p(t | x) of the labels, so the best, {chosen.name}, is chosen."
+    elif len(near) > 1:
+        yield from _evidence_reasons(near, tied)
     with_evidence = [trial for trial in comparison if trial.evidence.of_labels]
     favourite = max(with_evidence, key=lambda trial: trial.evidence.log_evidence, default=chosen)
     if favourite is not chosen and favourite not in near:
@@ -393,24 +386,21 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
         yield f"Compared with the class proportions, {chosen.name} gains {decimals(gain, 'z.4f')} nats per row."
 
 
-def _evidence_reasons(near: list[Trial], tied: list[Trial], chosen: Trial) -> Iterator[str]:
+def _evidence_reasons(near: list[Trial], tied: list[Trial]) -> Iterator[str]:
     """How evidence and simplicity decide among models that the held-out rows do not distinguish."""
-    if not tied:
-        yield f"None of these reports the evidence p(t | x) of the labels, so the best, {chosen.name}, is chosen."
-        return
+    chosen, evidence = tied[0].name, {trial.name: trial.evidence.log_evidence for trial in near}
+    compared = [trial.name for trial in near if trial.evidence.of_labels]
     if len(tied) > 1:
-        values = [trial.evidence.log_evidence for trial in tied]
+        values = [evidence[trial.name] for trial in tied]
         yield (
             f"The log evidences of {enumerated([trial.name for trial in tied])} differ by "
             f"{max(values) - min(values):.1f} nats, less than {MIN_LEAD_NATS:.1f} nats (odds of 20 to 1), so the "
-            f"simplest of these models is chosen: {chosen.name}."
+            f"simplest of these models is chosen: {chosen}."
         )
     else:
-        others = [t for t in near if t.evidence.of_labels and t is not chosen]
-        leads = [f"{chosen.evidence.log_evidence - t.evidence.log_evidence:.1f} nats over {t.name}" for t in others]
+        leads = [f"{evidence[chosen] - evidence[name]:.1f} nats over {name}" for name in compared if name != chosen]
         ahead = f", a lead of {enumerated(leads)}" if leads else ""
-        yield f"Of these, {chosen.name} has the largest evidence, ln p = {chosen.evidence.log_evidence:.1f}{ahead}."
-    without = [trial.name for trial in near if not trial.evidence.of_labels]
-    if without:
+        yield f"Of these, {chosen} has the largest evidence, ln p = {evidence[chosen]:.1f}{ahead}."
+    if without := [name for name in evidence if name not in compared]:
         have = "has" if len(without) == 1 else "have"
         yield f"In contrast, {enumerated(without)} {have} no comparable evidence and no intervals of probabilities."

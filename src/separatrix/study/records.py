@@ -177,40 +177,19 @@ class LabelledTable:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Models compared on held-out rows of a table, and the one chosen, before it is fitted to all rows.
-
-    Attributes
-    ----------
-    question : Question
-    table : LabelledTable
-        All rows with a label.
-    train, test : LabelledTable
-        Training and test rows; a large table is sampled first. Both are all rows if the table was cross-validated.
-    encoder : TableEncoder
-        Fitted on the training rows.
-    models : dict
-        The candidates by name, unfitted.
-    comparison : Comparison
-        Scores of the candidates, best first, or the reason why a candidate failed.
-    choice : Choice
-    table_notes : tuple of Note
-    warnings : mapping from the name of a model to its notes
-    positive : label or None
-        The class that odds and decisions refer to; see `Study`.
-    seconds : float
-    """
+    """Models compared on held-out rows of a table, and the one chosen, before it is fitted to all rows."""
 
     question: Question
-    table: LabelledTable
-    train: LabelledTable
+    table: LabelledTable  # all rows with a label
+    train: LabelledTable  # a large table is sampled first; if it is cross-validated, train and test are all rows
     test: LabelledTable
-    encoder: TableEncoder
-    models: Mapping[str, TableClassifier]
-    comparison: Comparison
+    encoder: TableEncoder  # fitted on the training rows
+    models: Mapping[str, TableClassifier]  # the candidates by name, unfitted
+    comparison: Comparison  # scores of the candidates, best first, or the reason why a candidate failed
     choice: Choice
     table_notes: tuple[Note, ...]
-    warnings: Mapping[str, Sequence[Note]]
-    positive: Any = None
+    warnings: Mapping[str, Sequence[Note]]  # by name of the model
+    positive: Any = None  # the class that odds and decisions refer to; see `Study`
     seconds: float = float("nan")
 
     @property
@@ -238,41 +217,23 @@ class Compared:
 class Study:
     """Results of a study: a model that was chosen or given, its scores on a table, its weights and its effects.
 
-    Attributes
-    ----------
-    question : Question
-    compared : Compared, or None if a fitted model was examined
-    model : TableClassifier
-        The chosen model, fitted to all rows (``model.n_rows_`` of them), or the model given.
-    n_rows, classes, counts : int and arrays of shape (K,)
-        Number of rows with a label, the classes, and the number of rows of each class.
-    held_out : HeldOut
-        Test rows with their predicted probabilities. After a comparison, these come from copies of the model that were
-        fitted without these rows.
-    coefficients, effects, notes : tuples of Coefficient, Effect and Note
-    separation : str
-        Whether hyperplanes separate the classes: "complete", "quasi-complete", "overlapping", or "unknown" if it was
-        not checked.
-    level : float
-        Level of intervals and bands.
-    seconds : float
-    positive : label or None
-        The class that odds and decisions refer to. Of two classes, the default is yes, true, positive or 1, else the
-        rarer one. With more than two classes, the positive class is compared with all others; by default it is None.
+    The ``positive`` class is the one that odds and decisions refer to. Of two classes, the default is yes, true,
+    positive or 1, else the rarer one. With more than two classes, the positive class is compared with all others; by
+    default it is None.
     """
 
     question: Question
-    compared: Compared | None
-    model: TableClassifier
-    n_rows: int
+    compared: Compared | None  # None if a fitted model was examined
+    model: TableClassifier  # the chosen model, fitted to ``model.n_rows_`` rows, or the model given
+    n_rows: int  # rows with a label
     classes: Array
-    counts: Codes
-    held_out: HeldOut
+    counts: Codes  # number of rows of each class
+    held_out: HeldOut  # after a comparison, predicted by copies of the model that were fitted without these rows
     coefficients: tuple[Coefficient, ...]
     effects: tuple[Effect, ...]
     notes: tuple[Note, ...]
-    separation: SeparationStatus = "unknown"
-    level: float = 0.95
+    separation: SeparationStatus = "unknown"  # whether hyperplanes separate the classes; "unknown" if not checked
+    level: float = 0.95  # of intervals and bands
     seconds: float = float("nan")
     positive: Any = None
 

@@ -35,7 +35,9 @@ def notes_on_columns(schema: Schema, folds: Sequence[Fold], target: str) -> Iter
     yield from _leaks(schema, groups, _by_column(features[::step]), codes[::step], target)
     X, copies = _by_column(features), defaultdict(list)
     for column, place in groups.items():
-        copies[_content(X, place)].append(column)
+        part = X[:, place.start : place.stop]
+        arrays = (part.indptr, part.indices, part.data) if sparse.issparse(part) else (np.ascontiguousarray(part.T),)
+        copies[len(place), *(hash(array.tobytes()) for array in arrays)].append(column)
     for first, *others in copies.values():
         if others:
             names, verb = first_few(list(map(repr, others))), "is" if len(others) == 1 else "are"
@@ -85,7 +87,9 @@ def _leaks(schema: Schema, groups: Mapping[str, range], X: Any, codes: Codes, ta
     for column, place in flags.items():
         if place and (len(place) + 1) * np.log(K) < max_log_rules:
             levels = X[:, place].T @ one_hot
-            errors[column] = _level_errors(np.vstack([levels, counts - levels.sum(axis=0)]))
+            # Each row gets the most frequent class of the other rows of its level.
+            second, first = np.sort(np.vstack([levels, counts - levels.sum(axis=0)]), axis=1)[:, -2:].T
+            errors[column] = int(N - first[first - 1 > second].sum())
     width = max(1, CELLS_PER_CHUNK // N)
     for start in range(0, len(owner) if np.log(N) < max_log_rules else 0, width):
         part = list(owner)[start : start + width]
@@ -99,12 +103,6 @@ def _leaks(schema: Schema, groups: Mapping[str, range], X: Any, codes: Codes, ta
                 f"{column!r} alone predicts {target} {how}: is it known at prediction time? If not, leave it out "
                 f"({_drop(column)}); with it, scores say nothing about new rows.",
             )
-
-
-def _level_errors(counts: Float) -> int:
-    """Errors if each row gets the most frequent class of the other rows of its level; ``counts`` is (levels, K)."""
-    second, first = np.sort(counts, axis=1)[:, -2:].T
-    return int(counts.sum() - first[first - 1 > second].sum())
 
 
 def _interval_errors(X: Float, codes: Codes, K: int) -> Codes:
@@ -129,14 +127,6 @@ def _interval_errors(X: Float, codes: Codes, K: int) -> Codes:
 
 
 # -- copies and outliers -----------------------------------------------------------------------------------------------
-
-
-def _content(X: Any, place: range) -> int:
-    """Hash of the features of a column; equal for identical columns."""
-    part = X[:, place.start : place.stop]
-    if sparse.issparse(part):
-        return hash((part.indptr.tobytes(), part.indices.tobytes(), part.data.tobytes()))
-    return hash((part.shape[1], np.ascontiguousarray(part.T).tobytes()))
 
 
 def _outliers(plan: NumberPlan, X: Float, rows: Codes) -> Iterator[Note]:

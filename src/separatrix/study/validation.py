@@ -114,24 +114,20 @@ def cross_validated(
 
     The probabilities are means over repeats. If a fit fails, the trial is a failed one.
     """
+    start, P_sum, rows_sum, n = perf_counter(), np.zeros((len(codes), len(classes))), np.zeros(len(codes)), 0
     try:
-        return _repeated(trial, model, repeats, codes, classes)
+        for splits in repeats:
+            if n and perf_counter() - start > MAX_REPEAT_SECONDS:
+                break
+            for split in splits:
+                estimator: Any = model.configured(split.schema, split.train.X.array)[0]
+                estimator.fit(split.train.X, classes[split.train.codes])
+                P, rows = predicted_rows(estimator, split.test, classes)
+                P_sum[split.at] += P
+                rows_sum[split.at] += rows
+            n += 1
     except Exception as error:  # the comparison continues if a model raises
         return Trial.failed(trial.name, error)
-
-
-def _repeated(trial: Trial, model: TableClassifier, repeats: list[list[Split]], codes: Codes, classes: Array) -> Trial:
-    start, P_sum, rows_sum, n = perf_counter(), np.zeros((len(codes), len(classes))), np.zeros(len(codes)), 0
-    for splits in repeats:
-        if n and perf_counter() - start > MAX_REPEAT_SECONDS:
-            break
-        for split in splits:
-            estimator: Any = model.configured(split.schema, split.train.X.array)[0]
-            estimator.fit(split.train.X, classes[split.train.codes])
-            P, rows = predicted_rows(estimator, split.test, classes)
-            P_sum[split.at] += P
-            rows_sum[split.at] += rows
-        n += 1
     P, fold = P_sum / n, Fold(None, codes, np.arange(len(codes)))
     if isinstance(estimator, PriorOnly):  # otherwise, the different class proportions of the folds would rank rows
         P = np.tile(P.mean(axis=0), (len(P), 1))
