@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
@@ -15,25 +15,17 @@ from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.files import STANDARD, require_free
 from separatrix.cli.options import Force, Json, command
 
-
-class Entry(NamedTuple):
-    """Function that creates a data set, its target, and a description."""
-
-    function: str
-    target: str
-    about: str
-
-
+# Target and description by name; the function make_NAME creates the data set, load_lobsters the real one.
 CATALOGUE = {
-    "loans": Entry("make_loans", "outcome", "loans repaid or not: dates, missing values, categories; used by demo"),
-    "lobsters": Entry("load_lobsters", "survived", "survival of 159 juvenile lobsters by size; real data"),
-    "mixed-types": Entry("make_mixed_types", "customer", "customers who stay or leave: five types of columns"),
-    "separable": Entry("make_separable", "class", "two classes separated by a hyperplane, with a margin"),
-    "overlapping": Entry("make_overlapping", "class", "overlapping normal classes"),
-    "outliers": Entry("make_outliers", "class", "narrow classes with outliers that mislead least squares"),
-    "label-noise": Entry("make_label_noise", "class", "two classes, one label in ten wrong"),
-    "xor-clusters": Entry("make_xor_clusters", "class", "four clusters that no line separates"),
-    "gaussian-grid": Entry("make_gaussian_grid", "class", "clusters on a grid, two alternating classes"),
+    "loans": ("outcome", "loans repaid or not: dates, missing values, categories; used by demo"),
+    "lobsters": ("survived", "survival of 159 juvenile lobsters by size; real data"),
+    "mixed-types": ("customer", "customers who stay or leave: five types of columns"),
+    "separable": ("class", "two classes separated by a hyperplane, with a margin"),
+    "overlapping": ("class", "overlapping normal classes"),
+    "outliers": ("class", "narrow classes with outliers that mislead least squares"),
+    "label-noise": ("class", "two classes, one label in ten wrong"),
+    "xor-clusters": ("class", "four clusters that no line separates"),
+    "gaussian-grid": ("class", "clusters on a grid, two alternating classes"),
 }
 
 
@@ -65,10 +57,10 @@ def datasets(
         from separatrix.cli.output import text_table
 
         printer, table = Printer(as_json=as_json), text_table("name", "target", "about")
-        for key, entry in CATALOGUE.items():
-            table.add_row(key, entry.target, entry.about)
+        for key, (target, about) in CATALOGUE.items():
+            table.add_row(key, target, about)
         printer.text(table, "", "Write one to a file: separatrix datasets loans -o loans.csv")
-        listed = [{"name": key, "target": entry.target, "about": entry.about} for key, entry in CATALOGUE.items()]
+        listed = [{"name": key, "target": target, "about": about} for key, (target, about) in CATALOGUE.items()]
         printer.document({"datasets": listed})
         return
     if name not in CATALOGUE:
@@ -78,7 +70,7 @@ def datasets(
     if as_json and output == STANDARD:
         raise typer.BadParameter("--json needs standard output: name an output file.", param_hint="--output")
     require_free([output], force=force)
-    target, count = CATALOGUE[name].target, _write(name, output, rows=rows, seed=seed, force=force)
+    target, count = CATALOGUE[name][0], _write(name, output, rows=rows, seed=seed, force=force)
     if output != STANDARD:
         written.append(output)
     printer = Printer(as_json=as_json, to_stderr=output == STANDARD)
@@ -100,7 +92,7 @@ def demo(
     """Fit a model to a table of loans that comes with the package, in less than a minute."""
     from separatrix.cli.fit import study_file
 
-    printer, home, target = Printer(as_json=as_json), Path(folder), CATALOGUE["loans"].target
+    printer, home, target = Printer(as_json=as_json), Path(folder), CATALOGUE["loans"][0]
     data, model, report = (str(home / name) for name in ("loans.csv", "model.sx", "report.html"))
     is_new = not home.exists()
     try:
@@ -126,17 +118,16 @@ def _write(name: str, output: str, *, rows: int | None, seed: int, force: bool) 
     from separatrix import datasets as home
     from separatrix.files import open_writer
 
-    entry = CATALOGUE[name]
     if name == "lobsters":
         if rows is not None:
             raise CommandError("usage", "lobsters is a real data set of 159 rows; omit --rows.")
         X, y = home.load_lobsters(return_X_y=True)
         columns = {"size (mm)": X[:, 0]}
     else:
-        make = getattr(home, entry.function)
+        make = getattr(home, f"make_{name.replace('-', '_')}")
         X, y, *_ = make(rng=seed) if rows is None else make(rows, rng=seed)
         columns = X if isinstance(X, dict) else {f"x{d}": column for d, column in enumerate(np.asarray(X).T)}
     arrays = {key: pa.array(values, from_pandas=True) for key, values in columns.items()}
     with writing(output), open_writer(output, force=force) as writer:
-        writer.write(pa.table(arrays | {entry.target: y}))
+        writer.write(pa.table(arrays | {CATALOGUE[name][0]: y}))
     return len(y)

@@ -15,18 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from separatrix._text import did_you_mean
-from separatrix.cli import output
+from separatrix.cli import files, output
 from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError, writing, written
-from separatrix.cli.files import (
-    load_model,
-    open_input,
-    read_rows,
-    require_columns,
-    require_ending,
-    require_free,
-    write_together,
-)
 from separatrix.cli.fit import class_label
 from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, command
 
@@ -41,24 +32,17 @@ POSITIVE_KINDS = ("coefficients", "reliability")  # pictures that refer to the p
 MAX_SURFACE_ROWS = {"likelihood": 20_000, "evidence": 2_000}  # each cell takes a pass over the rows, or a fit
 
 
-class Picture(NamedTuple):
-    """Display class of a picture, the number of columns it needs (None if any), and its ``response`` argument."""
-
-    display: str
-    n_columns: int | None = None
-    response: str | None = None
-
-
-PICTURES = {
-    "coefficients": Picture("CoefficientDisplay"),
-    "reliability": Picture("ReliabilityDisplay"),
-    "projection": Picture("ProjectionDisplay"),
-    "boundary": Picture("DecisionBoundaryDisplay", 2, "regions"),
-    "probability": Picture("DecisionBoundaryDisplay", 2, "probability"),
-    "uncertainty": Picture("DecisionBoundaryDisplay", 2, "uncertainty"),
-    "density": Picture("ClassDensityDisplay", 1),
-    "likelihood": Picture("LikelihoodSurfaceDisplay", 2),
-    "evidence": Picture("EvidenceSurfaceDisplay"),
+# Display class of each picture, the number of columns it needs (None if any), and its argument ``response``.
+PICTURES: dict[str, tuple[str, int | None, str | None]] = {
+    "coefficients": ("CoefficientDisplay", None, None),
+    "reliability": ("ReliabilityDisplay", None, None),
+    "projection": ("ProjectionDisplay", None, None),
+    "boundary": ("DecisionBoundaryDisplay", 2, "regions"),
+    "probability": ("DecisionBoundaryDisplay", 2, "probability"),
+    "uncertainty": ("DecisionBoundaryDisplay", 2, "uncertainty"),
+    "density": ("ClassDensityDisplay", 1, None),
+    "likelihood": ("LikelihoodSurfaceDisplay", 2, None),
+    "evidence": ("EvidenceSurfaceDisplay", None, None),
 }
 
 
@@ -85,7 +69,7 @@ def explain(
     from separatrix.study import explain as explain_model
 
     printer = Printer(as_json=as_json)
-    fitted, names = load_model(model, of_tables=True)
+    fitted, names = files.load_model(model, of_tables=True)
     estimator, schema, classes = fitted.estimator_, fitted.encoder_.schema_, fitted.classes_.tolist()
     label = class_label(classes, positive or names.get("positive"))
     with stages("Computing weights and intervals", hidden=as_json), captured() as warned:
@@ -256,19 +240,19 @@ def plot(
 
     if kind not in PICTURES:
         raise typer.BadParameter(f"there is no picture {kind!r}.{did_you_mean(kind, PICTURES)}", param_hint="--kind")
-    require_ending(picture_file, PICTURE_ENDINGS, what="a picture")
-    require_free([picture_file], force=force, inputs=[model, data])
+    files.require_ending(picture_file, PICTURE_ENDINGS, what="a picture")
+    files.require_free([picture_file], force=force, inputs=[model, data])
     if data is None and kind != "coefficients":
         raise typer.BadParameter(f"a picture of kind {kind} needs labelled rows.", param_hint="DATA")
     if positive is not None and kind not in POSITIVE_KINDS:
         raise typer.BadParameter(f"a picture of kind {kind} shows all classes.", param_hint="--positive")
-    fitted, names = load_model(model)
+    fitted, names = files.load_model(model)
     label = class_label(fitted.classes_.tolist(), positive or names.get("positive"))
     with stages(f"Drawing {kind}", hidden=as_json), captured() as warned:
         figure = _figure(kind, fitted, data, target or names.get("target"), label)
         content = BytesIO()
         figure.savefig(content, format=picture_file.rpartition(".")[2].lower(), dpi=150, bbox_inches="tight")
-    write_together({picture_file: content.getvalue()})
+    files.write_together({picture_file: content.getvalue()})
     _finish(Printer(as_json=as_json), {"picture": picture_file}, {"kind": kind}, list(map(str, warned)))
 
 
@@ -285,8 +269,8 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
     from separatrix.study import HeldOut, TableClassifier
     from separatrix.study import explain as explain_model
 
-    picture, estimator = PICTURES[kind], getattr(fitted, "estimator_", fitted)
-    display = getattr(plots, picture.display)
+    (name, n_columns, response), estimator = PICTURES[kind], getattr(fitted, "estimator_", fitted)
+    display = getattr(plots, name)
     if kind == "coefficients" and isinstance(fitted, TableClassifier):
         found = explain_model(fitted, WHISKER_LEVEL, positive)
         if not found:
@@ -300,8 +284,8 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
     if data is None:
         return display.from_estimator(fitted).figure_
     X, y = _rows(fitted, data, target, needs_labels=kind != "coefficients", most=MAX_SURFACE_ROWS.get(kind))
-    if picture.n_columns not in (None, X.shape[1]):
-        needed = "one column" if picture.n_columns == 1 else f"{picture.n_columns} columns"
+    if n_columns not in (None, X.shape[1]):
+        needed = "one column" if n_columns == 1 else f"{n_columns} columns"
         raise CommandError(
             "data",
             f"A picture of kind {kind} needs a model of {needed} of numbers; this one has {X.shape[1]}. Fit a model to "
@@ -317,7 +301,7 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
         )
         held = held if positive is None else one_against_rest(held, place[positive])
         return display.from_predictions(held.P, held.codes, classes=held.classes).figure_
-    options = {} if picture.response is None else {"response": picture.response}
+    options = {} if response is None else {"response": response}
     if kind in MAX_SURFACE_ROWS:
         what = "Evidence" if kind == "evidence" else "Negative log-likelihood"
         options["title"] = f"{what} of {len(y):,} rows"
@@ -333,12 +317,12 @@ def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool, mos
     if target is None and needs_labels:
         raise CommandError("data", "The model does not contain the name of its target. Name the column: --target COL")
     scorer = BatchScorer(fitted, target=target)
-    table = open_input(data, scorer.types)
-    require_columns(table, scorer.inputs, why="the model needs")
+    table = files.open_input(data, scorer.types)
+    files.require_columns(table, scorer.inputs, why="the model needs")
     if not needs_labels or target is None:
-        return scorer.features(read_rows(table)), None
-    require_columns(table, [target], why="is the target (--target names another)")
-    rows = read_rows(table)
+        return scorer.features(files.read_rows(table)), None
+    files.require_columns(table, [target], why="is the target (--target names another)")
+    rows = files.read_rows(table)
     codes = scorer.codes(rows.column(target))
     known = np.flatnonzero(codes >= 0)
     if not len(known):
@@ -365,9 +349,9 @@ def export(
     """Write a saved model as ONNX, which runs without Python."""
     from separatrix.study import captured
 
-    require_ending(onnx_file, [".onnx"], what="an ONNX model")
-    require_free([onnx_file], force=force, inputs=[model])
-    fitted, _ = load_model(model)
+    files.require_ending(onnx_file, [".onnx"], what="an ONNX model")
+    files.require_free([onnx_file], force=force, inputs=[model])
+    fitted, _ = files.load_model(model)
     from separatrix.export import to_onnx
 
     with captured() as warned, writing(onnx_file):
@@ -377,7 +361,7 @@ def export(
     _finish(Printer(as_json=as_json), {"onnx": onnx_file}, document, list(map(str, warned)))
 
 
-def _finish(printer: Printer, files: dict[str, str], document: dict[str, Any], notes: list[str]) -> None:
+def _finish(printer: Printer, outputs: dict[str, str], document: dict[str, Any], notes: list[str]) -> None:
     printer.notes(notes)
-    printer.text(f"Written: {', '.join(files.values())}")
-    printer.document(document | {"notes": notes, "files": files})
+    printer.text(f"Written: {', '.join(outputs.values())}")
+    printer.document(document | {"notes": notes, "files": outputs})

@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 MAX_LISTED_COLUMNS = 40  # in the list of columns of the table
 MAX_LISTED_NOTES = 20
 OTHER_MODEL_TOPICS = ("other model", "failure")  # notes about models that were not chosen
-EVIDENCE_KEYS = (
-    "log_evidence",
-    "log_likelihood",
-    "occam_factor",
-    "effective_parameters",
-    "bic",
-    "aic",
-    "pareto_k",
-)
+EVIDENCE_KEYS = ("log_evidence", "log_likelihood", "occam_factor", "effective_parameters", "bic", "aic", "pareto_k")
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
@@ -174,21 +166,13 @@ def column_list(schema: Schema) -> list[dict[str, Any]]:
 
 def coefficient_list(coefficients: Sequence[Coefficient]) -> list[dict[str, Any]]:
     """Weights with their odds ratios."""
-    return [
-        {
-            "column": c.column,
-            "name": c.name,
-            "class": c.label,
-            "weight": c.weight,
-            "lower": c.lower,
-            "upper": c.upper,
-            "per_spread": c.per_spread,
-            "odds_ratio": odds_ratio(c.weight),
-            "odds_ratio_lower": odds_ratio(c.lower),
-            "odds_ratio_upper": odds_ratio(c.upper),
-        }
-        for c in coefficients
-    ]
+    found = []
+    for c in coefficients:
+        named = {"column": c.column, "name": c.name, "class": c.label}
+        weights = {"weight": c.weight, "lower": c.lower, "upper": c.upper, "per_spread": c.per_spread}
+        odds = {"odds_ratio": c.weight, "odds_ratio_lower": c.lower, "odds_ratio_upper": c.upper}
+        found.append(named | weights | {key: odds_ratio(weight) for key, weight in odds.items()})
+    return found
 
 
 def odds_ratio(weight: float) -> float:
