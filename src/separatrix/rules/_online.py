@@ -56,51 +56,48 @@ def storage(X: Rows) -> Any:
     return Csr(X.data, X.indices, X.indptr) if is_sparse(X) else np.ascontiguousarray(X)
 
 
+def _dense_dot(rows: Any, n: int, w: Float) -> float:
+    a = 0.0
+    for m in range(w.shape[0]):
+        a += rows[n, m] * w[m]
+    return a
+
+
+def _csr_dot(rows: Any, n: int, w: Float) -> float:
+    a = 0.0
+    for i in range(rows.indptr[n], rows.indptr[n + 1]):
+        a += rows.data[i] * w[rows.indices[i]]
+    return a
+
+
+def _dense_add(rows: Any, n: int, factor: float, w: Float) -> None:
+    for m in range(w.shape[0]):
+        w[m] += factor * rows[n, m]
+
+
+def _csr_add(rows: Any, n: int, factor: float, w: Float) -> None:
+    for i in range(rows.indptr[n], rows.indptr[n + 1]):
+        w[rows.indices[i]] += factor * rows.data[i]
+
+
 def row_dot(rows: Any, n: int, w: Float) -> float:
     """Return w'x_n."""
-    if isinstance(rows, Csr):
-        low, high = rows.indptr[n], rows.indptr[n + 1]
-        return float(rows.data[low:high] @ w[rows.indices[low:high]])
-    return float(rows[n] @ w)
+    return _csr_dot(rows, n, w) if isinstance(rows, Csr) else _dense_dot(rows, n, w)
 
 
 def row_add(rows: Any, n: int, factor: float, w: Float) -> None:
     """Add factor x_n to w, in place."""
-    if isinstance(rows, Csr):
-        low, high = rows.indptr[n], rows.indptr[n + 1]
-        w[rows.indices[low:high]] += factor * rows.data[low:high]
-    else:
-        w += factor * rows[n]
+    (_csr_add if isinstance(rows, Csr) else _dense_add)(rows, n, factor, w)
 
 
 @overload(row_dot, jit_options={"fastmath": FASTMATH})
-def _compiled_row_dot(rows: Any, n: Any, w: Any) -> Any:
-    def dense(rows: Any, n: Any, w: Any) -> Any:
-        a = 0.0
-        for m in range(w.shape[0]):
-            a += rows[n, m] * w[m]
-        return a
-
-    def csr(rows: Any, n: Any, w: Any) -> Any:
-        a = 0.0
-        for i in range(rows.indptr[n], rows.indptr[n + 1]):
-            a += rows.data[i] * w[rows.indices[i]]
-        return a
-
-    return dense if isinstance(rows, types.Array) else csr
+def _compiled_dot(rows: Any, n: int, w: Float) -> Any:
+    return _dense_dot if isinstance(rows, types.Array) else _csr_dot
 
 
 @overload(row_add, jit_options={"fastmath": FASTMATH})
-def _compiled_row_add(rows: Any, n: Any, factor: Any, w: Any) -> Any:
-    def dense(rows: Any, n: Any, factor: Any, w: Any) -> Any:
-        for m in range(w.shape[0]):
-            w[m] += factor * rows[n, m]
-
-    def csr(rows: Any, n: Any, factor: Any, w: Any) -> Any:
-        for i in range(rows.indptr[n], rows.indptr[n + 1]):
-            w[rows.indices[i]] += factor * rows.data[i]
-
-    return dense if isinstance(rows, types.Array) else csr
+def _compiled_add(rows: Any, n: int, factor: float, w: Float) -> Any:
+    return _dense_add if isinstance(rows, types.Array) else _csr_add
 
 
 @njit(cache=True, nogil=True)

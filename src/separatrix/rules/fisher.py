@@ -57,19 +57,21 @@ def fit_fisher(
     N, K = moments.total, len(moments.count)
     B = moments.between
     factor = np.full(K, 1 / N) if convention == "pooled" else 1 / (K * moments.count)
-    V, values = _stationary(moments, factor, B, shrinkage, columns)
+    directions, values, live = _stationary(moments, factor, B, shrinkage, columns)
     kept = np.argsort(values)[::-1][: min(K - 1, np.count_nonzero(values))]
-    V = V[:, kept]
+    V = np.zeros((len(live), len(kept)))
+    V[live] = directions[:, kept]
     sign = np.sign((moments.mean[-1] - moments.mean[0]) @ V)  # the sign of an eigenvector is arbitrary
     return Fisher(V * np.where(sign == 0, 1.0, sign), values[kept] / N)
 
 
 def _stationary(
     moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...]
-) -> tuple[Float, Float]:
-    """Directions V (M, R) with v' S_W v = 1, and N J of each, which is zero if it may be rounding error.
+) -> tuple[Float, Float, Array]:
+    """Directions (L, R) with v' S_W v = 1, N J of each, which is zero if it may be rounding error, and a mask (M,).
 
-    S_W is replaced by (1 - shrinkage) S_W + shrinkage diag S_W.
+    The mask selects the L columns of the directions; the weight of other columns is zero. S_W is replaced by
+    (1 - shrinkage) S_W + shrinkage diag S_W.
     """
     S = moments.scatter.combined(factor)  # S_W, or a factor F with F'F = S_W
     factored = isinstance(moments.scatter, FactoredScatter)
@@ -99,8 +101,7 @@ def _stationary(
             SB = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B.T, shrinkage * variance[live])
         values, U = np.linalg.eigh(B @ SB)
         values[values <= EPS * len(B) * max(values.max(), np.finfo(float).tiny)] = 0.0
-        inside = SB @ U / np.sqrt(np.where(values > 0, values, 1.0))
-        return _padded(inside, live), values
+        return SB @ U / np.sqrt(np.where(values > 0, values, 1.0)), values, live
     A = (1 - shrinkage) * S[np.ix_(live, live)]
     A[np.diag_indices_from(A)] = np.where(constant, 0.0, variance)[live]
     try:
@@ -113,15 +114,7 @@ def _stationary(
     # With whitened class means, small ratios J keep their digits next to large ratios: squares are never subtracted.
     U, s, _ = linalg.svd(linalg.solve_triangular(L, (B / scale).T, lower=True), full_matrices=False)
     s[s <= EPS * len(B) * s.max(initial=0.0) / L.diagonal().min()] = 0.0
-    inside = linalg.solve_triangular(L, U, lower=True, trans="T") / scale[:, None]
-    return _padded(inside, live), s**2
-
-
-def _padded(V: Float, live: Array) -> Float:
-    """Directions with the weight zero for columns that are not live."""
-    answer = np.zeros((len(live), V.shape[1]))
-    answer[live] = V
-    return answer
+    return linalg.solve_triangular(L, U, lower=True, trans="T") / scale[:, None], s**2, live
 
 
 def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Float]:

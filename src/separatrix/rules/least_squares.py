@@ -50,37 +50,34 @@ def fit_least_squares(
     N, m = moments.total, moments.grand_mean
     origin = m if fit_intercept else np.zeros_like(m)
     B = (moments.count[:, None] * (moments.mean - origin)).T
-    if fit_intercept:  # the columns of B sum to zero up to rounding; exactly, the outputs of a row sum to one
+    if fit_intercept:  # Σ_k N_k (m_k - m) = 0; without the rounding error of this sum, the outputs of a row sum to one
         B -= B.mean(axis=1, keepdims=True)
     # Without an intercept, S_T is taken about the origin: the factor of S_B gets one more row, √N m.
     rows = moments.between if fit_intercept else np.vstack([moments.between, np.sqrt(N) * m])
-    W = _solve(moments, rows, B, alpha, columns).T  # (4.16)
-    return LeastSquares(W, moments.count / N - W @ m if fit_intercept else np.zeros(len(W)))
-
-
-def _solve(moments: ClassMoments[Any], rows: Float, B: Float, alpha: float, columns: tuple[str, ...]) -> Float:
     scatter = moments.scatter
     if isinstance(scatter, FactoredScatter):
         F = np.vstack([scatter.rows, rows])
         constant = moments.is_constant(np.einsum("rm,rm->m", F, F) / moments.total)
         F[:, constant] = 0.0
         with blas_for(F.size * len(F)):
-            return solve_factored(F, np.where(constant[:, None], 0.0, B), np.full(len(B), alpha))
-    A = scatter.matrix + rows.T @ rows
-    constant = moments.is_constant(np.diag(A) / moments.total)
-    A[constant], A[:, constant] = 0.0, 0.0
-    A[np.diag_indices_from(A)] += alpha
-    try:
-        return solve_positive_definite(A, B)
-    except SingularError as singular:
-        warnings.warn(
-            f"Collinear columns: {singular.describe(columns)}. Predictions are unaffected, but the coefficients "
-            "are not unique; the solution of minimum norm (in standard-deviation units) is returned. "
-            "Drop those columns, or set alpha > 0.",
-            CollinearWarning,
-            stacklevel=4,
-        )
-        return solve_minimum_norm(A, B)
+            W = solve_factored(F, np.where(constant[:, None], 0.0, B), np.full(len(B), alpha)).T
+    else:
+        A = scatter.matrix + rows.T @ rows
+        constant = moments.is_constant(np.diag(A) / moments.total)
+        A[constant], A[:, constant] = 0.0, 0.0
+        A[np.diag_indices_from(A)] += alpha
+        try:
+            W = solve_positive_definite(A, B).T
+        except SingularError as singular:
+            warnings.warn(
+                f"Collinear columns: {singular.describe(columns)}. Predictions are unaffected, but the coefficients "
+                "are not unique; the solution of minimum norm (in standard-deviation units) is returned. "
+                "Drop those columns, or set alpha > 0.",
+                CollinearWarning,
+                stacklevel=3,
+            )
+            W = solve_minimum_norm(A, B).T
+    return LeastSquares(W, moments.count / N - W @ m if fit_intercept else np.zeros(len(W)))
 
 
 class LeastSquaresClassifier(LinearClassifier):
@@ -106,9 +103,6 @@ class LeastSquaresClassifier(LinearClassifier):
     ----------
     coef_ : ndarray of shape (1, M) or (K, M)
     intercept_ : ndarray of shape (1,) or (K,)
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
-    basis_ : the fitted basis, or None
-    n_passes_, n_steps_ : int, always 1
     solution_ : Solution, the status, and the K regressions as ``value.W`` and ``value.w0``
 
     Examples

@@ -21,7 +21,6 @@ class with the highest score. An epoch needs one pass; "pocket" needs a second p
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -56,49 +55,42 @@ class Update(NamedTuple):
     w0: Float
 
 
-@dataclass(frozen=True)
-class PerceptronOptions:
-    """Options of `fit_perceptron`; see `Perceptron`."""
+def fit_perceptron(source: Source, model: Perceptron) -> tuple[Solution[Weights], tuple[int, ...]]:
+    """Run epochs with the arguments of the model; return the weights and the number of mistakes in each epoch."""
+    from separatrix.rules._online import perceptron_rows, start, storage
 
-    learning_rate: float = 1.0
-    fit_intercept: bool = True
-    max_epochs: int = 100
-    keep: str = "last"
-    rng: np.random.Generator | None = None
-    trace: bool = False
-
-
-@dataclass(frozen=True)
-class Mistakes:
-    """Weights, and the number of mistakes in each epoch."""
-
-    weights: Weights
-    per_epoch: tuple[int, ...]
-
-
-def fit_perceptron(source: Source, n_classes: int, options: PerceptronOptions) -> Solution[Mistakes]:
-    """Run epochs until an epoch has no mistake, at most ``max_epochs``."""
-    from separatrix.rules._online import start
-
+    n_classes, rng = len(source.classes), generator(model.rng) if model.shuffle else None
     state = start(1 if n_classes == 2 else n_classes, len(source.columns))
     per_epoch: list[int] = []
     updates: list[Update] = []
     passes, fewest, pocket = 0, np.inf, None
 
+    def process(block: Block) -> int:
+        """Process each row of a block once, updating the state; return the number of mistakes."""
+        step = model.learning_rate * (np.ones(len(block)) if block.weight is None else block.weight)
+        mistakes = int(perceptron_rows(storage(block.X), block.codes, step, float(model.fit_intercept), state))
+        if mistakes < 0:
+            require_finite(source)
+            raise DataError(
+                "The weights overflowed: values or sample weights are too large. Standardise the columns, or decrease "
+                "learning_rate."
+            )
+        return mistakes
+
     def step(mistakes: int, block: Block) -> int:
-        if not options.trace:
-            return mistakes + process_rows(block, source, state, options)
+        if not model.trace:
+            return mistakes + process(block)
         for n in range(len(block)):  # the trace needs the weights after each mistake
             one = block.take(np.array([n]))
-            if process_rows(one, source, state, options):
+            if process(one):
                 mistakes += 1
                 updates.append(Update(len(per_epoch), int(one.row[0]), state.w.copy(), state.w0.copy()))
         return mistakes
 
-    while len(per_epoch) < options.max_epochs and per_epoch[-1:] != [0]:
-        per_epoch.append(source.fold(step, 0, options.rng))
+    while len(per_epoch) < model.max_epochs and per_epoch[-1:] != [0]:
+        per_epoch.append(source.fold(step, 0, rng))
         passes += 1
-        if options.keep == "pocket" and per_epoch[-1] > 0:
+        if model.weights == "pocket" and per_epoch[-1] > 0:
             candidate = Weights(state.pocket.copy(), state.pocket0.copy())
             if pocket is None or not all(map(np.array_equal, pocket, candidate)):
                 matrix = source.reduce(partial(confusion_of, weights=candidate, n_classes=n_classes)).count
@@ -107,28 +99,12 @@ def fit_perceptron(source: Source, n_classes: int, options: PerceptronOptions) -
                     fewest, pocket = matrix.sum() - np.trace(matrix), candidate
     separated = per_epoch[-1] == 0
     weights = Weights(state.w, state.w0)
-    if options.keep == "average":
+    if model.weights == "average":
         weights = Weights(state.w - state.late / state.clock[0], state.w0 - state.late0 / state.clock[0])
     elif pocket is not None and not separated:
         weights = pocket
     status = Status.SEPARATED if separated else Status.MAX_STEPS
-    return Solution(Mistakes(weights, tuple(per_epoch)), status, len(per_epoch), passes, tuple(updates))
-
-
-def process_rows(block: Block, source: Source, state: Any, options: PerceptronOptions) -> int:
-    """Process each row of a block once, updating the state; return the number of mistakes."""
-    from separatrix.rules._online import perceptron_rows, storage
-
-    step = np.ones(len(block)) if block.weight is None else block.weight
-    bias = 1.0 if options.fit_intercept else 0.0
-    mistakes = perceptron_rows(storage(block.X), block.codes, options.learning_rate * step, bias, state)
-    if mistakes < 0:
-        require_finite(source)
-        raise DataError(
-            "The weights overflowed: values or sample weights are too large. Standardise the columns, or decrease "
-            "learning_rate."
-        )
-    return int(mistakes)
+    return Solution(weights, status, len(per_epoch), passes, tuple(updates)), tuple(per_epoch)
 
 
 def confusion_of(block: Block, weights: Weights, n_classes: int) -> Tally:
@@ -215,51 +191,44 @@ class Perceptron(LinearClassifier):
         check_option("Perceptron", "weights", self.weights, ("last", "average", "pocket"))
         with unchanged_on_error(self):
             source = self._open_training(X, y, sample_weight)
-            classes = source.classes
-            rng = generator(self.rng) if self.shuffle else None
-            options = PerceptronOptions(
-                self.learning_rate, self.fit_intercept, self.max_epochs, self.weights, rng, self.trace
-            )
-            solution = fit_perceptron(source, len(classes), options)
-            self.coef_, self.intercept_ = solution.value.weights
-            self.mistakes_per_epoch_ = solution.value.per_epoch
+            solution, self.mistakes_per_epoch_ = fit_perceptron(source, self)
+            self.coef_, self.intercept_ = solution.value
             self.n_mistakes_ = sum(self.mistakes_per_epoch_)
             if solution.status is Status.MAX_STEPS:
-                message = _not_separated(solution, source, len(classes), options)
-                warnings.warn(message, NotSeparableWarning, stacklevel=2)
+                warnings.warn(self._not_separated(source), NotSeparableWarning, stacklevel=2)
             self._keep(solution, source.passes)
         return self
 
-
-def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int, options: PerceptronOptions) -> str:
-    """Text of the warning if no epoch is free of mistakes; on small data, a linear program decides separability."""
-    last, fewest = solution.value.per_epoch[-1], min(solution.value.per_epoch)
-    made = (
-        f"The perceptron made {last} mistakes in the last of its {solution.steps} epochs (at best {fewest} "
-        f"of {source.n_rows} rows)"
-    )
-    if solution.steps == 1:  # after a single epoch, another pass over the rows would double the cost
-        return f"{made}. Increase max_epochs, or check is_separable."
-    # The number of mistakes grows with (R/γ)²; columns far from zero increase the radius R.
-    reach = source.reduce(extent)
-    centre = 0.5 * np.abs(reach.high + reach.low)
-    far = np.flatnonzero(centre > MAX_CENTRE_IN_RANGES * (reach.high - reach.low))
-    hint = ""
-    if len(far):
-        hint = (
-            f" Columns far from zero, such as {source.columns[far[0]]!r}, slow down convergence: standardise them with "
-            "make_pipeline(StandardScaler(), Perceptron())."
+    def _not_separated(self, source: Source) -> str:
+        """Text of the warning if no epoch is free of mistakes; on small data, a linear program decides separability."""
+        mistakes = self.mistakes_per_epoch_
+        made = (
+            f"The perceptron made {mistakes[-1]} mistakes in the last of its {len(mistakes)} epochs (at best "
+            f"{min(mistakes)} of {source.n_rows} rows)"
         )
-    if source.n_rows * len(source.columns) > MAX_CELLS_FOR_PROOF:
-        found = "the classes probably cannot be separated by a hyperplane (check with is_separable)"
-    elif (status := separability(source, n_classes, fit_intercept=options.fit_intercept).status) == "complete":
-        return f"{made}, but the classes can be separated. Increase max_epochs.{hint}"
-    elif status == "unknown":
-        found = "separability cannot be decided, because columns are nearly collinear"
-    else:
-        found = "the classes cannot be separated by a hyperplane (decided by a linear program)"
-    better = ", or weights='average' or 'pocket'" if options.keep == "last" else ""
-    return (
-        f"{made}: {found}. Use a model for overlapping classes, such as FisherDiscriminant, or a richer "
-        f"basis={better}.{hint}"
-    )
+        if len(mistakes) == 1:  # after a single epoch, another pass over the rows would double the cost
+            return f"{made}. Increase max_epochs, or check is_separable."
+        # The number of mistakes grows with (R/γ)²; columns far from zero increase the radius R.
+        reach = source.reduce(extent)
+        centre = 0.5 * np.abs(reach.high + reach.low)
+        far = np.flatnonzero(centre > MAX_CENTRE_IN_RANGES * (reach.high - reach.low))
+        hint = ""
+        if len(far):
+            hint = f" Columns far from zero, such as {source.columns[far[0]]!r}, slow down convergence: "
+            hint += "standardise them with make_pipeline(StandardScaler(), Perceptron())."
+        status = "unchecked"
+        if source.n_rows * len(source.columns) <= MAX_CELLS_FOR_PROOF:
+            status = separability(source, len(source.classes), fit_intercept=self.fit_intercept).status
+        if status == "unchecked":
+            found = "the classes probably cannot be separated by a hyperplane (check with is_separable)"
+        elif status == "complete":
+            return f"{made}, but the classes can be separated. Increase max_epochs.{hint}"
+        elif status == "unknown":
+            found = "separability cannot be decided, because columns are nearly collinear"
+        else:
+            found = "the classes cannot be separated by a hyperplane (decided by a linear program)"
+        better = ", or weights='average' or 'pocket'" if self.weights == "last" else ""
+        return (
+            f"{made}: {found}. Use a model for overlapping classes, such as FisherDiscriminant, or a richer "
+            f"basis={better}.{hint}"
+        )
