@@ -658,6 +658,14 @@ def test_every_row_of_a_small_table_is_scored_by_models_fitted_without_it(n_rows
     assert "cross-validated" in study.choice.reasons[0]
 
 
+@pytest.mark.parametrize(
+    "x", [[-1.07, *np.geomspace(0.1, 9, 9)], [0] * 9 + [1]], ids=["negative once", "constant but once"]
+)
+def test_folds_that_lack_the_odd_value_of_the_table_end_no_model(x):
+    found = compare_models(pd.DataFrame({"x": x, "y": list("ab") * 5}), "y", models=["prior only", "naive Bayes"])
+    assert [trial.failure for trial in found.comparison] == ["", ""]
+
+
 def test_a_memorised_label_does_not_help_in_cross_validation():
     """Random labels: the standard error is over rows, so the loss is within a few standard errors of ln 2."""
     rng = np.random.default_rng(1)

@@ -100,9 +100,8 @@ def expected_seconds(
     else:
         M += n_numbers * default_n_knots(n_rows) if name == CURVED else 0
         W = float(M * (K if K > 2 else 1))
-        if (
-            name == LOGISTIC and is_wide(n_rows, M)
-        ) or W > MAX_JOINT_WEIGHTS:  # the posterior is computed from the rows, or has a factor for each class
+        # A posterior of many weights is computed from the rows, or has a factor for each class.
+        if W > MAX_JOINT_WEIGHTS or (name == LOGISTIC and is_wide(n_rows, M)):
             W = float(min(N, M) * (K if K > 2 else 1))
         passes = N_CURVED_PASSES if name == CURVED else N_LOGISTIC_PASSES
         seconds = MATRIX_SECONDS * passes * (N * W**2 + 2 * W**3)

@@ -18,6 +18,7 @@ from scipy import sparse
 from separatrix import metrics
 from separatrix._array import Array, Codes, Rows, to_dense
 from separatrix.comparison import Fold, Trial, predicted_rows, scores_of
+from separatrix.generative import NaiveBayes
 from separatrix.reductions import take_rows
 from separatrix.rows import NamedRows
 from separatrix.study.candidates import PriorOnly
@@ -112,7 +113,8 @@ def cross_validated(
 ) -> Trial:
     """The trial with scores and probabilities of rows that were predicted by models fitted without them.
 
-    The probabilities are means over repeats. If a fit fails, the trial is a failed one.
+    The probabilities are means over repeats. The families of naive Bayes are types of columns, and come from all rows.
+    If a fit fails, the trial is a failed one.
     """
     start, P_sum, rows_sum, n = perf_counter(), np.zeros((len(codes), len(classes))), np.zeros(len(codes)), 0
     try:
@@ -121,6 +123,9 @@ def cross_validated(
                 break
             for split in splits:
                 estimator: Any = model.configured(split.schema, split.train.X.array)[0]
+                if isinstance(estimator, NaiveBayes):  # otherwise, test rows may be outside the support of a family
+                    chosen = {choice.column: choice.family for choice in trial.model.choices_}
+                    estimator.set_params(families={name: chosen.get(name, "auto") for name in split.schema.columns})
                 estimator.fit(split.train.X, classes[split.train.codes])
                 P, rows = predicted_rows(estimator, split.test, classes)
                 P_sum[split.at] += P
