@@ -51,40 +51,31 @@ class Gaussians:
         X = to_dense(X)
         n, S, C = len(X), len(self.widths), len(self.centres)
         Phi = np.empty((n, S, C), X.dtype)
-        squared = self._squared_distances(X, out=Phi[:, -1])
+        squared, offset = Phi[:, -1], self._offset
+        Z = np.subtract(X, offset, out=np.empty_like(X))  # computed in float64, then rounded if X is float32
+        centres = (self.centres - offset).astype(X.dtype, copy=False)
+        np.matmul(Z, centres.T, out=squared)
+        squared *= -2
+        squared += np.einsum("md,md->m", centres, centres)
+        length = np.einsum("nd,nd->n", Z, Z)
+        squared += length[:, None]
+        np.maximum(squared, 0, out=squared)
+        far = np.flatnonzero(length > FAR_SQUARED_WIDTHS * self.widths.min() ** 2)
+        for start in range(0, len(far), FAR_ROWS_PER_BATCH):
+            from scipy.spatial.distance import cdist
+
+            rows = far[start : start + FAR_ROWS_PER_BATCH]
+            rows = rows[np.isfinite(X[rows]).all(axis=1)]  # rows with infinite values keep φ = NaN
+            squared[rows] = cdist(X[rows], self.centres, "sqeuclidean")
         for s, width in enumerate(self.widths):
             np.multiply(squared, float(-0.5 / width**2), out=Phi[:, s])
             np.exp(Phi[:, s], out=Phi[:, s])
         return Phi.reshape(n, S * C)
 
-    def _squared_distances(self, X: Array, out: Array) -> Array:
-        """Squared distances |x_n - c_m|², never negative."""
-        Z = np.subtract(X, self._offset, out=np.empty_like(X))  # computed in float64, then rounded if X is float32
-        C = self._about_offset.astype(X.dtype, copy=False)
-        np.matmul(Z, C.T, out=out)
-        out *= -2
-        out += np.einsum("md,md->m", C, C)
-        length = np.einsum("nd,nd->n", Z, Z)
-        out += length[:, None]
-        np.maximum(out, 0, out=out)
-        far = np.flatnonzero(length > FAR_SQUARED_WIDTHS * self.widths.min() ** 2)
-        if len(far):
-            from scipy.spatial.distance import cdist
-
-            for start in range(0, len(far), FAR_ROWS_PER_BATCH):
-                rows = far[start : start + FAR_ROWS_PER_BATCH]
-                rows = rows[np.isfinite(X[rows]).all(axis=1)]  # rows with infinite values keep φ = NaN
-                out[rows] = cdist(X[rows], self.centres, "sqeuclidean")
-        return out
-
     @cached_property
     def _offset(self) -> Float:
         """Median of the centres, because outliers hardly change it."""
         return np.asarray(np.median(self.centres, axis=0))
-
-    @cached_property
-    def _about_offset(self) -> Float:
-        return self.centres - self._offset
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Names ``rbf0``, ``rbf1``, ...; with several widths ``rbf0_0``, with the number of width and of centre."""
@@ -222,11 +213,11 @@ class MultiScaleRBF(AbstractBasis):
         if decay >= 1:
             raise ValueError(f"{owner}(decay={self.decay!r}): decay must be below 1, so that widths shrink.")
         width = None if self.width is None else check_positive(owner, "width", self.width)
-        points, spacing = _grid(source, n, generator(None))
+        points, spacing = grid(source, n, generator(None))
         return Gaussians(points, (width or 2 * spacing()) * decay ** (np.arange(S) / 2))
 
 
-def _grid(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
+def grid(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
     """Grid of n^D centres, with n points along each column from its smallest to its largest value."""
     n, D = n or GRID_CENTRES, len(source.columns)
     if n**D > MAX_GRID_CENTRES:
@@ -241,7 +232,7 @@ def _grid(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
     return axes[digit, np.arange(D)], lambda: spacing
 
 
-def _every_row(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
+def every_row(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
     """Use all training rows as centres."""
     if n is not None:
         raise ValueError(
@@ -257,7 +248,7 @@ def _every_row(source: Source, n: int | None, rng: np.random.Generator) -> Place
     return rows, lambda: _median_width(rows)
 
 
-def _random_rows(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
+def random_rows(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
     """Draw n rows as centres, uniformly and without replacement."""
     n = _at_most_rows(n, source.n_rows)
     rows = survey(source, max(n, WIDTH_ROWS), rng).sample
@@ -265,7 +256,7 @@ def _random_rows(source: Source, n: int | None, rng: np.random.Generator) -> Pla
     return rows[np.sort(chosen)], lambda: _median_width(rows)
 
 
-def _kmeans(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
+def kmeans(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
     """Use the n cluster means of scikit-learn's ``KMeans`` on a uniform sample of rows as centres."""
     from sklearn.cluster import KMeans
 
@@ -283,7 +274,7 @@ def _kmeans(source: Source, n: int | None, rng: np.random.Generator) -> Placemen
     return model.cluster_centers_, lambda: _median_width(rows)
 
 
-PLACEMENTS = {"data": _every_row, "grid": _grid, "kmeans": _kmeans, "random": _random_rows}
+PLACEMENTS = {"data": every_row, "grid": grid, "kmeans": kmeans, "random": random_rows}
 
 
 def _given(source: Source, centres: Any, rng: np.random.Generator) -> Placement:

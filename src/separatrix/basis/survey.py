@@ -8,7 +8,6 @@ depend on how the rows are split into blocks or among workers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -50,25 +49,24 @@ def survey(source: Source, n_sample: int = 0, rng: np.random.Generator | None = 
         wanted = np.arange(min(n_sample, source.n_rows))
     else:
         wanted = np.sort(rng.choice(source.n_rows, n_sample, replace=False, shuffle=False))
+
+    def of_block(block: Block) -> Survey:
+        row = block.row
+        if isinstance(row, range):  # avoids an array of all row numbers
+            low, high = np.searchsorted(wanted, (row.start, row.stop))
+            positions = wanted[low:high] - row.start
+        else:
+            positions = np.flatnonzero(np.isin(row, wanted))
+        sampled = block.take(positions)
+        return Survey(extent(block), ((np.asarray(sampled.row), sampled.X),) if len(positions) else ())
+
     with np.errstate(over="ignore"):
-        found = source.reduce(partial(_survey_block, wanted=wanted))
+        found = source.reduce(of_block)
     reach = np.abs([found.extent.low, found.extent.high])
     if not (reach <= MAX_MAGNITUDE).all():
         require_finite(source)
         require_squares(source)
     return found
-
-
-def _survey_block(block: Block, wanted: Codes) -> Survey:
-    row = block.row
-    if isinstance(row, range):  # avoids an array of all row numbers
-        low, high = np.searchsorted(wanted, (row.start, row.stop))
-        numbers = wanted[low:high]
-        positions = numbers - row.start
-    else:
-        positions = np.flatnonzero(np.isin(row, wanted))
-        numbers = row[positions]
-    return Survey(extent(block), ((numbers, block.X[positions]),) if len(positions) else ())
 
 
 def marks(kind: str, source: Source, n: int) -> Float:

@@ -149,7 +149,17 @@ def open_dask(X: Any) -> Source:
     elif isinstance(X, frames.Series):
         raise DataError("X is a single column (a Dask Series); give a table: X.to_frame().")
     elif isinstance(X, frames.DataFrame):
-        values, lengths, template = tuple(X.to_delayed()), None, _frame_template(X)
+        import pandas as pd
+
+        wrong = [f"{name!r} ({kind})" for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
+        if wrong:
+            raise DataError(
+                f"These columns are not numbers: {', '.join(wrong[:8])}{', ...' if len(wrong) > 8 else ''}. Encode "
+                "them (dask.dataframe.get_dummies after .categorize()), or drop them before fitting. TableClassifier "
+                "encodes files as workers read them: scan('*.parquet', target=..., client=...)."
+            )
+        values, lengths = tuple(X.to_delayed()), None
+        template = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in X.dtypes.items()})
     else:
         raise DataError(
             f"X is a Dask {type(X).__name__}, which has no columns. Give a Dask array or dataframe, for example "
@@ -161,19 +171,6 @@ def open_dask(X: Any) -> Source:
     parts = tuple(Lazy(v, template, i, n) for i, (v, n) in enumerate(zip(values, known, strict=True)))
     height = block_rows(template.shape[1])
     return Source(parts, Dask(), parts[0].columns, height, template, targets=(Targets(),) * len(parts))
-
-
-def _frame_template(X: Any) -> Any:
-    import pandas as pd
-
-    wrong = [f"{name!r} ({kind})" for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
-    if wrong:
-        raise DataError(
-            f"These columns are not numbers: {', '.join(wrong[:8])}{', ...' if len(wrong) > 8 else ''}. Encode them "
-            "(dask.dataframe.get_dummies after .categorize()), or drop them before fitting. TableClassifier encodes "
-            "files as workers read them: scan('*.parquet', target=..., client=...)."
-        )
-    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in X.dtypes.items()})
 
 
 def _chunks(X: Any) -> tuple[tuple[Any, ...], tuple[int, ...] | None]:

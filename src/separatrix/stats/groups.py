@@ -192,19 +192,14 @@ def group_statistics(block: Block, groups: tuple[Group, ...], n_classes: int, na
                 return GroupedFacts(facts.count[:, 0], groups, (facts,))
         block = on_host(block)  # other families and missing values are summed on the CPU
     block = replace(block, t=np.where(block.codes == UNLABELLED, n_classes, block.codes))
-    R = label_weights(block, n_classes + 1)
+    R, parts = label_weights(block, n_classes + 1), []
     with np.errstate(invalid="ignore", over="ignore"):
-        parts = tuple(_of_group(block, group, R, names) for group in groups)
-    return GroupedFacts(R.sum(axis=0), groups, parts)
-
-
-def _of_group(block: Block, group: Group, R: Float, names: Sequence[str]) -> Any:
-    x = group.checked(block.X, names)
-    if group.family in NORMAL_FAMILIES and not is_sparse(x):  # three reads of the block instead of ten
-        facts = _normal_facts(Block(x, block.t, block.weight, block.row), R.shape[1])
-        if facts is not None:
-            return facts
-    return group.facts(x, R)
+        for group in groups:
+            x, facts = group.checked(block.X, names), None
+            if group.family in NORMAL_FAMILIES and not is_sparse(x):  # three reads of the block instead of ten
+                facts = _normal_facts(replace(block, X=x), n_classes + 1)
+            parts.append(group.facts(x, R) if facts is None else facts)
+    return GroupedFacts(R.sum(axis=0), groups, tuple(parts))
 
 
 def _normal_facts(block: Block, n_classes: int) -> Moments | None:
