@@ -178,7 +178,7 @@ TEXTS = {
     "arrow": pa.chunked_array([["b", None], ["a", "", "b"]]),
     "arrow dictionary": pa.chunked_array([pa.array(["b", None, "a", None, "b"]).dictionary_encode()]),
     "numpy": np.array(["b", "", "a", "", "b"]),
-    "numpy objects": objects("b", None, "a", float("nan"), "b"),
+    "numpy objects": objects("b", pd.NaT, "a", float("nan"), "b"),
 }
 
 

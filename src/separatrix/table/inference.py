@@ -329,8 +329,8 @@ def _number_plan(
     is_constant = numbers.low == numbers.high
     if is_constant and not n_missing:
         return DropPlan(name, "constant", f"every value is {_only_value(column)}")
-    missing = f"; {_missing(n_missing, column.n_rows)}, set to the mean" if n_missing else ""
-    return NumberPlan(name, kind, what + missing, numbers.mean, bool(n_missing), is_constant, words or {})
+    why = what + _missing(n_missing, column.n_rows) + ", set to the mean" * bool(n_missing)
+    return NumberPlan(name, kind, why, numbers.mean, bool(n_missing), is_constant, words or {})
 
 
 def _boolean(name: str, column: ColumnStatistics, options: Options) -> Plan:
@@ -366,8 +366,8 @@ def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
     if not (span or n_missing):
         return DropPlan(name, "constant", f"every value is {first}")
     what = "text that holds dates" if column.kind is Kind.TEXT else "dates"
-    missing = f"; {_missing(n_missing, column.n_rows)}" if n_missing else ""
-    why = f"{what} from {first} to {last}{'' if order == YEAR_FIRST else f', {order}'}{missing}"
+    in_order = "" if order == YEAR_FIRST else f", {order}"
+    why = f"{what} from {first} to {last}{in_order}{_missing(n_missing, column.n_rows)}"
     shown = {"month": span >= 365, "weekday": span >= 14, "hour": not dates.whole and span >= 2}
     cycles = tuple(cycle for cycle, is_shown in shown.items() if is_shown)
     notes = [_odd_note(name, column.as_dates, "date")] if column.as_dates.key in column.as_dates.odd else []
@@ -391,10 +391,9 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
     levels = column.levels
     what = "text" if column.kind is Kind.TEXT else "numbers used as names"
     if options.hashing is not None and (levels.hashes or levels.n_distinct > options.max_levels):
-        missing = f"; {_missing(column.n_missing, column.n_rows)}" if column.n_missing else ""
         about = "about " if levels.hashes else ""
         base = f"; compared with '{name}#0'" if options.drop == "first" else ""
-        why = f"{what}, {about}{levels.n_distinct} levels, hashed{missing}{base}"
+        why = f"{what}, {about}{levels.n_distinct} levels, hashed{_missing(column.n_missing, column.n_rows)}{base}"
         return HashPlan(name, "categorical", why, options.hashing, bool(column.n_missing), options.drop == "first")
     if levels.hashes or not levels.counts:
         raise _cannot_be(name, column, "categorical")
@@ -411,12 +410,9 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
         )
         return DropPlan(name, "rare levels" if pooled else "constant", why)
     reference = kept[0] if options.drop == "first" and kept else ""
-    why = (
-        f"{what}, {len(ranked)} {'level' if len(ranked) == 1 else 'levels'}"
-        + (f", {len(pooled)} of them rare" if pooled else "")
-        + (f"; {_missing(n_missing, column.n_rows)}" if n_missing else "")
-        + (f"; compared with {reference!r}" if reference else "")
-    )
+    rare = f", {len(pooled)} of them rare" if pooled else ""
+    why = f"{what}, {len(ranked)} level{'s' * (len(ranked) != 1)}{rare}{_missing(n_missing, column.n_rows)}"
+    why += f"; compared with {reference!r}" if reference else ""
     odd = _odd_text(name, column) if levels.n_distinct > ALWAYS_CATEGORY_LEVELS else ""
     notes = [f"{odd}."] if odd else []
     fraction = sum(map(counts.__getitem__, pooled)) / sum(counts.values())
@@ -463,7 +459,7 @@ def _n_distinct(column: ColumnStatistics) -> str:
 
 
 def _missing(n_missing: int, n_rows: int) -> str:
-    return f"{n_missing} missing ({percent(n_missing / n_rows)})"
+    return f"; {n_missing} missing ({percent(n_missing / n_rows)})" if n_missing else ""
 
 
 def brief(number: float) -> str:

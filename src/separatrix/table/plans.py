@@ -164,7 +164,8 @@ class CategoryPlan(Plan):
             known[self.reference] = -1
         texts, codes = values.as_texts(self.column)
         places = np.array([*map(known.get, texts, repeat(other)), missing])
-        return _indicators(places, codes, self.missing, _count_unseen(texts, codes, known))
+        unseen = Counter() if known.keys() >= set(texts) else _count_unseen(texts, codes, known)
+        return _indicators(places, codes, self.missing, unseen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +266,9 @@ def _entries(
         rows = np.flatnonzero(is_gap & ~values.missing)
         if values.kind is Kind.TEXT and len(rows):  # words for missing values are not odd
             rows = rows[np.fromiter(map(bool, tidy(values.texts)), bool)[values.codes[rows]]]
-        of_text = values.kind is Kind.TEXT
-        texts = [values.texts[values.codes[row]] if of_text else as_text(values.numbers[row]) for row in rows]
+        texts: list[str] = []
+        for row in rows.tolist():
+            texts.append(values.texts[values.codes[row]] if values.kind is Kind.TEXT else as_text(values.numbers[row]))
         odd = OddCells(plan.column, plan.type, len(rows), texts[0], int(rows[0])) if texts else None
         unseen = Counter(texts)
     missing = np.flatnonzero(is_gap)
@@ -290,8 +292,6 @@ def _indicators(places: Codes, codes: Codes, missing: bool, unseen: Unseen) -> E
 
 
 def _count_unseen(texts: tuple[str, ...], codes: Codes, known: Mapping[str, Any]) -> Unseen:
-    if known.keys() >= set(texts):
-        return Counter()
     counts = np.bincount(codes[codes >= 0], minlength=len(texts)).tolist()
     return +Counter({text: rows for text, rows in zip(texts, counts, strict=True) if text not in known})
 

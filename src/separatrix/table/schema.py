@@ -75,17 +75,11 @@ class Schema:
 
         Otherwise a postal code would be read as a number, and 1.188 as 1.188 even if it meant 1188 in training.
         """
-        types = {}
+        types = dict.fromkeys(self.inputs, "text")
         for plan in self.plans:
-            match plan:
-                case NumberPlan():
-                    is_text = plan.spelling != PLAIN or plan.unit != ""
-                case DatePlan():
-                    is_text = plan.order != YEAR_FIRST
-                case _:
-                    is_text = True
-            if is_text and plan.names:
-                types[plan.column] = "text"
+            is_plain_number = isinstance(plan, NumberPlan) and plan.spelling == PLAIN and not plan.unit
+            if is_plain_number or (isinstance(plan, DatePlan) and plan.order == YEAR_FIRST):
+                types.pop(plan.column, None)
         return types
 
     @property

@@ -86,27 +86,18 @@ CLOCK = (
 )
 
 
-class DateOrder(NamedTuple):
-    """Pattern of a date, an example for messages, and the pattern's groups of year, month and day."""
-
-    pattern: re.Pattern[str]
-    example: str
-    groups: tuple[int, int, int]
-
-
-def _order(pattern: str, example: str, *groups: int) -> DateOrder:
-    year, month, day = groups
-    return DateOrder(re.compile(pattern + CLOCK, re.ASCII), example, (year, month, day))
-
-
-#: Orders of day, month and year. If a column matches several, the first one is preferred.
+#: Orders of day, month and year, each with its pattern and the pattern's groups of year, month and day. If a column
+#: matches several orders, the first one is preferred.
 ORDERS = {
-    YEAR_FIRST: _order(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})", "2024-12-31", 0, 2, 3),
-    DAY_FIRST: _order(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})", "31.12.2024", 3, 2, 0),
-    MONTH_FIRST: _order(r"(\d{1,2})([-/])(\d{1,2})\2(\d{4})", "12/31/2024", 3, 0, 2),
-    SHORT_YEARS[0]: _order(r"(\d{1,2}(?=[-/])|\d\d)([-/.])(\d{1,2}(?=[-/])|\d\d)\2(\d\d)", "31.12.99", 3, 2, 0),
-    SHORT_YEARS[1]: _order(r"(\d{1,2})([-/])(\d{1,2})\2(\d\d)", "12/31/99", 3, 0, 2),
-    SHORT_YEARS[2]: _order(r"(\d\d)(-)(\d\d)-(\d\d)", "99-12-31", 0, 2, 3),
+    order: (re.compile(pattern + CLOCK, re.ASCII), groups)
+    for order, pattern, groups in (
+        (YEAR_FIRST, r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})", (0, 2, 3)),  # 2024-12-31
+        (DAY_FIRST, r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})", (3, 2, 0)),  # 31.12.2024
+        (MONTH_FIRST, r"(\d{1,2})([-/])(\d{1,2})\2(\d{4})", (3, 0, 2)),  # 12/31/2024
+        (SHORT_YEARS[0], r"(\d{1,2}(?=[-/])|\d\d)([-/.])(\d{1,2}(?=[-/])|\d\d)\2(\d\d)", (3, 2, 0)),  # 31.12.99
+        (SHORT_YEARS[1], r"(\d{1,2})([-/])(\d{1,2})\2(\d\d)", (3, 0, 2)),  # 12/31/99
+        (SHORT_YEARS[2], r"(\d\d)(-)(\d\d)-(\d\d)", (0, 2, 3)),  # 99-12-31
+    )
 }
 # Dates that NumPy can parse, which is faster than matching the patterns above.
 NUMPY_DATE = re.compile(
@@ -180,7 +171,7 @@ def parse_dates(cells: list[str], order: str) -> Float:
         if moments is not None:
             days[is_written] = moments.astype(np.int64) / US_PER_DAY
             return days
-    pattern, _, (year, month, day) = ORDERS[order]
+    pattern, (year, month, day) = ORDERS[order]
     matches = list(map(pattern.fullmatch, cells))
     if not any(matches):
         return days

@@ -185,15 +185,16 @@ def read_values(column: Any) -> Values:  # noqa: PLR0911  # one return per type
         kind = NUMPY_KINDS.get(column.dtype.kind)
         if kind is None:
             return _read_objects(column.tolist())
-        found = _read_numbers(_in_days(column) if kind in (Kind.DATE, Kind.DURATION) else column, kind)
-        return found._replace(exact=column) if column.dtype.kind in "iu" and _is_rounded(found.numbers) else found
+        is_time = kind in (Kind.DATE, Kind.DURATION)
+        return _read_numbers(
+            _in_days(column) if is_time else column, kind, column if column.dtype.kind in "iu" else None
+        )
     dtype = column.dtype
     if dtype == nw.Boolean or dtype.is_float():
         kind = Kind.BOOLEAN if dtype == nw.Boolean else Kind.NUMBER
         return _read_numbers(column.cast(nw.Float64).to_numpy(), kind)
     if dtype.is_numeric():
-        found = _read_numbers(_as_floats(column), Kind.NUMBER)
-        return found._replace(exact=_exact(column.drop_nulls())) if _is_rounded(found.numbers) else found
+        return _read_numbers(_as_floats(column), Kind.NUMBER, column)
     if dtype in (nw.Date, nw.Datetime):
         local = column if dtype == nw.Date else column.dt.replace_time_zone(None)
         return _read_numbers(_as_floats(local.dt.timestamp("us")) / US_PER_DAY, Kind.DATE)
@@ -204,9 +205,21 @@ def read_values(column: Any) -> Values:  # noqa: PLR0911  # one return per type
     return _read_texts(column.to_list()) if dtype == nw.String else _read_objects(column.to_list())
 
 
-def _read_numbers(column: Array, kind: Kind) -> Values:
+def _read_numbers(column: Array, kind: Kind, whole: Any = None) -> Values:
+    """Numbers as float64; if this rounds some of the numbers ``whole``, these are kept as well."""
     numbers = np.asarray(column, dtype=np.float64)
-    return Values(Kind.NOTHING if np.isnan(numbers).all() else kind, numbers)
+    found = Values(Kind.NOTHING if np.isnan(numbers).all() else kind, numbers)
+    if whole is None or not (np.abs(numbers) > MAX_EXACT).any():
+        return found
+    if not isinstance(whole, np.ndarray):
+        present = whole.drop_nulls()
+        if present.dtype in (nw.Int64, nw.UInt64):
+            whole = present.to_numpy()
+        else:  # decimals, which may have more than 64 bits
+            whole = np.array(
+                [int(value) if value == int(value) else value for value in present.to_list()], dtype=object
+            )
+    return found._replace(exact=whole)
 
 
 def _as_floats(column: nw.Series[Any]) -> Float:
@@ -215,17 +228,6 @@ def _as_floats(column: nw.Series[Any]) -> Float:
         return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
     except ValueError:  # ArrowInvalid
         return np.array([np.nan if is_missing(value) else float(value) for value in column.to_list()])
-
-
-def _is_rounded(numbers: Float) -> bool:
-    return bool((np.abs(numbers) > MAX_EXACT).any())
-
-
-def _exact(column: nw.Series[Any]) -> Array:
-    """Whole numbers as integers of NumPy or, beyond 64 bits, of Python."""
-    if column.dtype in (nw.Int64, nw.UInt64):
-        return np.asarray(column.to_numpy())
-    return np.array([int(value) if value == int(value) else value for value in column.to_list()], dtype=object)
 
 
 def _in_days(column: Array) -> Float:
@@ -262,24 +264,20 @@ def _read_objects(column: list[Any]) -> Values:
     """Read a column of Python objects; values of several kinds are read as text."""
     missing = np.fromiter(map(is_missing, column), bool, len(column))
     present = [value for value, is_gap in zip(column, missing, strict=True) if not is_gap]
-    examples: dict[type, Any] = {}
-    for value in present:
-        examples.setdefault(type(value), value)
-    kind, first = Kind.NOTHING, next(iter(present), None)
-    for value in examples.values():
-        found = kind_of_class(type(value))
+    kind = Kind.NOTHING
+    for found in map(kind_of_class, dict.fromkeys(map(type, present))):
         kind = merge_kinds(kind, IN_MEMORY.get(found, found)) or Kind.TEXT  # a mixture is text, as in a file
     if kind is Kind.TEXT:
-        column = [value if is_gap else _as_cell(value) for value, is_gap in zip(column, missing, strict=True)]
-    if kind is Kind.TEXT:
-        return _read_texts(None if is_gap else value for value, is_gap in zip(column, missing, strict=True))
+        cells = (None if is_gap else cell for cell, is_gap in zip(column, missing, strict=True))
+        cells = (cell.astype("datetime64[us]").item() if isinstance(cell, np.datetime64) else cell for cell in cells)
+        return _read_texts(cell.isoformat() if isinstance(cell, dt.date) else as_text(cell) for cell in cells)
     numbers = np.full(len(column), np.nan)
     numbers[~missing] = list(map(_to_float, present)) if kind is not Kind.OTHER else 0.0
     if kind in (Kind.NUMBER, Kind.BOOLEAN):
         is_exact = any(isinstance(value, Integral) and abs(int(value)) > MAX_EXACT for value in present)
         finite = [value for value in present if is_exact and np.isfinite(_to_float(value))]
         return _read_numbers(numbers, kind)._replace(exact=np.array(finite, dtype=object))
-    return Values(kind, numbers, example=str(first)[:60] if kind is Kind.OTHER else "")
+    return Values(kind, numbers, example=str(present[0])[:60] if kind is Kind.OTHER else "")
 
 
 def is_missing(value: object) -> bool:
@@ -299,10 +297,3 @@ def _to_float(value: Any) -> float:
     if isinstance(value, np.datetime64 | np.timedelta64):
         return float(_in_days(np.asarray(value)))
     return as_float(value)
-
-
-def _as_cell(value: Any) -> str:
-    """Format a value of a column of mixed values as a text file would show it."""
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    return value.isoformat() if isinstance(value, dt.date) else str(as_text(value))
