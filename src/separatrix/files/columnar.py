@@ -17,6 +17,8 @@ from separatrix.files.table import TableFile
 if TYPE_CHECKING:
     import pyarrow as pa
 
+PARQUET = "a Parquet file"
+
 
 class ParquetTable(TableFile):
     """One Parquet file, or several with the same columns. A column has a type that fits the values of all files."""
@@ -28,7 +30,7 @@ class ParquetTable(TableFile):
         self._files = where.parts or (unpacked(where, self),)
         schemas, self.n_rows = [], 0
         for file in self._files:
-            with reading_parquet(self._name(file)), pq.ParquetFile(file) as opened:
+            with reading_arrow(self._name(file), PARQUET), pq.ParquetFile(file) as opened:
                 schemas.append(opened.schema_arrow.remove_metadata())
                 self.n_rows += opened.metadata.num_rows
         self.columns, notes = name_columns(schemas[0].names, self._name(self._files[0]))
@@ -105,24 +107,22 @@ def read_groups(
 
     names = list(columns)
     # A pre-buffered file would stay in memory as a whole.
-    with reading_parquet(called or file), pq.ParquetFile(file, pre_buffer=False) as opened:
+    with reading_arrow(called or file, PARQUET), pq.ParquetFile(file, pre_buffer=False) as opened:
         for batch in opened.iter_batches(rows, row_groups=groups, columns=names):
             yield batch if batch.schema.names == names else batch.select(names)
 
 
 @contextmanager
-def reading_parquet(file: Path) -> Iterator[None]:
-    """Convert errors of Arrow to a FileReadError that names the file."""
+def reading_arrow(file: Path, what: str) -> Iterator[None]:
+    """Convert errors of Arrow to a FileReadError; ``what`` the file should be, with an article."""
     import pyarrow as pa
 
     try:
         yield
-    except FileReadError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        raise FileReadError(
-            f"{file} is damaged, or not a Parquet file ({error}). Write, copy or download it again."
-        ) from error
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, FileReadError):
+            raise
+        raise FileReadError(f"{file} is damaged or not {what} ({error}). Write, copy or download it again.") from error
 
 
 class ArrowFile(TableFile):
@@ -147,15 +147,8 @@ class ArrowFile(TableFile):
     def _opened_file(self) -> Iterator[Any]:
         import pyarrow as pa
 
-        try:
-            with pa.memory_map(str(self._file)) as mapped:
-                yield pa.ipc.open_stream(mapped) if self._is_stream else pa.ipc.open_file(mapped)
-        except FileReadError:
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise FileReadError(
-                f"{self.path} is damaged or not an Arrow file ({error}). Write, copy or download it again."
-            ) from error
+        with reading_arrow(self.path, "an Arrow file"), pa.memory_map(str(self._file)) as mapped:
+            yield pa.ipc.open_stream(mapped) if self._is_stream else pa.ipc.open_file(mapped)
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the table from the beginning of the file."""

@@ -39,21 +39,7 @@ WORDS = dict.fromkeys(("text", "categorical", "date", "drop"), Kind.TEXT)
 SPELLED = ("number", "boolean")  # requested types with several spellings; the first block determines which
 
 
-class Tally:
-    """Distinct texts of a column, each with the number of its rows and the first of them."""
-
-    def __init__(self) -> None:
-        self.seen: dict[str | None, tuple[int, int]] = {}
-
-    def add(self, texts: pa.Array, row: int) -> None:
-        """Count the texts of a batch, unless there are too many; ``row`` is the number of its first row."""
-        if len(self.seen) > MAX_LABELS:
-            return
-        coded = texts.dictionary_encode(null_encoding="encode")
-        first, counts = np.unique(coded.indices.to_numpy(), return_index=True, return_counts=True)[1:]
-        for text, start, count in zip(coded.dictionary.to_pylist(), first.tolist(), counts.tolist(), strict=True):
-            before = self.seen.get(text, (0, row + start))
-            self.seen[text] = (before[0] + count, before[1])
+Tally = dict[str | None, tuple[int, int]]  # distinct texts of a column, the number of rows of each, and its first row
 
 
 class DelimitedFile(TableFile):
@@ -106,8 +92,18 @@ class DelimitedFile(TableFile):
 
     def _quotes_are_letters(self) -> bool:
         """Whether quotes are ordinary characters: without them every line is complete, and some are not closed."""
-        n_plain = self._count_rows(quoted=False)
-        if n_plain is None or n_plain == self._count_rows(quoted=True):
+        import pyarrow as pa
+
+        n_rows = []
+        for quoted in (False, True):
+            batches = self._split(self.columns[:1], self._dialect._replace(quoted=quoted))
+            try:
+                with reading(self.where):
+                    n_rows.append(sum(batch.num_rows for batch in batches))
+            except pa.ArrowInvalid:  # rows have different numbers of fields
+                if not quoted:
+                    return False
+        if n_rows[0] == n_rows[-1] and len(n_rows) == 2:
             return False
         with open_text(self.where, self._encoding) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
@@ -117,17 +113,6 @@ class DelimitedFile(TableFile):
             except csv.Error:
                 return True
         return False
-
-    def _count_rows(self, *, quoted: bool) -> int | None:
-        """Number of rows; None if rows have different numbers of fields."""
-        import pyarrow as pa
-
-        with reading(self.where):
-            try:
-                batches = self._split(self.columns[:1], self._dialect._replace(quoted=quoted))
-                return sum(int(batch.num_rows) for batch in batches)
-            except pa.ArrowInvalid:
-                return None
 
     def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
         """Types of the columns. They are inferred from all rows when a column is first requested."""
@@ -158,28 +143,32 @@ class DelimitedFile(TableFile):
 
     def _scan(self, columns: tuple[str, ...], *, first_block: bool = False) -> dict[str, Kind]:
         kinds = dict.fromkeys(columns, Kind.NOTHING)
-        tally = Tally() if self.target in columns else None
+        tally: Tally | None = {} if self.target in columns else None
         n_rows = 0
         for batch in self._texts(columns):
             for name, texts in zip(columns, batch.columns, strict=True):
                 kinds[name] = kind_of_texts(texts, kinds[name], comma=self._decimal_comma)
-            if tally is not None:
-                tally.add(batch.column(self.target), n_rows)
+            if tally is not None and len(tally) <= MAX_LABELS:
+                coded = batch.column(self.target).dictionary_encode(null_encoding="encode")
+                _, first, counts = np.unique(coded.indices.to_numpy(), return_index=True, return_counts=True)
+                for text, row, count in zip(coded.dictionary.to_pylist(), first.tolist(), counts.tolist(), strict=True):
+                    n_before, first_row = tally.get(text, (0, n_rows + row))
+                    tally[text] = n_before + count, first_row
             n_rows += batch.num_rows
             if first_block or (tally is None and all(kind is Kind.TEXT for kind in kinds.values())):
                 break
         else:
-            self.n_rows, self._tally = n_rows, tally or self._tally
+            self.n_rows, self._tally = n_rows, self._tally if tally is None else tally
         return kinds
 
     def value_counts(self) -> ValueCounts | None:
         """Values of the target with their counts, if the pass that inferred its type counted them."""
         import pyarrow as pa
 
-        if self._tally is None or self.target is None or len(self._tally.seen) > MAX_LABELS:
+        if self._tally is None or self.target is None or len(self._tally) > MAX_LABELS:
             return None
-        counts, rows = np.array(list(self._tally.seen.values()), dtype=np.intp).reshape(-1, 2).T
-        return self._values(self.target, pa.array(list(self._tally.seen), pa.string()), 0), counts, rows
+        counts, rows = np.array(list(self._tally.values()), dtype=np.intp).reshape(-1, 2).T
+        return self._values(self.target, pa.array(list(self._tally), pa.string()), 0), counts, rows
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_tally": None}

@@ -89,21 +89,8 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
     if "://" in text:
         raise FileReadError(f"{text} is a URL, and only local files can be read. Download it first.")
     where = Path(text).expanduser()
-    if where.is_dir():
-        # Files and folders whose names start with a dot or an underscore are skipped.
-        files = [file for suffix in FORMATS["parquet"] for file in where.rglob(f"*{suffix}") if file.is_file()]
-        shown = [file for file in files if not any(part[0] in "._" for part in file.relative_to(where).parts)]
-        if not shown:
-            names = sorted(entry.name for entry in where.iterdir())
-            found = f"it contains {_some(names)}" if names else "it is empty"
-            raise FileReadError(
-                f"{where} is a folder without Parquet files: {found}. Give one file, or a folder of .parquet files."
-            )
-        return Location(where, "parquet", None, table, tuple(sorted(shown)))
-    if not where.exists() and has_magic(text):
-        parts = tuple(Path(name) for name in sorted(glob(os.path.expanduser(text), recursive=True)))
-        if not parts:
-            raise FileReadError(f"No file matches {text}. Quote the pattern, and check the folder: {Path.cwd()}.")
+    if where.is_dir() or (not where.exists() and has_magic(text)):
+        parts = expand(text)
         other = [part for part in parts if _format(part) != "parquet"]
         if other:
             raise FileReadError(f"{text} matches {other[0]}, but only Parquet files are read together. Give one file.")
@@ -124,6 +111,26 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
     with where.open("rb") as file:  # SQLite and DuckDB both use .db
         is_duckdb = kind == "sqlite" and file.read(12)[8:] == b"DUCK"
     return Location(where, "duckdb" if is_duckdb else kind, compression, table)
+
+
+def expand(path: str) -> tuple[Path, ...]:
+    """Parquet files in a folder, or files that match a pattern; raises FileReadError if there are none."""
+    where = Path(path).expanduser()
+    if not where.is_dir():
+        files = tuple(Path(name) for name in sorted(glob(str(where), recursive=True)) if os.path.isfile(name))
+        if not files:
+            raise FileReadError(f"No file matches {path}. Quote the pattern, and check the folder: {Path.cwd()}.")
+        return files
+    # Files and folders whose names start with a dot or an underscore are skipped.
+    found = [file for suffix in FORMATS["parquet"] for file in where.rglob(f"*{suffix}") if file.is_file()]
+    shown = [file for file in found if not any(part[0] in "._" for part in file.relative_to(where).parts)]
+    if not shown:
+        names = sorted(entry.name for entry in where.iterdir())
+        inside = f"it contains {_some(names)}" if names else "it is empty"
+        raise FileReadError(
+            f"{where} is a folder without Parquet files: {inside}. Give one file, or a folder of .parquet files."
+        )
+    return tuple(sorted(shown))
 
 
 def output_location(path: str | os.PathLike[str], table: str | None = None) -> Location:

@@ -10,12 +10,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from glob import glob, has_magic
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from separatrix.files.columnar import read_groups, require_same_columns, unify_types
-from separatrix.files.location import STANDARD, FileReadError, find
+from separatrix.files.location import STANDARD, FileReadError, expand
 from separatrix.files.open import open_table
 from separatrix.files.table import TableFile
 from separatrix.files.where import Condition, SqlCondition
@@ -25,7 +27,7 @@ from separatrix.table import Kind, join
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MIN_PART_ROWS = 2**20  # smallest part of a Parquet file, because reading each part reads the footer again
+PART_ROWS = 2**20  # rows of a part of a Parquet file; reading each part reads the footer again
 
 
 @dataclass(eq=False)
@@ -178,24 +180,21 @@ class FileRows(ArrowRows):
             yield from part.batches(columns, rows)
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
-        """Split the table into files, and Parquet files into groups of at least `MIN_PART_ROWS` rows."""
+        """Split the table into files, and Parquet files into row groups of about `PART_ROWS` rows together."""
         import pyarrow.parquet as pq
 
         found: list[ArrowRows] = []
         for part, table in zip(self._parts(columns), self._tables, strict=True):
-            lengths: list[int] = []
-            if table.is_plain:
-                metadata = pq.read_metadata(table.path)
-                lengths = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-            span: list[int] = []
-            for group, _ in enumerate(lengths):
-                span.append(group)
-                n_rows = sum(lengths[each] for each in span)
-                if n_rows >= MIN_PART_ROWS or group == len(lengths) - 1:
-                    found.append(replace(part, groups=tuple(span), known_rows=None if self._where else n_rows))
-                    span = []
-            if not lengths:
+            if not table.is_plain or not table.n_rows:
                 found.append(part)
+                continue
+            metadata = pq.read_metadata(table.path)
+            n_rows = np.array([metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)])
+            part_of_group = (np.cumsum(n_rows) - n_rows) // PART_ROWS
+            for number in np.unique(part_of_group):
+                groups = np.flatnonzero(part_of_group == number)
+                known = None if self._where else int(n_rows[groups].sum())
+                found.append(replace(part, groups=tuple(groups.tolist()), known_rows=known))
         return tuple(found)
 
     def _parts(self, columns: tuple[str, ...]) -> list[FilePart]:
@@ -218,15 +217,8 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
         raise FileReadError("There are no files to scan: the list of paths is empty.")
     paths: list[str] = []
     for path in [os.fspath(one) for one in given]:
-        if os.path.isdir(path):
-            paths += map(str, find(path).parts)
-        elif path == STANDARD or os.path.isfile(path) or not has_magic(path):
-            paths.append(path)  # a file, a table of a database, or a missing file, for which open_table raises
-        else:
-            found = sorted(name for name in glob(os.path.expanduser(path), recursive=True) if os.path.isfile(name))
-            if not found:
-                raise FileReadError(f"No file matches {path}. The current folder is {Path.cwd()}.")
-            paths += found
+        is_file = path == STANDARD or os.path.isfile(path) or not (os.path.isdir(path) or has_magic(path))
+        paths += [path] if is_file else map(str, expand(path))  # for a missing file, open_table raises
     tables = [open_table(path, types=types) for path in paths]
     require_same_columns({path: table.columns for path, table in zip(paths, tables, strict=True)})
     return FileRows(paths, tables)

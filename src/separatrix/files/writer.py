@@ -68,11 +68,9 @@ class TableWriter:
         import pyarrow as pa
 
         if isinstance(table, pa.RecordBatch):
-            batches = [table]
-        else:
-            table = table if isinstance(table, pa.Table) else pa.table(table)
-            batches = table.to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
-        for given in batches:
+            table = pa.Table.from_batches([table])
+        table = table if isinstance(table, pa.Table) else pa.table(table)
+        for given in table.to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]:
             batch, self._schema = given, self._schema or given.schema
             if not batch.schema.equals(self._schema):
                 try:
