@@ -8,7 +8,7 @@ from scipy import sparse, stats
 
 from separatrix.families import FAMILIES
 from separatrix.generative.densities import GroupedDensity, density_of
-from separatrix.generative.family_classifier import Parameters, expected_facts
+from separatrix.generative.family_classifier import expected_facts
 from separatrix.rows import UNLABELLED, Block
 from separatrix.stats import Group, group_statistics
 from separatrix.stats.groups import COUNT_FAMILIES
@@ -82,7 +82,7 @@ def test_an_outcome_without_observations_is_impossible():
 RATES, PI = np.array([[1.0], [6.0]]), np.array([0.3, 0.7])
 GROUP = Group("poisson", (0,))
 DENSITY = GroupedDensity((GROUP,), (FAMILIES["poisson"](RATES),))
-AT = Parameters(DENSITY, np.log(PI), 0.0, ("visits",))
+AT = (DENSITY, np.log(PI), 0.0, ("visits",))
 x, family_facts_t = np.array([0.0, 1.0, 4.0, 9.0, 3.0]), np.array([0, UNLABELLED, 1, UNLABELLED, UNLABELLED])
 WEIGHT = np.array([1.0, 2.0, 1.0, 0.5, 0.0])
 

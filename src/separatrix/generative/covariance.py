@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -28,6 +28,9 @@ from scipy.special import gammaln
 from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix._linalg import cholesky_of_correlation
 from separatrix.stats import has_missing
+
+#: Squared distance z'Pz, ln |Σ_oo| and number of observed columns of each row.
+Marginal = tuple[Float, Float, Float]
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,9 @@ class DenseCovariance:
         Z = Z @ self.whitener.astype(X.dtype, copy=False)
         return np.asarray(np.einsum("nm,nm->n", Z, Z, dtype=np.float64))
 
-    def marginal(self, X: Array, mean: Float) -> tuple[Float, Float, Float]:
-        """Squared distance, ln |Σ_oo| and number of observed columns of each row, computed in a compiled loop."""
-        part = condition(X, mean, self.matrix)
-        return part.squared_distance, part.log_det, part.n_seen
+    def marginal(self, X: Array, mean: Float) -> Marginal:
+        """Marginal of the observed columns of each row, computed in a compiled loop."""
+        return condition(X, mean, self.matrix)[0]
 
     def draw(self, size: int, rng: np.random.Generator) -> Float:
         """Draw rows ε L' D from N(0, Σ), with standard normal ε."""
@@ -117,7 +119,7 @@ class FactoredCovariance:
         along = Z @ Vt.T
         return np.asarray(np.einsum("nm,nm->n", Z, Z) - along**2 @ (s**2 / (1 + s**2)))
 
-    def marginal(self, X: Array, mean: Float) -> tuple[Float, Float, Float]:
+    def marginal(self, X: Array, mean: Float) -> Marginal:
         """As in `DenseCovariance`. Σ_oo = F_o'F_o + diag(ridge_o) is factorised once per pattern of missing values."""
         seen = ~np.isnan(X)
         squared, log_det = np.zeros(len(X)), np.zeros(len(X))
@@ -187,23 +189,10 @@ class NormalClasses:
         return self.covariance[k if len(self.covariance) > 1 else 0]
 
 
-class Conditioned(NamedTuple):
-    """The distribution of rows given their observed values.
-
-    ``squared_distance`` z'Pz, ``log_det`` ln |Σ_oo| and ``n_seen`` describe the marginal of the observed columns. In
-    ``X``, missing values are replaced by their expectation. ``covariance`` is Σ_n weight_n cov[x_n].
-    """
-
-    squared_distance: Float
-    log_det: Float
-    n_seen: Float
-    X: Float
-    covariance: Float
-
-
-def condition(X: Array, mean: Float, Sigma: Float, weight: Float | None = None) -> Conditioned:
+def condition(X: Array, mean: Float, Sigma: Float, weight: Float | None = None) -> tuple[Marginal, Float, Float]:
     """Condition rows X (n, M) on their observed values under N(mean, Sigma); missing values are NaN.
 
+    Return the marginal of the observed columns, X with the expectation of missing values, and Σ_n weight_n cov[x_n].
     The computation is scaled to correlations, so the result does not depend on units.
     """
     from separatrix.generative._kernels import sweep_patterns
@@ -216,9 +205,8 @@ def condition(X: Array, mean: Float, Sigma: Float, weight: Float | None = None) 
     G, squared, log_det, precision = sweep_patterns(Z, seen, *patterns(seen), weight, C)
     filled = np.where(seen, X, mean + scale * (G @ C))
     covariance = np.outer(scale, scale) * (weight.sum() * C - C @ precision @ C)
-    return Conditioned(
-        squared, log_det + 2 * (seen @ np.log(scale)), seen.sum(axis=1).astype(float), filled, covariance
-    )
+    marginal = squared, log_det + 2 * (seen @ np.log(scale)), seen.sum(axis=1).astype(np.float64)
+    return marginal, filled, covariance
 
 
 def patterns(seen: Array) -> tuple[Codes, Array]:

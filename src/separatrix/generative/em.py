@@ -134,8 +134,8 @@ def _conditioned(
 ) -> tuple[ClassMoments[Any], Float]:
     """Expected moments of the ``counted`` rows in class k, and ln p(observed values | C_k) of all rows."""
     counts = np.where(counted, weight, 0.0)
-    part = condition(X, classes.mean[k], classes.of_class(k).matrix, counts)
-    filled = Block(part.X[counted], np.full(int(counted.sum()), k), counts[counted], range(int(counted.sum())))
-    moments: ClassMoments[Any] = class_moments(filled, len(classes.mean), scatter)
-    log_density = classes.density_at(k, part.squared_distance, part.log_det, part.n_seen)
-    return replace(moments, scatter=moments.scatter.plus(k, part.covariance)), log_density
+    marginal, filled, covariance = condition(X, classes.mean[k], classes.of_class(k).matrix, counts)
+    n = int(counted.sum())
+    rows = Block(filled[counted], np.full(n, k), counts[counted], range(n))
+    moments: ClassMoments[Any] = class_moments(rows, len(classes.mean), scatter)
+    return replace(moments, scatter=moments.scatter.plus(k, covariance)), classes.density_at(k, *marginal)

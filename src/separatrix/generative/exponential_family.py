@@ -38,25 +38,15 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     shared_scale : bool, default True
         Whether all classes have the same variance (normal), shape (gamma) or covariance (multivariate normal), which
         makes the classifier linear. Other families have no separate scale.
-    priors : sequence or mapping, optional
-        Class probabilities p(C_k); by default the class proportions.
-    estimate : {"map", "ml", "predictive"}, default "map"
-        "map" is the mode under a conjugate prior, "ml" maximum likelihood; "predictive" integrates over parameters.
-    pseudo_count : float, default 1
-        Number of pseudo-observations in the prior. For Bernoulli, categorical and multinomial it is the number per
-        outcome, so that 1 is Laplace's correction.
-    unlabelled : "error", "missing" or a label, default "error"
-        How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. EM includes these rows in
-        the fit. If the family is wrong, unlabelled rows can make the boundary worse.
+    priors, estimate, pseudo_count, unlabelled
+        As in `NaiveBayes`. For multinomial, too, ``pseudo_count`` is the number per outcome.
 
     Attributes
     ----------
     densities_ : dict
         Maps the name of the family to p(x | C_k) of all classes, a distribution of `separatrix.families`
     coef_, intercept_ : the linear form of the scores; for two classes one row, the log-odds of the second class
-    priors_, class_count_ : p(C_k), and the weight of each class
-    facts_ : the sufficient statistics of the training rows
-    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` contains the log posteriors of EM
+    priors_, class_count_, facts_, n_passes_, n_steps_, solution_ : as in `NaiveBayes`
 
     Examples
     --------

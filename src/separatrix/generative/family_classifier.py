@@ -158,7 +158,7 @@ class FamilyClassifier(GenerativeClassifier):
             pairs = zip(priors, density.densities, strict=True)
             per_row = sum(log_prior(prior, each) for prior, each in pairs if prior is not None) / source.n_rows
             log_pi = log_probability(class_priors(self.priors, self.classes_, facts.count))
-            return Parameters(density, log_pi, per_row, self._columns)
+            return density, log_pi, per_row, self._columns
 
         solution = maximise_expectation(source, start, expected_facts, parameters)
         return replace(solution, passes=solution.passes + passes)
@@ -279,13 +279,9 @@ class FamilyClassifier(GenerativeClassifier):
 # -- EM --------------------------------------------------------------------------------------------------------------
 
 
-class Parameters(NamedTuple):
-    """Input of the E step: p(x | C_k), ln p(C_k), log prior of the parameters, and column names for errors."""
-
-    density: GroupedDensity
-    log_pi: Float
-    log_prior: float  # divided by the number of rows, because the contributions of blocks are summed
-    names: Sequence[str]
+#: p(x | C_k), ln p(C_k), log prior of the parameters divided by the number of rows (because the contributions of blocks
+#: are summed), and column names for errors.
+Parameters = tuple[GroupedDensity, Float, float, Sequence[str]]
 
 
 def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedFacts]:
@@ -320,14 +316,11 @@ def encode_text(X: Any, known: Mapping[int, Array] | None = None) -> Encoded:
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
         return _encode_objects(X, known)
     X = as_table(X)
-    if nw.dependencies.is_into_dataframe(X):
-        return _encode_frame(X, as_frame(X), known)
-    for d in known or ():
-        raise _not_text(f"x{d}")
-    return X, {}
-
-
-def _encode_frame(X: Any, frame: Any, known: Mapping[int, Array] | None) -> Encoded:
+    if not nw.dependencies.is_into_dataframe(X):
+        for d in known or ():
+            raise _not_text(f"x{d}")
+        return X, {}
+    frame = as_frame(X)
     names = frame.columns
     text = [d for d, kind in enumerate(frame.schema.dtypes()) if kind in (nw.String, nw.Categorical, nw.Enum)]
     for d in known or ():
@@ -339,15 +332,12 @@ def _encode_frame(X: Any, frame: Any, known: Mapping[int, Array] | None) -> Enco
         return X, {}
     found, coded = {}, []
     for d in text:
-        column = nw.col(names[d]).cast(nw.String)
-        if known is None:
-            texts = frame[names[d]].cast(nw.String).drop_nulls().unique().to_list()
-            found[d] = np.array(sorted(texts), dtype=str)
-        else:
-            found[d] = known[d]
+        texts = frame[names[d]].cast(nw.String).drop_nulls().unique().to_list() if known is None else ()
+        found[d] = np.array(sorted(texts), dtype=str) if known is None else known[d]
         old = found[d].tolist() or [""]  # all values of the column may be missing
         new = [float(code) for code in range(len(old))]
         # With an expression, the data frame library replaces the texts by its own fast code.
+        column = nw.col(names[d]).cast(nw.String)
         code = column.replace_strict(old, new, default=float(len(old)), return_dtype=nw.Float64)
         coded.append(nw.when(~nw.col(names[d]).is_null()).then(code).alias(names[d]))
     return frame.with_columns(*coded).to_native(), found

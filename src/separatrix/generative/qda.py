@@ -14,7 +14,7 @@ The fit needs one pass. Shrinkage is towards the pooled within-class variances, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,15 +25,6 @@ from separatrix.generative.classifier import log_probability
 from separatrix.generative.covariance import Covariance, DenseCovariance, NormalClasses
 from separatrix.generative.gaussian import GaussianClassifier, covariance_weights, regularised
 from separatrix.stats import ClassMoments, ClassScatter
-
-
-class _Contrasts(NamedTuple):
-    """Log-odds ln p(x, C_k) / p(x, C_0) = z'C z + w'z + w0, z = x - origin, with C (K, M, M), w (K, M), w0 (K,)."""
-
-    origin: Float
-    C: Float
-    w: Float
-    w0: Float
 
 
 def _quadratics(classes: NormalClasses, origin: Float, priors: Float) -> tuple[Float, Float, Float]:
@@ -95,25 +86,26 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         super()._estimate(facts)
-        self._contrasts = None
+        # The log-odds ln p(x, C_k) / p(x, C_0) are z'C z + w'z + w0 with z = x - origin.
+        self._contrasts: tuple[Float, Float, Float, Float] | None = None
         normal = np.isinf(self._densities.freedom).all() and (self.priors_ > 0).all()
         covariances = self._densities.covariance
         # If a covariance is ill-conditioned or a term is large, the density is more accurate than an expanded form.
         if normal and all(isinstance(S, DenseCovariance) and S.is_well_conditioned for S in covariances):
             C, w, w0 = _quadratics(self._densities, facts.grand_mean, self.priors_)
             if np.abs(w0).max() < MAX_CANCELLING_NATS:
-                self._contrasts = _Contrasts(facts.grand_mean, C - C[0], w - w[0], w0 - w0[0])
+                self._contrasts = facts.grand_mean, C - C[0], w - w[0], w0 - w0[0]
 
     def _scores(self, X: Rows) -> Float:
         """Log-odds against the first class, which need K - 1 matrix products; the densities need K."""
         if self._contrasts is None:
             return self._log_joint(X)
-        Z = (to_dense(X) - self._contrasts.origin).astype(X.dtype, copy=False)
-        a = np.zeros((len(Z), len(self._contrasts.w0)))
-        for k, (C, w, w0) in enumerate(zip(*self._contrasts[1:], strict=True)):
-            if k > 0:
-                forms = Z @ C.astype(X.dtype, copy=False) + w.astype(X.dtype, copy=False)
-                a[:, k] = np.einsum("nm,nm->n", forms, Z) + w0
+        origin, C, w, w0 = self._contrasts
+        Z = (to_dense(X) - origin).astype(X.dtype, copy=False)
+        a = np.zeros((len(Z), len(w0)))
+        for k in range(1, len(w0)):
+            forms = Z @ C[k].astype(X.dtype, copy=False) + w[k].astype(X.dtype, copy=False)
+            a[:, k] = np.einsum("nm,nm->n", forms, Z) + w0[k]
         missing = np.isnan(a).any(axis=1)
         if missing.any():
             a[missing] = self._log_joint(X[missing])
