@@ -56,13 +56,6 @@ def name_models(models: Any, names: Any = None) -> dict[str, Any]:
     """Return clones of the models by name: the key of a mapping, the given name, or by default the class name.
 
     Models of the same class get the name of their library as a prefix or, if that is equal too, a number as a suffix.
-
-    Raises
-    ------
-    ValueError
-        If there is no model, or two models have the same name.
-    TypeError
-        If an element is not a classifier.
     """
     if isinstance(models, Mapping):
         if names is not None:

@@ -110,28 +110,16 @@ class Trial:
 class Comparison:
     """Models compared on the same rows, sorted by test log-likelihood, best first.
 
-    Attributes
-    ----------
-    trials : tuple of Trial
-        One trial for each model: ``name``, ``model``, ``train`` and ``test`` scores, ``evidence``, ``fit_seconds``,
-        ``predict_seconds``, ``failure``. ``comparison[name]`` is the trial of one model.
-    models_ : dict
-        The fitted models by name.
-    names : tuple of str
-    classes : ndarray of shape (K,)
-    train_rows, test_rows : ndarray of int
-        Positions of the training and test rows in the table; ``test_rows`` are positions in X_test if it was given.
-    test_weight : ndarray, or None
-        Weights of the test rows.
-    n_folds : int or None
-        Number of folds if the rows were cross-validated. Training and test rows are then all rows; ``models_`` were
-        fitted to all of them, and each test row was predicted by copies that were fitted without it.
+    ``comparison[name]`` is the trial of one model, with ``name``, ``model``, ``train`` and ``test`` scores,
+    ``evidence``, ``fit_seconds``, ``predict_seconds`` and ``failure``. If the rows were cross-validated in ``n_folds``
+    folds, training and test rows are all rows; ``models_`` were fitted to all of them, and each test row was predicted
+    by copies that were fitted without it.
     """
 
     trials: tuple[Trial, ...]
     classes: Array
-    train_rows: Codes
-    test_rows: Codes
+    train_rows: Codes  # positions in the table
+    test_rows: Codes  # positions in the table, or in X_test if it was given
     test_weight: Float | None = None
     n_folds: int | None = None
 

@@ -13,17 +13,7 @@ from separatrix.study.compare import compare_models, labelled_rows
 from separatrix.study.notes import captured
 from separatrix.study.progress import Stage
 from separatrix.study.ramps import RampFunctions, Ramps
-from separatrix.study.records import (
-    Choice,
-    Compared,
-    Effect,
-    HeldOut,
-    LabelledTable,
-    Note,
-    Question,
-    Study,
-    Topic,
-)
+from separatrix.study.records import Choice, Compared, Effect, HeldOut, LabelledTable, Note, Question, Study, Topic
 from separatrix.study.scoring import BatchScorer, RowCounts, ValueCounts
 from separatrix.study.study import N_LATER_STAGES, conduct, examine, spread_rows, study_of
 from separatrix.study.weights import INTERCEPT, Coefficient, explain

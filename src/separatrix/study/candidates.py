@@ -50,14 +50,8 @@ def candidates(
 ) -> dict[str, TableClassifier]:
     """Return the unfitted models that suit a table of this size, by name.
 
-    Parameters
-    ----------
-    n_rows, n_columns, n_classes : int
-        Training rows, features after encoding, and classes.
-    n_numbers : int, default 0
-        Number of features that are numbers or dates, and may therefore have a curved effect.
-    types : mapping, optional
-        Passed to `TableClassifier`.
+    ``n_columns`` is the number of features after encoding. ``n_numbers`` of them are numbers or dates, and may
+    therefore have a curved effect. ``types`` are those of `TableClassifier`.
 
     Examples
     --------
@@ -121,13 +115,7 @@ def max_fit_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:
 
 
 def selected(offered: Mapping[str, TableClassifier], names: Iterable[str]) -> dict[str, TableClassifier]:
-    """Return the models with these names.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, or the model does not suit a table of this size.
-    """
+    """Return the models with these names; raises ValueError if one is unknown or does not suit the table."""
     chosen = list(dict.fromkeys(names))
     if not chosen:
         raise ValueError(f"models is empty; name at least one of {', '.join(map(repr, MODELS))}.")

@@ -205,13 +205,7 @@ def _not_tried(expected: float, budget: Budget) -> str:
 
 
 def labelled_rows(table: Any, target: str, types: Mapping[str, str] | None = None) -> LabelledTable:
-    """Rows that have a label. A class with a single row, which cannot be in training and test rows, is left out.
-
-    Raises
-    ------
-    DataError
-        If fewer than two classes remain, or the target is not of type "categorical".
-    """
+    """Rows that have a label, of classes with two rows or more; raises DataError if there are not two such classes."""
     kind = (types or {}).get(target)
     if kind not in (None, "categorical"):
         raise DataError(f"types={{{target!r}: {kind!r}}}: the target holds classes, so its type must be 'categorical'.")
@@ -254,10 +248,7 @@ def positive_class(classes: Array, counts: Codes, label: Any) -> Any:
 def open_table(table: Any, target: str, *, categorical: bool = False) -> LabelledTable:
     """Rows that have a label; with ``categorical``, a numeric target is read as class names.
 
-    Raises
-    ------
-    DataError
-        If the table has no such column, or the column cannot be a label.
+    Raises DataError if the table has no such column, or the column cannot be a label.
     """
     table = as_table(table)
     if not nw.dependencies.is_into_dataframe(table):
@@ -317,13 +308,7 @@ def held_out_rows(codes: Codes, fraction: float, rng: np.random.Generator) -> Ar
 
 
 def choose(comparison: Comparison) -> Choice:
-    """Choose a model, with reasons.
-
-    Raises
-    ------
-    DataError
-        If no model could be fitted.
-    """
+    """Choose a model, with reasons; raises DataError if no model could be fitted."""
     scored = [trial for trial in comparison if not trial.failure and trial.test.rows is not None]
     if not scored:
         why = " ".join(f"{trial.name}: {trial.failure}" for trial in comparison)

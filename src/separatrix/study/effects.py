@@ -64,18 +64,9 @@ def partial_effects(
 ) -> tuple[Effect, ...]:
     """Effect of each column, most important first. Of more than 40 columns, only those with the largest weights.
 
-    Parameters
-    ----------
-    model : TableClassifier
-        Fitted.
-    features : array or CSR array of shape (N, M)
-        Rows encoded by the model's encoder; effects are averages over a sample of them.
-    level : float, default 0.95
-        Level of the credible band.
-    rng : int or Generator, optional
-        Seed of the draws.
-    progress : callable, optional
-        Called after each column with the number of columns done and the total number.
+    ``features`` (N, M) are rows encoded by the model's encoder; effects are averages over a sample of them. ``level``
+    is that of the credible band, and ``rng`` the seed of the draws. ``progress`` is called after each column with the
+    number of columns done and the total number.
     """
     some = to_dense(features[_evenly_spaced(features.shape[0], QUANTILE_ROWS)])
     tails = interval_tails("partial_effects", level)

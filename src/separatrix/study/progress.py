@@ -24,25 +24,13 @@ MIN_SLOWNESS, MAX_SLOWNESS = 0.5, 5.0
 
 @dataclass(frozen=True)
 class Stage:
-    """The current stage of a study.
+    """The current stage of a study."""
 
-    Attributes
-    ----------
-    text : str
-        Description, such as "logistic (Bayesian), 26,049 rows: pass 7".
-    done, total : int
-        Number of completed stages, and of all stages.
-    seconds_left : float
-        Estimated time until the end of this stage; NaN if unknown.
-    budget_left : float
-        Time left for the whole study; NaN if it has no limit.
-    """
-
-    text: str
-    done: int
+    text: str  # such as "logistic (Bayesian), 26,049 rows: pass 7"
+    done: int  # completed stages
     total: int
-    seconds_left: float = float("nan")
-    budget_left: float = float("nan")
+    seconds_left: float = float("nan")  # estimated time until the end of this stage; NaN if unknown
+    budget_left: float = float("nan")  # time left for the whole study; NaN if it has no limit
 
 
 Progress = Callable[[Stage], None]

@@ -121,19 +121,8 @@ def study_of(
 ) -> Study:
     """Fit the chosen model to all rows, and explain it. If that fails, do so with the next best model, with a note.
 
-    Parameters
-    ----------
-    compared : Compared
-        Result of `compare_models`.
-    level, progress
-        See `conduct`.
-    everything : Scan, optional
-        All rows with the target, if they do not fit into memory and the comparison used a sample.
-
-    Raises
-    ------
-    DataError
-        If no model can be fitted to all rows.
+    ``everything`` are all rows with the target, if they do not fit into memory and the comparison used a sample. Raises
+    DataError if no model can be fitted. See `conduct` for the other parameters.
     """
     start, chosen = perf_counter(), compared.choice
     failed: list[str] = []
@@ -191,12 +180,8 @@ def fit_chosen(
     """Fit the chosen model to all rows, in memory or as they are read.
 
     Returns the model, the features and class codes of its training rows, and notes on the rows and the fit. If the
-    training rows do not fit into memory, the features are those of the compared rows, and the codes are None.
-
-    Raises
-    ------
-    DataError
-        If a class is so rare that the compared rows do not contain it.
+    training rows do not fit into memory, the features are those of the compared rows, and the codes are None. Raises
+    DataError if a class is so rare that the compared rows do not contain it.
     """
     name, trial = compared.choice.name, compared.comparison[compared.choice.name]
     model = clone(compared.models[name])
@@ -244,19 +229,8 @@ def examine(
     """Score a fitted model on labelled rows, and compute the effects of the columns over them.
 
     ``is_held_out`` is None, because it is unknown whether the model was fitted to these rows. Separation depends on the
-    training rows, and is not checked.
-
-    Parameters
-    ----------
-    model : TableClassifier
-        Fitted, or loaded.
-    table, target, name, level, positive, progress
-        See `conduct`.
-
-    Raises
-    ------
-    DataError
-        If the table has a label that is not a class of the model.
+    training rows, and is not checked. Raises DataError if a label is not a class of the model. See `conduct` for the
+    parameters.
     """
     start, stages = perf_counter(), Stages(progress, 2)
     # Labels are compared as text: a file may contain numbers where the classes of the model are texts.

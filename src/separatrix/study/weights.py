@@ -20,12 +20,7 @@ from scipy import special
 
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float
-from separatrix.bayesian import (
-    Approximation,
-    BayesianLogisticRegression,
-    WeightSummary,
-    interval_tails,
-)
+from separatrix.bayesian import Approximation, BayesianLogisticRegression, WeightSummary, interval_tails
 from separatrix.generative import QuadraticDiscriminantAnalysis
 from separatrix.table import CategoryPlan
 
