@@ -269,7 +269,7 @@ def test_warnings_are_sorted_by_severity_and_state_each_remedy_once(study_of_two
     notes = Note("dropped", "a: constant."), Note("dropped", "b: an id."), Note("separation", "x separates them.")
     study = replace(study_of_two, notes=(*notes, Note("other model", "naive Bayes: a column is collinear.")))
     found = warnings_on(study, performance_of(study))
-    assert [item.heading.title for item in found] == ["Separation", "Dropped columns", "Dropped columns"]
+    assert [item.title for item in found] == ["Separation", "Dropped columns", "Dropped columns"]
     assert [bool(item.remedy) for item in found] == [True, False, True]
     assert main_caveat(found).startswith("x separates them.")
     assert main_caveat(found[1:]) == SAME_SOURCE
@@ -278,12 +278,12 @@ def test_warnings_are_sorted_by_severity_and_state_each_remedy_once(study_of_two
 
 def test_the_evaluated_rows_add_warnings(study_of_two):
     study = too_sure(study_of_two)
-    titles = [item.heading.title for item in warnings_on(study, performance_of(study))]
+    titles = [item.title for item in warnings_on(study, performance_of(study))]
     assert titles[:2] == ["No better than the class proportions", "Calibration"]
     held = study_of_two.held_out
     few = np.concatenate([np.flatnonzero(held.codes == k)[:20] for k in (0, 1)])
     study = replace(study_of_two, held_out=HeldOut(held.codes[few], held.P[few], held.classes), notes=())
-    found = {item.heading.title: item.text for item in warnings_on(study, performance_of(study))}
+    found = {item.title: item.text for item in warnings_on(study, performance_of(study))}
     assert "leaves (20) and stays (20)" in found["Few rows of a class"]
 
 
@@ -295,7 +295,7 @@ def test_separation_is_a_warning_and_otherwise_a_passed_check(study_of_two, stud
     separated = conduct(table, "y", models=["logistic (Bayesian)"])
     perf = performance_of(separated)
     warned = warnings_on(separated, perf)
-    titles = {item.text.partition(" ")[0]: item.heading.title for item in warned}
+    titles = {item.text.partition(" ")[0]: item.title for item in warned}
     assert titles["separation_date"] == "Dropped columns"
     assert "Separation" in titles.values()
     assert "separates" not in passed_checks(separated, perf, warned)

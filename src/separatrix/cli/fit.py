@@ -11,22 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix._text import did_you_mean
+from separatrix.cli import files, output
 from separatrix.cli import options as opt
-from separatrix.cli import output
 from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError
-from separatrix.cli.files import (
-    about,
-    is_large,
-    load_model,
-    name_of,
-    open_input,
-    read_rows,
-    require_columns,
-    require_ending,
-    require_free,
-    write_together,
-)
 
 if TYPE_CHECKING:
     from separatrix.files import TableFile
@@ -77,14 +65,14 @@ def fit(
     """
     if no_report and report is not None:
         raise typer.BadParameter(f"--report {report} and --no-report contradict each other.", param_hint="--no-report")
-    files = {"model": model} if no_report else {"model": model, "report": report or DEFAULT_REPORT}
-    require_ending(model, [".sx"], what="a model")
+    outputs = {"model": model} if no_report else {"model": model, "report": report or DEFAULT_REPORT}
+    files.require_ending(model, [".sx"], what="a model")
     if not no_report:
-        require_ending(files["report"], [".html", ".htm"], what="a report")
-    require_free(files.values(), force=force, inputs=[data])
+        files.require_ending(outputs["report"], [".html", ".htm"], what="a report")
+    files.require_free(outputs.values(), force=force, inputs=[data])
     options: dict[str, Any] = {"types": types, "drop": drop, "models": models, "positive": positive}
     options |= {"test_share": test_share, "seed": seed, "time": time}
-    study_file(data, target, files, level=level, as_json=as_json, **options)
+    study_file(data, target, outputs, level=level, as_json=as_json, **options)
 
 
 @opt.command(
@@ -127,23 +115,22 @@ def report(
     from separatrix.report import render
     from separatrix.study import BatchScorer, examine
 
-    require_ending(output_file, [".html", ".htm"], what="a report")
-    require_free([output_file], force=force, inputs=[model, data])
-    fitted, names = load_model(model, of_tables=True)
+    files.require_ending(output_file, [".html", ".htm"], what="a report")
+    files.require_free([output_file], force=force, inputs=[model, data])
+    fitted, names = files.load_model(model, of_tables=True)
     named = positive or names.get("positive")
     label = None if named is None else class_label(fitted.classes_.tolist(), named)
     labels = target or names.get("target")
     if labels is None:
         raise CommandError("data", f"{model} does not contain the name of its target. Name the column: --target COL")
     scorer = BatchScorer(fitted, target=labels)
-    table = open_input(data, scorer.types)
-    require_columns(table, [labels], why="is the target (--target names another)")
-    require_columns(table, scorer.inputs, why="the model needs")
-    with stages("Reading", hidden=as_json) as progress, about(table.path):
-        study = examine(
-            fitted, read_rows(table), labels, name=name_of(data), level=level, positive=label, progress=progress
-        )
-    write_together({output_file: render(study, model_path=model).encode("utf-8", errors="replace")})
+    table = files.open_input(data, scorer.types)
+    files.require_columns(table, [labels], why="is the target (--target names another)")
+    files.require_columns(table, scorer.inputs, why="the model needs")
+    with stages("Reading", hidden=as_json) as progress, files.about(table.path):
+        rows, name = files.read_rows(table), files.name_of(data)
+        study = examine(fitted, rows, labels, name=name, level=level, positive=label, progress=progress)
+    files.write_together({output_file: render(study, model_path=model).encode("utf-8", errors="replace")})
     printer = Printer(as_json=as_json)
     printer.text(f"{data}: {study.n_rows:,} rows, predicted by {model}.")
     figures = output.text_table("metric", "value", "standard error", right=(1, 2))
@@ -164,11 +151,11 @@ def report(
 
 
 def study_file(
-    data: str, target: str, files: dict[str, str], *, level: float = 0.95, as_json: bool = False, **options: Any
+    data: str, target: str, outputs: dict[str, str], *, level: float = 0.95, as_json: bool = False, **options: Any
 ) -> None:
     """Compare models on the table in a file, and print the results; ``options`` are passed to `compare_file`.
 
-    If ``files`` names a model, the chosen model is fitted to all rows, in memory or as they are read, and explained.
+    If ``outputs`` names a model, the chosen model is fitted to all rows, in memory or as they are read, and explained.
     The model and the report are written together, or neither is.
     """
     from separatrix.export import packed
@@ -176,20 +163,20 @@ def study_file(
 
     study = None
     with stages("Reading", hidden=as_json) as progress:
-        options |= {"progress": progress, "later": N_LATER_STAGES if files else 0}
+        options |= {"progress": progress, "later": N_LATER_STAGES if outputs else 0}
         compared, table, everything = compare_file(data, target, **options)
-        if files:
-            with about(table.path):
+        if outputs:
+            with files.about(table.path):
                 study = study_of(compared, level=level, progress=progress, everything=everything)
             compared = study.compared or compared
-            contents = {files["model"]: packed(study.model, study.about)}
-            if "report" in files:
+            contents = {outputs["model"]: packed(study.model, study.about)}
+            if "report" in outputs:
                 from separatrix.report import render
 
-                page = render(study, model_path=files["model"])
-                contents[files["report"]] = page.encode("utf-8", errors="replace")
-            write_together(contents)
-    print_study(compared, study, table, data, files, Printer(as_json=as_json))
+                page = render(study, model_path=outputs["model"])
+                contents[outputs["report"]] = page.encode("utf-8", errors="replace")
+            files.write_together(contents)
+    print_study(compared, study, table, data, outputs, Printer(as_json=as_json))
 
 
 def compare_file(
@@ -214,27 +201,27 @@ def compare_file(
     # The target is read with its inferred type, so that 1 and 1.0 are the same class in every file; numbers and
     # booleans too, because a file raises an error for cells that do not fit a given type.
     read_as = {name: kind for name, kind in kinds.items() if name != target and kind not in ("number", "boolean")}
-    table = open_input(data, read_as)
+    table = files.open_input(data, read_as)
     dropped = opt.names_among(drop, table.columns)
-    require_columns(table, [target], why="--target names")
-    require_columns(table, kinds, why="--types names")
-    require_columns(table, dropped, why="--drop names")
+    files.require_columns(table, [target], why="--target names")
+    files.require_columns(table, kinds, why="--types names")
+    files.require_columns(table, dropped, why="--drop names")
     if target in dropped or kinds.get(target) == "drop":
         raise CommandError("usage", f"--drop {target}: the target cannot be dropped.")
     if kinds.get(target, "categorical") != "categorical":
         raise CommandError(
             "usage", f"--types {target}={kinds[target]}: the target is a class label, so its type must be categorical."
         )
-    is_sampled = is_large(table)  # decided once: the rows in memory change the answer
-    with about(table.path):
+    is_sampled = files.is_large(table)  # decided once: the rows in memory change the answer
+    with files.about(table.path):
         if is_sampled:
             n_rows = table.n_rows
             if n_rows is None:
                 n_rows = sum(batch.num_rows for batch in table.batches(columns=table.columns[:1]))
             rows = spread_rows(table.batches(), n_rows)
         else:
-            rows = read_rows(table)
-        options = {"name": name_of(data), "types": {**kinds, **dict.fromkeys(dropped, "drop")}} | options
+            rows = files.read_rows(table)
+        options = {"name": files.name_of(data), "types": {**kinds, **dict.fromkeys(dropped, "drop")}} | options
         labelled = labelled_rows(rows, target, kinds)
         if is_sampled:  # types come from all rows, and notes contain row numbers of the file
             unread = [name for name, kind in options["types"].items() if kind == "drop"]
@@ -261,7 +248,7 @@ def class_label(classes: Sequence[Any], given: str | None) -> Any:
 
 
 def print_study(
-    compared: Compared, study: Study | None, table: TableFile, data: str, files: dict[str, str], printer: Printer
+    compared: Compared, study: Study | None, table: TableFile, data: str, outputs: dict[str, str], printer: Printer
 ) -> None:
     """Print the table, the choice, the comparison, the columns, the notes and the files."""
     from separatrix.comparison import notes_on
@@ -285,10 +272,10 @@ def print_study(
     columns, n_more = output.column_table(schema)
     printer.text(columns, *([f"{n_more:,} more columns are in the report and in --json."] if n_more else []))
     printer.notes([*output.listed_notes(notes), *table.notes])
-    if files:
+    if outputs:
         printer.heading("Written")
-        printer.text(*(f"{kind:6}  {path}" for kind, path in files.items()))
+        printer.text(*(f"{kind:6}  {path}" for kind, path in outputs.items()))
         printer.heading("Next")
-        printer.text(f"separatrix predict {files['model']} NEW_DATA -o predictions.csv")
-        printer.text(f"separatrix explain {files['model']}")
-    printer.document(output.study_document(study or compared, [*map(str, notes), *table.notes], files))
+        printer.text(f"separatrix predict {outputs['model']} NEW_DATA -o predictions.csv")
+        printer.text(f"separatrix explain {outputs['model']}")
+    printer.document(output.study_document(study or compared, [*map(str, notes), *table.notes], outputs))

@@ -58,8 +58,7 @@ Types = Annotated[
     ),
 ]
 Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", metavar="COL", help="Column to drop; may be repeated.", show_default=False),
+    list[str] | None, typer.Option("--drop", metavar="COL", help="Column to drop; may be repeated.", show_default=False)
 ]
 Models = Annotated[
     list[str] | None,

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from math import isfinite, nan
 from pathlib import PurePath
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -172,71 +172,57 @@ def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
 # -- effects -----------------------------------------------------------------------------------------------------------
 
 
-class Frame(NamedTuple):
-    """Settings common to all effect cards: the classes drawn, their labels and colours, and the probability scale.
-
-    ``base`` is the proportion of the positive class among all rows, NaN if several classes are drawn.
-    """
-
-    classes: list[int]
-    labels: list[str]
-    kinds: list[str]
-    upright: Scale
-    base: float
-
-
 def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
     """One card per column, the most important first, all on one scale. Of two classes, the positive one is drawn."""
     ranked = () if perf.is_prior_only else study.effects
     K = len(perf.labels)
-    drawn = [1] if K == 2 else np.argsort(-study.counts, kind="stable")[:MAX_DRAWN_CLASSES].tolist()
-    tops = [float(np.nanmax(np.fmax(effect.mean, effect.upper)[:, drawn])) for effect in ranked]
-    frame = Frame(
-        drawn,
-        [perf.labels[k] for k in drawn],
-        [f"{colour(k, K)} c{i}" for i, k in enumerate(drawn)],
-        nice_scale([0.0, max(tops, default=1.0)], at_ticks=True),
-        float(study.counts[1] / study.counts.sum()) if K == 2 else nan,
-    )
-    cards = [_card(effect, frame) for effect in ranked[: N_VISIBLE_CARDS + N_FOLDED_CARDS]]
+    shown = [1] if K == 2 else np.argsort(-study.counts, kind="stable")[:MAX_DRAWN_CLASSES].tolist()
+    drawn = [(k, perf.labels[k], f"{colour(k, K)} c{i}") for i, k in enumerate(shown)]
+    tops = [float(np.nanmax(np.fmax(effect.mean, effect.upper)[:, shown])) for effect in ranked]
+    upright = nice_scale([0.0, max(tops, default=1.0)], at_ticks=True)
+    base = float(study.counts[1] / study.counts.sum()) if K == 2 else nan
+    cards = [_card(effect, drawn, upright, base) for effect in ranked[: N_VISIBLE_CARDS + N_FOLDED_CARDS]]
     return {
         "event": perf.labels[1] if K == 2 else "",
         "cards": cards[:N_VISIBLE_CARDS],
         "more": cards[N_VISIBLE_CARDS:],
         "n_hidden": max(len(study.schema.inputs) - len(cards), 0) if cards else 0,
-        "legend": [] if K == 2 else list(zip([shortened(x, 28) for x in frame.labels], frame.kinds, strict=True)),
+        "legend": [] if K == 2 else [(shortened(label, 28), kind) for _, label, kind in drawn],
         "has_bands": any(bool(np.isfinite(effect.lower).any()) for effect in ranked),
         "is_crowded": len(drawn) > MAX_BANDS,
     }
 
 
-def _card(effect: Effect, frame: Frame) -> dict[str, Any]:
-    """Card of one column: a curve for numbers and dates; otherwise one row per level, the most frequent first."""
+def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, base: float) -> dict[str, Any]:
+    """Card of one column: a curve for numbers and dates; otherwise one row per level, the most frequent first.
+
+    ``drawn`` has the index, label and colour of each class that is drawn. ``base`` is the proportion of the positive
+    class among all rows, NaN if several classes are drawn.
+    """
     name = shortened(effect.column, MAX_NAME_LETTERS)
-    mean = effect.mean[:, frame.classes]
+    mean = effect.mean[:, [k for k, _, _ in drawn]]
     span = f"from {percent(float(np.nanmin(mean)))} to {percent(float(np.nanmax(mean)))}"
-    card: dict[str, Any] = {"column": name, "caption": span if len(frame.classes) == 1 else ""}
+    card: dict[str, Any] = {"column": name, "caption": span if len(drawn) == 1 else ""}
     values, density = np.asarray(effect.values), np.asarray(effect.share, dtype=np.float64)
     is_date = values.dtype.kind == "M"
     if effect.kind not in ("boolean", "categorical") and len(values) > 1 and (is_date or values.dtype.kind in "iuf"):
-        title = f"Probability {f'of {frame.labels[0]} ' if len(frame.classes) == 1 else ''}along {name}, {span}"
+        title = f"Probability {f'of {drawn[0][1]} ' if len(drawn) == 1 else ''}along {name}, {span}"
         x = values.astype("datetime64[s]").astype(np.float64) / 86400 if is_date else values.astype(np.float64)
         axis = drawing.axis_along(x, is_date=is_date)
-        pairs = zip(frame.classes, frame.kinds, strict=True)
-        found = [Mark(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], kind) for k, kind in pairs]
-        return card | {"curve": drawing.curves(axis, found, density, frame.upright, title, reference=frame.base)}
+        found = [Mark(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], kind) for k, _, kind in drawn]
+        return card | {"curve": drawing.curves(axis, found, density, upright, title, reference=base)}
     rows = []
     for g in np.argsort(-density, kind="stable").tolist():
         is_flag = effect.kind == "boolean" and effect.values[g] in (0, 1)
         level = ("yes" if effect.values[g] else "no") if is_flag else label_text(effect.values[g])
         marks, chances = [], []
-        for k, label, kind in zip(frame.classes, frame.labels, frame.kinds, strict=True):
+        for k, label, kind in drawn:
             marks.append(Mark(float(effect.mean[g, k]), float(effect.lower[g, k]), float(effect.upper[g, k]), kind))
             chances.append(f"{label} {percent(marks[-1].value)}")
-        picture = drawing.whiskers(marks, frame.upright, f"{level}: {', '.join(chances)}", reference=frame.base)
+        picture = drawing.whiskers(marks, upright, f"{level}: {', '.join(chances)}", reference=base)
         rows.append((shortened(level, 32), picture, percent(float(density[g]))))
     split = N_VISIBLE_LEVELS if len(rows) > N_VISIBLE_LEVELS + 1 else len(rows)  # folding one level saves no space
-    axis_picture = drawing.axis_row(frame.upright, percent, "probability", width=MIN_LEVEL_ROW_PIXELS)
+    axis_picture = drawing.axis_row(upright, percent, "probability", width=MIN_LEVEL_ROW_PIXELS)
     more = rows[split : split + N_FOLDED_LEVELS]
     return card | {"curve": None, "axis": axis_picture, "levels": rows[:split], "more_levels": more}
 

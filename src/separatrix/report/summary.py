@@ -41,7 +41,17 @@ def answer_sentences(study: Study, perf: Performance) -> list[str]:
     if perf.is_one_of_many:
         sentences.append(f"This report is about {names[1]} against all other classes.")
     if perf.is_prior_only:
-        return [*sentences, _class_proportions(study, perf)]
+        k, rest = (1, "") if len(names) == 2 else (perf.largest, ", the largest class,")
+        proportion = percent(float(study.counts[k] / study.counts.sum()))
+        constant = f"for every row: {names[k]}{rest} has probability {proportion}."
+        if study.comparison is None:
+            return [*sentences, f"It uses no column and predicts the class proportions {constant}"]
+        return [
+            *sentences,
+            f"No model did better than the class proportions, so it predicts them {constant}",
+            "The columns contain little or no information about the target, so individual cases cannot be decided from "
+            "them.",
+        ]
     sentences.append(_quality(study, perf))
     if perf.r2 > 0:  # calibration is irrelevant for a useless model
         sentences.append(calibration_sentence(perf))
@@ -76,20 +86,6 @@ def _quality(study: Study, perf: Performance) -> str:
         return f"{sentence} Its probabilities are no better than the class proportions: do not act on them."
     return (
         f"{sentence} It explains {percent(perf.r2)} of the uncertainty left by the class proportions (McFadden's R²)."
-    )
-
-
-def _class_proportions(study: Study, perf: Performance) -> str:
-    """Sentence about a model that uses no column."""
-    proportion = study.counts / study.counts.sum()
-    k = 1 if len(perf.labels) == 2 else perf.largest
-    largest = "" if len(perf.labels) == 2 else ", the largest class,"
-    predicted = f"{shortened(perf.labels[k], 28)}{largest} has probability {percent(float(proportion[k]))}"
-    if study.comparison is None:
-        return f"It uses no column and predicts the class proportions for every row: {predicted}."
-    return (
-        f"No model did better than the class proportions, so it predicts them for every row: {predicted}. The columns "
-        "contain little or no information about the target, so individual cases cannot be decided from them."
     )
 
 
@@ -132,103 +128,85 @@ def headline_figures(perf: Performance) -> list[tuple[str, str, str]]:
 # -- warnings ----------------------------------------------------------------------------------------------------------
 
 
-class Heading(NamedTuple):
-    """Title of a kind of warning, its remedy, and whether it belongs at the top of the report."""
-
-    title: str
-    remedy: str = ""
-    is_severe: bool = False
-
-
 class Warned(NamedTuple):
-    """One warning under its heading; the remedy is empty if a later warning of the same heading states it."""
+    """One warning under its title; the remedy is empty if a later warning of the same topic states it."""
 
     topic: str
-    heading: Heading
+    title: str
     text: str
     remedy: str
 
 
-# Headings by topic of a note, the most severe first. The report itself adds "calibration" and "few of a class".
-HEADINGS = {
-    "leak": Heading(
+# Title and remedy by topic of a note, the most severe first. The report itself adds "calibration" and "few of a class".
+# The first severe warning is repeated at the top of the report.
+SEVERE = {
+    "leak": (
         "A column gives the class away",
         "If it is recorded after the outcome, the model is useless for new rows: leave the column out and fit again.",
-        is_severe=True,
     ),
-    "fallback": Heading("Another model than the best", is_severe=True),
-    "nothing beats the shares": Heading(
+    "fallback": ("Another model than the best", ""),
+    "nothing beats the shares": (
         "No better than the class proportions",
         "Do not act on individual probabilities. Look for columns that contain more information about the target.",
-        is_severe=True,
     ),
-    "separation": Heading(
+    "separation": (
         "Separation",
         "Check the named columns: one of them may leak the target, for example if it is recorded after the outcome. If "
         "it is legitimate, trust the sign of its weight but not its size, which is set by the prior.",
-        is_severe=True,
     ),
-    "approximation": Heading(
+    "approximation": (
         "Approximation",
         "Treat intervals as rough. In Python, BayesianLogisticRegression(approximation='importance') may make them "
         "accurate.",
-        is_severe=True,
     ),
-    "convergence": Heading(
-        "Not converged", "Remove redundant columns, or allow more iterations, and fit again.", is_severe=True
-    ),
-    "calibration": Heading(
+    "convergence": ("Not converged", "Remove redundant columns, or allow more iterations, and fit again."),
+    "calibration": (
         "Calibration",
         "Use the probabilities to rank rows, or recalibrate them before using their values. Check whether the "
         "evaluated rows differ from the training rows.",
-        is_severe=True,
     ),
-    "imbalance": Heading(
+    "imbalance": (
         "Class imbalance",
         "Do not judge the model by accuracy. Decide by the costs of each error: see the section on decisions.",
-        is_severe=True,
     ),
-    "few rows": Heading(
-        "Few rows", "Rely on the intervals, and collect more rows before much depends on this model.", is_severe=True
-    ),
-    "few of a class": Heading(
-        "Few rows of a class", "Recall and precision of these classes are imprecise.", is_severe=True
-    ),
-    "outlier": Heading("Outliers"),
-    "identical": Heading("Identical columns"),
-    "collinear": Heading(
+    "few rows": ("Few rows", "Rely on the intervals, and collect more rows before much depends on this model."),
+    "few of a class": ("Few rows of a class", "Recall and precision of these classes are imprecise."),
+}
+HEADINGS = SEVERE | {
+    "outlier": ("Outliers", ""),
+    "identical": ("Identical columns", ""),
+    "collinear": (
         "Redundant columns",
         "Predictions are not affected, but only the joint effect of these columns is determined, not each weight.",
     ),
-    "new values": Heading("New values", "Predictions for such rows rely on the other columns."),
-    "missing": Heading(
+    "new values": ("New values", "Predictions for such rows rely on the other columns."),
+    "missing": (
         "Missing values",
         "The model treats a missing value as information. Make sure that values are missing for the same reasons in "
         "new rows.",
     ),
-    "dropped": Heading(
+    "dropped": (
         "Dropped columns",
         "If a column should be used, set its type: --types COLUMN=categorical, or TableClassifier(types={...}).",
     ),
-    "many classes": Heading(
-        "Many classes", "Check that the target is correct: a classifier does not use the order of numbers."
+    "many classes": (
+        "Many classes",
+        "Check that the target is correct: a classifier does not use the order of numbers.",
     ),
-    "rare class": Heading("Classes left out", "Collect more rows of them, or merge them with a similar class."),
-    "unlabelled": Heading("Rows without a label"),
-    "sampled": Heading("Sampling"),
-    "tuning": Heading("Prior"),
-    "separation not checked": Heading("Separation"),
-    "effects": Heading("Effects"),
+    "rare class": ("Classes left out", "Collect more rows of them, or merge them with a similar class."),
+    "unlabelled": ("Rows without a label", ""),
+    "sampled": ("Sampling", ""),
+    "tuning": ("Prior", ""),
+    "separation not checked": ("Separation", ""),
+    "effects": ("Effects", ""),
 }
-OTHER_HEADING = Heading("Note")
-HEADING_ORDER = [*HEADINGS.values(), OTHER_HEADING]
 OTHER_MODEL_TOPICS = ("failure", "other model")  # shown next to the comparison table
 
 
 def warnings_on(study: Study, perf: Performance) -> list[Warned]:
     """Notes of the study and warnings about the evaluated rows, the most severe first.
 
-    Each remedy appears once, after the last sentence under its heading.
+    Each remedy appears once, after the last sentence on its topic.
     """
     noted = [(str(note.topic), note.text) for note in study.notes if note.topic not in OTHER_MODEL_TOPICS]
     if not perf.r2 > 0 and "nothing beats the shares" not in dict(noted):
@@ -246,16 +224,20 @@ def warnings_on(study: Study, perf: Performance) -> list[Warned]:
         more = [counted(len(few) - MAX_LISTED_CLASSES, "other")] if len(few) > MAX_LISTED_CLASSES else []
         listed = enumerated([*few[:MAX_LISTED_CLASSES], *more])
         noted.append(("few of a class", f"Classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}: {listed}."))
-    found = [(topic, HEADINGS.get(topic, OTHER_HEADING), text) for topic, text in noted]
-    found.sort(key=lambda item: HEADING_ORDER.index(item[1]))
-    last = {heading: i for i, (_, heading, _) in enumerate(found)}
-    return [Warned(*item, item[1].remedy * (last[item[1]] == i)) for i, item in enumerate(found)]
+    rank = {topic: i for i, topic in enumerate(HEADINGS)}
+    noted.sort(key=lambda item: rank.get(item[0], len(rank)))
+    last = {topic: i for i, (topic, _) in enumerate(noted)}
+    warned = []
+    for i, (topic, text) in enumerate(noted):
+        title, remedy = HEADINGS.get(topic, ("Note", ""))
+        warned.append(Warned(topic, title, text, remedy if last[topic] == i else ""))
+    return warned
 
 
 def main_caveat(warned: list[Warned]) -> str:
     """Most severe warning with its remedy, for the top of the report."""
-    first = next((item for item in warned if item.heading.is_severe), None)
-    return SAME_SOURCE if first is None else f"{first.text} {first.heading.remedy}"
+    first = next((item for item in warned if item.topic in SEVERE), None)
+    return SAME_SOURCE if first is None else f"{first.text} {SEVERE[first.topic][1]}"
 
 
 def passed_checks(study: Study, perf: Performance, warned: list[Warned]) -> str:
