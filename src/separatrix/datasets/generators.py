@@ -53,7 +53,7 @@ def make_separable(n: int = 100, n_features: int = 2, *, margin: float = 0.5, rn
     'complete'
     """
     check_positive("make_separable", "margin", margin)
-    rng, y = generator(rng), _halves("make_separable", n)
+    rng, y = generator(rng), np.arange(check_count("make_separable", "n", n, least=2)) % 2
     X = rng.standard_normal((n, check_count("make_separable", "n_features", n_features)))
     w = rng.standard_normal(n_features)
     w /= np.linalg.norm(w)
@@ -134,7 +134,7 @@ def make_outliers(
     """
     check_number("make_outliers", "distance", distance, low=2.0)
     check_count("make_outliers", "n_outliers", n_outliers, least=0)
-    rng, y = generator(rng), _halves("make_outliers", n)
+    rng, y = generator(rng), np.arange(check_count("make_outliers", "n", n, least=2)) % 2
     X = np.array([[-1.0, 0.0], [1.0, 0.0]])[y] + np.array([0.3, 2.0]) * rng.standard_normal((n, 2))
     X, y = _shuffled(X, y, rng)
     far = np.array([distance, -distance]) + 0.5 * rng.standard_normal((n_outliers, 2))
@@ -305,11 +305,6 @@ def make_rbf_experiment(n: int = 800, *, n_test: int = 200, noise: float = 0.25,
     p = special.expit((X[:, 1] - np.sin(2 * X[:, 0])) / width)
     y = (rng.random(total) < p).astype(np.intp)
     return Experiment(X[:n], y[:n], X[n:], y[n:])
-
-
-def _halves(owner: str, n: int) -> Codes:
-    """Labels (n,) that alternate between 0 and 1."""
-    return np.arange(check_count(owner, "n", n, least=2)) % 2
 
 
 def _shuffled(X: Float, y: Codes, rng: np.random.Generator) -> tuple[Float, Codes]:

@@ -106,12 +106,20 @@ class LinearRegions:
             return np.asarray(4 * np.finfo(np.float64).eps * (b_size + A_size @ np.abs(x)))
 
         # The program is solved for u, with x = centre + scale u and |u_d| <= reach.
-        if within is None:
-            centre, scale, reach = _box_of_planes(A, b, rounding)
-        else:
+        if within is not None:
             bounds = bounding_box(self._open(within))
             half = bounds.high / 2 - bounds.low / 2
             centre, scale, reach = bounds.low + half, np.where(half > 0, half, 0.5), 1.0
+        elif not len(A):
+            centre, scale, reach = np.zeros(A.shape[1]), np.ones(A.shape[1]), 1.0
+        else:
+            # A box around the least-squares point of all planes; its scale is the distance to the farthest plane. In
+            # units that make the largest weight of each column 1, the box does not depend on the units of x.
+            units = 1 / np.where(A.any(axis=0), np.abs(A).max(axis=0), 1.0)
+            length = np.linalg.norm(A * units, axis=1)
+            centre = units * np.linalg.lstsq(A * units / length[:, None], b / length, rcond=PARALLEL_TOLERANCE)[0]
+            distance = np.maximum(np.abs(b - A @ centre), rounding(centre)) / length
+            scale, reach = units * (distance.max() or 1.0), MAX_SEARCH_DISTANCE
         length, D = np.linalg.norm(A * scale, axis=1), len(centre)
         answer = linprog(
             np.append(np.zeros(D), -1.0),
@@ -143,22 +151,6 @@ class LinearRegions:
             raise DataError(f"X has {len(source.columns)} columns, but the regions have {self.coef.shape[1]}.")
         require_finite(source)
         return source
-
-
-def _box_of_planes(A: Float, b: Float, rounding: Callable[[Float], Float]) -> tuple[Float, Float, float]:
-    """Centre, scale and reach of a box around the least-squares point of all planes A x = b.
-
-    The scale is the distance from that point to the farthest plane. Columns are scaled so that their largest weight
-    is 1, which makes the box independent of units.
-    """
-    D = A.shape[1]
-    if not len(A):
-        return np.zeros(D), np.ones(D), 1.0
-    units = 1 / np.where(A.any(axis=0), np.abs(A).max(axis=0), 1.0)
-    length = np.linalg.norm(A * units, axis=1)
-    centre = units * np.linalg.lstsq(A * units / length[:, None], b / length, rcond=PARALLEL_TOLERANCE)[0]
-    distance = np.maximum(np.abs(b - A @ centre), rounding(centre)) / length
-    return centre, units * (distance.max() or 1.0), MAX_SEARCH_DISTANCE
 
 
 def bounding_box(source: Source) -> Extent:

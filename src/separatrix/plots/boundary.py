@@ -57,10 +57,8 @@ def blurred(codes: Codes, n_classes: int) -> Float:
     """Margins computed from the codes: the fraction of each class around each point, minus one half."""
     from scipy.ndimage import gaussian_filter
 
-    inside = [
-        gaussian_filter((codes == k).astype(np.float64), BLUR_IN_CELLS, mode="nearest") for k in range(n_classes + 1)
-    ]
-    return np.stack(inside, axis=-1) - 0.5
+    inside = (codes[..., None] == np.arange(n_classes + 1)).astype(np.float64)
+    return np.asarray(gaussian_filter(inside, BLUR_IN_CELLS, mode="nearest", axes=(0, 1)) - 0.5)
 
 
 @dataclass(eq=False, repr=False)

@@ -237,7 +237,12 @@ class FitPathDisplay:
 
     def _draw_frame(self, ax: Any, k: int) -> None:
         """Draw the two sides, the boundary, the rows, and the next update of a perceptron."""
-        frame, (low, high) = self.frames[k], self._window()
+        frame, lowest, highest = self.frames[k], self.points.min(axis=0), self.points.max(axis=0)
+        half = (0.5 + WINDOW_MARGIN) * np.where(highest > lowest, highest - lowest, 1.0)
+        if self.is_perceptron:  # a square window, in which w is perpendicular to its line
+            half = np.full(2, half.max())
+        middle = lowest + (highest - lowest) / 2
+        low, high = middle - half, middle + half
         scatter_classes(ax, self.points, self.codes, self.classes, size=24)
         if frame.w.any():
             x, y, a = _corners(frame, low, high)
@@ -246,27 +251,17 @@ class FitPathDisplay:
             _draw_lines(ax, frame, low, high, [0.0], colors="black", linewidths=2)
             _draw_lines(ax, frame, low, high, self.contours, colors="black", linestyles=":", linewidths=1.2)
         if frame.row is not None:
-            self._draw_correction(ax, frame, self.frames[k + 1])
+            self._draw_correction(ax, frame, self.frames[k + 1], low, high)
         if self.is_perceptron:
             ax.set_box_aspect(1)
-        status = (
-            f"{frame.objective:.0f} rows misclassified" if self.is_perceptron else f"E = {frame.objective:.4g} nats"
-        )
-        ax.set_title(f"{'update' if self.is_perceptron else 'step'} {frame.step}: {status}", fontsize="medium")
+            title = f"update {frame.step}: {frame.objective:.0f} rows misclassified"
+        else:
+            title = f"step {frame.step}: E = {frame.objective:.4g} nats"
+        ax.set_title(title, fontsize="medium")
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=self.columns[0], ylabel=self.columns[1])
 
-    def _window(self) -> tuple[Float, Float]:
-        """Limits of the axes, with a margin; square for a perceptron, so that w is drawn perpendicular to its line."""
-        low, high = self.points.min(axis=0), self.points.max(axis=0)
-        half = (0.5 + WINDOW_MARGIN) * np.where(high > low, high - low, 1.0)
-        if self.is_perceptron:
-            half = np.full(2, half.max())
-        middle = low + (high - low) / 2
-        return middle - half, middle + half
-
-    def _draw_correction(self, ax: Any, frame: Frame, after: Frame) -> None:
+    def _draw_correction(self, ax: Any, frame: Frame, after: Frame, low: Float, high: Float) -> None:
         """Draw the misclassified row, w, the update of w, and the next boundary."""
-        low, high = self._window()
         ax.scatter(*self.points[frame.row], s=150, facecolors="none", edgecolors=STANDOUT, linewidths=2, zorder=5)
         _draw_lines(ax, after, low, high, [0.0], colors=STANDOUT, linestyles="--", linewidths=1.5)
         if not (frame.w.any() or after.w.any()):  # a row at the origin changes the bias only
@@ -294,9 +289,8 @@ class FitPathDisplay:
             above[above <= MIN_RELATIVE_DECREASE * abs(value.min())] = np.nan
             ax.semilogy(step, above, color="black", linewidth=1)
             ax.semilogy(step[where], above[where], "o", color=STANDOUT)
-            ax.set(
-                xlabel="step", ylabel="E above its lowest value (nats)", title=f"E = {value[-1]:.4g} nats at the end"
-            )
+            title = f"E = {value[-1]:.4g} nats at the end"
+            ax.set(xlabel="step", ylabel="E above its lowest value (nats)", title=title)
         ax.title.set_fontsize("medium")
         ax.xaxis.get_major_locator().set_params(integer=True)
 
