@@ -6,22 +6,7 @@ from __future__ import annotations
 import inspect
 import warnings
 
-from sklearn.exceptions import ConvergenceWarning
-
-__all__ = [
-    "ApproximationWarning",
-    "CollinearError",
-    "CollinearWarning",
-    "ConvergenceWarning",
-    "DataError",
-    "ExportError",
-    "FileError",
-    "NotSeparableWarning",
-    "RowsChangedError",
-    "SeparationWarning",
-    "StreamEndedError",
-    "warn",
-]
+from sklearn.exceptions import ConvergenceWarning as ConvergenceWarning  # noqa: PLC0414  # re-exported
 
 PACKAGE = __name__.partition(".")[0]
 

@@ -200,10 +200,20 @@ class Batches:
         self.rows.settle(row)
 
     def read(self, piece: Any) -> Rows:
-        plan = self.plan
+        """Convert the columns of a piece to a matrix (n, D). This is the only copy that a pass over a file makes.
+
+        The matrix is column-major. A row-major one takes four times as long to fill, and its products are no faster.
+        """
+        plan, start = self.plan, 0
         if plan.encode is not None:
             return plan.encode(piece.batch)
-        return to_matrix(piece, plan.features, plan.dtype)
+        X = np.empty((len(plan.features), piece.stop - piece.start), plan.dtype)
+        for part in piece.parts:
+            stop = start + part.num_rows
+            for d, name in enumerate(plan.features):
+                X[d, start:stop] = numbers(part.column(name))
+            start = stop
+        return X.T
 
     # If workers read the partitions, the plan is sent to each worker once, and a partition with each task.
 
@@ -291,20 +301,6 @@ def numbers(column: pa.Array) -> Array:
         return np.asarray(column.to_numpy(zero_copy_only=False))
     # safe=False: integers beyond 2**53 are rounded, as in NumPy.
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-
-
-def to_matrix(piece: Piece, names: tuple[str, ...], dtype: Any) -> Array:
-    """Convert columns of a piece to a matrix (n, D). This is the only copy that a pass over a file makes.
-
-    The matrix is column-major. A row-major one takes four times as long to fill, and its products are no faster.
-    """
-    X, start = np.empty((len(names), piece.stop - piece.start), dtype), 0
-    for part in piece.parts:
-        stop = start + part.num_rows
-        for d, name in enumerate(names):
-            X[d, start:stop] = numbers(part.column(name))
-        start = stop
-    return X.T
 
 
 def column_in_memory(rows: Batches, name: str) -> Array:

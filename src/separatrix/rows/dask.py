@@ -582,21 +582,21 @@ def _lazy_weights(sample_weight: Any, n_rows: int) -> tuple[Sequence[Any], Seque
     if not is_dask(sample_weight):
         weight = check_weight(sample_weight, n_rows)
         return None if weight is None else ([task(weight)], [n_rows])
-    given = enumerate(_parts(sample_weight, "sample_weight"))
-    parts = persist(*(task(_checked_weight)(part, i) for i, part in given))
+
+    def checked(weight: Any, number: int) -> Float:
+        values = np.asarray(_one_column(weight), dtype=np.float64)
+        try:
+            check_weight(values, len(values))
+        except DataError as error:
+            raise DataError(f"In partition {number} of sample_weight: {error}") from error
+        return values
+
+    given = _parts(sample_weight, "sample_weight")
+    parts = persist(*(task(checked)(part, i) for i, part in enumerate(given)))
     counts = compute(*map(task(len), parts))
     if sum(counts) != n_rows:
         raise DataError(f"sample_weight has {sum(counts)} values, expected {n_rows}: one weight for each row of X.")
     return parts, counts
-
-
-def _checked_weight(weight: Any, number: int) -> Float:
-    values = np.asarray(_one_column(weight), dtype=np.float64)
-    try:
-        check_weight(values, len(values))
-    except DataError as error:
-        raise DataError(f"In partition {number} of sample_weight: {error}") from error
-    return values
 
 
 def _class_weight(targets: Targets, n_classes: int) -> Float:

@@ -72,9 +72,13 @@ class Group:
     def facts(self, x: Rows, R: Float) -> Any:
         """Sufficient statistics of the group's columns x for responsibilities R (n, K)."""
         if is_sparse(x):
-            if self.family in COUNT_FAMILIES and not np.isnan(x.data).any():
-                return _sparse_sums(self.family, x, R)
-            return reduce(operator.add, (self.facts(part, R[rows]) for rows, part in dense_chunks(x)))
+            if self.family not in COUNT_FAMILIES or np.isnan(x.data).any():
+                return reduce(operator.add, (self.facts(part, R[rows]) for rows, part in dense_chunks(x)))
+            n, total = R.sum(axis=0), np.asarray((x.T @ R).T)
+            if self.family == "multinomial":
+                return Sums(n, total, R.T @ _log_h(self.family, x))
+            logs = _mapped(x, -gammaln(x.data + 1.0) if self.family == "poisson" else np.zeros_like(x.data))
+            return Sums(np.tile(n[:, None], x.shape[1]), total[..., None], np.asarray((logs.T @ R).T))
         x = np.asarray(x, dtype=np.float64)
         return ValueCounts.of(x, R) if self.family == "categorical" else FAMILIES[self.family].facts(x, R)
 
@@ -225,15 +229,6 @@ def dense_chunks(x: Rows) -> Iterator[tuple[slice, Array]]:
     for start in range(0, n, step):
         rows = slice(start, start + step)
         yield rows, np.asarray(to_dense(x[rows]))
-
-
-def _sparse_sums(family: str, x: Any, R: Float) -> Sums:
-    """Count, Σx and Σ ln h(x) for CSR rows and responsibilities R (n, K)."""
-    n, total = R.sum(axis=0), np.asarray((x.T @ R).T)
-    if family == "multinomial":
-        return Sums(n, total, R.T @ _log_h(family, x))
-    logs = _mapped(x, -gammaln(x.data + 1.0) if family == "poisson" else np.zeros_like(x.data))
-    return Sums(np.tile(n[:, None], x.shape[1]), total[..., None], np.asarray((logs.T @ R).T))
 
 
 def _log_h(family: str, x: Any) -> Float:
