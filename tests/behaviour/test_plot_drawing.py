@@ -36,11 +36,6 @@ def test_annotations_have_enough_contrast_on_white():
     assert 1.05 / (luminance(MUTED) + 0.05) >= 4.5
 
 
-def test_fonts_and_lines_are_large_enough_for_a_projector():
-    assert min(size for name, size in LOOK.items() if name.endswith("size") and "marker" not in name) >= 10
-    assert LOOK["lines.linewidth"] >= 2
-
-
 def test_the_style_of_other_figures_is_not_changed():
     before = mpl.rcParams["axes.labelsize"], mpl.rcParams["lines.linewidth"]
     with look():
