@@ -234,13 +234,6 @@ class ModelAverage(ClassifierMixin, Estimator):
         self.models = models
         self.prior = prior
 
-    @classmethod
-    def of_fitted(cls, models: dict[str, Any], weights: dict[str, float], classes: Array, prior: Any) -> ModelAverage:
-        """Average of models that are already fitted, with the given weights."""
-        average = cls(models, prior)
-        average.models_, average.weights_, average.classes_ = models, weights, classes
-        return average
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ModelAverage:
         """Fit a clone of every model to the same rows and weight the models by their evidence.
 
@@ -299,12 +292,12 @@ class ModelAverage(ClassifierMixin, Estimator):
     @property
     def n_features_in_(self) -> int:
         """Number of columns."""
-        return int(self._first().n_features_in_)
+        return int(next(iter(self.models_.values())).n_features_in_)
 
     @property
     def feature_names_in_(self) -> Array:
         """Names of the columns, if the models have them."""
-        return np.asarray(self._first().feature_names_in_)
+        return np.asarray(next(iter(self.models_.values())).feature_names_in_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "weights_" in vars(self)
@@ -316,7 +309,3 @@ class ModelAverage(ClassifierMixin, Estimator):
         tags.input_tags.sparse = all(found.sparse for found in inputs)
         tags.input_tags.allow_nan = all(found.allow_nan for found in inputs)
         return tags
-
-    def _first(self) -> Any:
-        check_is_fitted(self)
-        return next(iter(self.models_.values()))

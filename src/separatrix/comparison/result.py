@@ -98,6 +98,11 @@ class Trial:
         return "" if not self.failure else NOT_TRIED.lower() if self.failure.startswith(NOT_TRIED) else "failed"
 
     @property
+    def problem(self) -> str:
+        """Name and reason of a model without scores, in a line."""
+        return f"{self.name} failed. {self.failure}" if self.outcome == "failed" else f"{self.name}: {self.failure}"
+
+    @property
     def rank(self) -> tuple[float, ...]:
         """Sort key: test log-likelihood; models without probabilities follow by accuracy, then failures."""
         log_likelihood = self.test.log_likelihood.value
@@ -188,10 +193,7 @@ class Comparison:
     def probabilities(self, prior: Mapping[str, float] | None = None) -> dict[str, float]:
         """p(M_i | D) of each model that reports the evidence of the training labels, by name; see PRML (3.66).
 
-        Parameters
-        ----------
-        prior : mapping {name: weight}, optional
-            p(M_i), up to a common factor; equal by default.
+        ``prior`` contains p(M_i) by name, up to a common factor; equal by default.
         """
         evidence = {t.name: t.evidence.log_evidence for t in self.trials if t.evidence.of_labels}
         return model_probabilities(evidence, prior)
@@ -202,7 +204,10 @@ class Comparison:
         The models stay fitted to the training rows. ``average().fit(X, y)`` refits and reweights them.
         """
         weights = self.probabilities(prior)
-        return ModelAverage.of_fitted({name: self.models_[name] for name in weights}, weights, self.classes, prior)
+        models = {name: self.models_[name] for name in weights}
+        average = ModelAverage(models, prior)
+        average.models_, average.weights_, average.classes_ = models, weights, self.classes
+        return average
 
     def to_dict(self) -> dict[str, Any]:
         """Columns by name, each an array over models; missing values are NaN, and ``"failure"`` is a string."""
@@ -229,12 +234,8 @@ class Comparison:
     def plot(self, ax: Any = None, *, title: str | None = None) -> ComparisonDisplay:
         """Plot test log-likelihoods with standard errors, and evidences. Needs matplotlib.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, or one for each panel, optional
-            Axes to draw into; a new figure by default.
-        title : str, optional
-            Title of the left panel.
+        ``ax`` are axes to draw into, or one for each panel; a new figure by default. ``title`` is that of the left
+        panel.
         """
         from separatrix.plots import ComparisonDisplay
 
@@ -246,15 +247,12 @@ class Comparison:
     __repr__ = __str__
 
 
-# -- notes -------------------------------------------------------------------------------------------------------------
-
-
 def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
     """Explanations of a comparison: failures, zero probabilities, near ties, calibration by chance, missing scores.
 
     The calibration by chance is that of the model ``chosen``, by default the best.
     """
-    notes = [f"{trial.name} failed. {trial.failure}" for trial in comparison if trial.failure]
+    notes = [trial.problem for trial in comparison if trial.failure]
     ran = [trial for trial in comparison if not trial.failure]
     scored = [trial for trial in ran if trial.test.rows is not None]
     for trial in scored:

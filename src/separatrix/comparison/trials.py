@@ -98,10 +98,26 @@ def compare(
     >>> round(value, 2), round(standard_error, 2)
     (-0.11, 0.02)
     """
+    from sklearn.model_selection import StratifiedShuffleSplit
+
     candidates = name_models(models, names)
     fold, classes = _opened(X, y, sample_weight)
-    if X_test is None and y_test is None:
-        train, test = _random_split(fold, classes, test_size, rng)
+    if X_test is None and y_test is None:  # the same fraction of each class is held out, at random
+        single = classes[bincount(fold.codes, None, len(classes)) < 2]
+        if len(single):
+            raise DataError(
+                f"Class {listed(single.tolist())} has only one row, which cannot be in both training and test rows. "
+                "Remove it, or pass X_test and y_test."
+            )
+        seed = int(generator(rng).integers(2**32))
+        splitter = StratifiedShuffleSplit(n_splits=1, test_size=test_size, random_state=seed)
+        train, test = (fold.take(np.sort(at)) for at in next(splitter.split(fold.codes, fold.codes)))
+        lost = classes[bincount(train.codes, None, len(classes)) == 0]
+        if len(lost):
+            raise DataError(
+                f"test_size={test_size!r} leaves no training row of class {listed(lost.tolist())}. "
+                "Lower it, or pass X_test and y_test."
+            )
     elif X_test is None or y_test is None:
         given, missing = ("y_test", "X_test") if X_test is None else ("X_test", "y_test")
         raise ValueError(f"compare({given}=...) needs {missing} too; without both, rows are held out at random.")
@@ -118,9 +134,6 @@ def compare(
     trials = [run_trial(name, model, train, test, classes) for name, model in candidates.items()]
     ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
     return Comparison(ranked, classes, train.rows, test.rows, test.weight)
-
-
-# -- splits ------------------------------------------------------------------------------------------------------------
 
 
 def _opened(X: Any, y: Any, sample_weight: Any, *, least_classes: int = 2) -> tuple[Fold, Array]:
@@ -141,28 +154,6 @@ def _opened(X: Any, y: Any, sample_weight: Any, *, least_classes: int = 2) -> tu
         fold, classes = Fold(fold.X, codes, fold.rows, fold.weight), classes[seen]
     require_classes(classes, least_classes)
     return fold, classes
-
-
-def _random_split(fold: Fold, classes: Array, test_size: float, rng: Any) -> tuple[Fold, Fold]:
-    """Training and test rows: the same fraction of each class is held out, at random."""
-    from sklearn.model_selection import StratifiedShuffleSplit
-
-    single = classes[bincount(fold.codes, None, len(classes)) < 2]
-    if len(single):
-        raise DataError(
-            f"Class {listed(single.tolist())} has only one row, which cannot be in both training and test rows. "
-            "Remove it, or pass X_test and y_test."
-        )
-    seed = int(generator(rng).integers(2**32))
-    splitter = StratifiedShuffleSplit(n_splits=1, test_size=test_size, random_state=seed)
-    train, test = map(np.sort, next(splitter.split(fold.codes, fold.codes)))
-    lost = classes[bincount(fold.codes[train], None, len(classes)) == 0]
-    if len(lost):
-        raise DataError(
-            f"test_size={test_size!r} leaves no training row of class {listed(lost.tolist())}. "
-            "Lower it, or pass X_test and y_test."
-        )
-    return fold.take(train), fold.take(test)
 
 
 # -- one model ---------------------------------------------------------------------------------------------------------

@@ -202,8 +202,7 @@ class Compared:
         """Notes about models that failed or were not chosen, and whether no model beats the class proportions."""
         is_useless = NOTHING_BEATS in self.choice.reasons and "leak" not in [note.topic for note in self.table_notes]
         useless = [Note("nothing beats the shares", NOTHING_BEATS)] * is_useless
-        failed = [Note("failure", f"{t.name} failed. {t.failure}") for t in self.comparison if t.outcome == "failed"]
-        failed += [Note("failure", f"{t.name}: {t.failure}") for t in self.comparison if t.outcome == "not tried"]
+        failed = [Note("failure", trial.problem) for trial in self.comparison if trial.failure]
         others = [
             Note("other model", f"{name}: {note}")
             for name, notes in self.warnings.items()
