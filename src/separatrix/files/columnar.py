@@ -76,10 +76,7 @@ def require_same_columns(columns: Mapping[Any, Sequence[str]]) -> None:
 
 
 def unify_types(schemas: Mapping[Any, pa.Schema]) -> pa.Schema:
-    """Types that fit the values of all files; ``schemas`` lists their columns by file.
-
-    Raises FileReadError if a column has types in two files that cannot be combined.
-    """
+    """Types that fit the values of all files (``schemas`` by file); raises FileReadError if there are none."""
     import pyarrow as pa
 
     common = first = None

@@ -66,7 +66,15 @@ class SqliteTable(TableFile):
             self.n_rows = int(database.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])
             kinds = dict(zip(self.columns, stored_kinds(database, self._sources.values(), self._table), strict=True))
             for name, column in zip(self.columns, declared, strict=True):
-                kinds[name] = self._declared_kind(database, self._sources[name], str(column[2]).upper(), kinds[name])
+                # Boolean or date if the column is declared as such and all values fit.
+                kind, cells, declared_type = kinds[name], self._sources[name], str(column[2]).upper()
+                if declared_type == "BOOLEAN" and kind is Kind.INTEGER:
+                    query = f"SELECT 1 FROM {self._table} WHERE {cells} NOT IN (0, 1) LIMIT 1"
+                    kinds[name] = kind if database.execute(query).fetchone() else Kind.BOOLEAN
+                elif declared_type in ("BOOLEAN", *DECLARED_DATES) and kind is Kind.TEXT:
+                    cursor, kinds[name] = database.execute(f"SELECT {cells} FROM {self._table}"), Kind.NOTHING
+                    while rows := cursor.fetchmany(FETCH_ROWS):
+                        kinds[name] = kind_of_values([value for (value,) in rows], kinds[name], iso=True)
         self.columns, self.kinds = tuple(kinds), kinds
 
     @contextmanager
@@ -79,17 +87,6 @@ class SqliteTable(TableFile):
                 f"{self.path} cannot be read: {error}. It is damaged, locked by another program, or not an SQLite "
                 "database."
             ) from error
-
-    def _declared_kind(self, database: sqlite3.Connection, column: str, declared: str, kind: Kind) -> Kind:
-        """Boolean or date if the column is declared as such and all values fit; otherwise the kind of the values."""
-        if declared == "BOOLEAN" and kind is Kind.INTEGER:
-            query = f"SELECT 1 FROM {self._table} WHERE {column} NOT IN (0, 1) LIMIT 1"
-            return kind if database.execute(query).fetchone() else Kind.BOOLEAN
-        if declared in ("BOOLEAN", *DECLARED_DATES) and kind is Kind.TEXT:
-            cursor, kind = database.execute(f"SELECT {column} FROM {self._table}"), Kind.NOTHING
-            while rows := cursor.fetchmany(FETCH_ROWS):
-                kind = kind_of_values([value for (value,) in rows], kind, iso=True)
-        return kind
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the table from the beginning of the file."""

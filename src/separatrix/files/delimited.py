@@ -120,19 +120,18 @@ class DelimitedFile(TableFile):
 
         chosen = self._chosen(columns)
         named = tuple(name for name in chosen if name in self._spelled and name not in self.kinds)
-        if named:
-            first, block = self._scan(named, first_block=True), None
-            for name, kind in first.items():
-                if self._spelled[name] == "number":
-                    self.kinds[name] = Kind.NUMBER
-                    if kind is Kind.TEXT:  # numbers in another spelling stay text, which the table encoder parses
-                        block = block or next(self._texts(named))
-                        texts = block[name].unique().to_pylist()
-                        found = tuple(text for text in texts if text and not text.isspace())
-                        if not text_readings(found, *np.ones((2, len(found)), dtype=np.intp))[0].n_odd:
-                            self.kinds[name] = Kind.TEXT
-                elif kind is not Kind.NOTHING:
-                    self.kinds[name] = kind
+        first = next(self._texts(named), None) if named else None
+        for name in named:
+            texts = pa.nulls(0, pa.string()) if first is None else first[name]
+            kind = kind_of_texts(texts, Kind.NOTHING, comma=self._decimal_comma)
+            if self._spelled[name] == "number":
+                self.kinds[name] = Kind.NUMBER
+                if kind is Kind.TEXT:  # numbers in another spelling stay text, which the table encoder parses
+                    found = tuple(text for text in texts.unique().to_pylist() if text and not text.isspace())
+                    if not text_readings(found, *np.ones((2, len(found)), dtype=np.intp))[0].n_odd:
+                        self.kinds[name] = Kind.TEXT
+            elif kind is not Kind.NOTHING:
+                self.kinds[name] = kind
         unknown = tuple(name for name in chosen if name not in self.kinds)
         if unknown:
             self.kinds |= self._scan(unknown)
@@ -141,7 +140,8 @@ class DelimitedFile(TableFile):
                 self._notes.append(f"Numbers with a decimal comma were found in: {', '.join(commas[:10])}.")
         return pa.schema([(name, self._exact.get(name, self.kinds[name].type)) for name in chosen])
 
-    def _scan(self, columns: tuple[str, ...], *, first_block: bool = False) -> dict[str, Kind]:
+    def _scan(self, columns: tuple[str, ...]) -> dict[str, Kind]:
+        """Kinds of columns, from a pass over all rows that also counts rows and labels."""
         kinds = dict.fromkeys(columns, Kind.NOTHING)
         tally: Tally | None = {} if self.target in columns else None
         n_rows = 0
@@ -155,7 +155,7 @@ class DelimitedFile(TableFile):
                     n_before, first_row = tally.get(text, (0, n_rows + row))
                     tally[text] = n_before + count, first_row
             n_rows += batch.num_rows
-            if first_block or (tally is None and all(kind is Kind.TEXT for kind in kinds.values())):
+            if tally is None and all(kind is Kind.TEXT for kind in kinds.values()):
                 break
         else:
             self.n_rows, self._tally = n_rows, self._tally if tally is None else tally

@@ -100,10 +100,7 @@ def _rows(text: str, delimiter: str, quoted: bool, strict: bool = False) -> list
 
 
 def name_columns(header: Iterable[object], where: object) -> tuple[tuple[str, ...], list[str]]:
-    """Make column names from the cells of the header; also return notes about missing names.
-
-    Raises FileReadError if two names are equal.
-    """
+    """Column names from the cells of the header, and notes about missing names; raises if two names are equal."""
     given = ["" if cell is None else str(cell).strip() for cell in header]
     names = tuple(name or f"column {place}" for place, name in enumerate(given, 1))
     twice = [name for name, count in Counter(names).items() if count > 1]
@@ -126,7 +123,10 @@ def name_columns(header: Iterable[object], where: object) -> tuple[tuple[str, ..
 
 
 def n_title_rows(rows: Sequence[Row]) -> int:
-    """Number of title rows above the column names; 0 if it is uncertain whether they are a title."""
+    """Number of title rows above the column names; 0 if it is uncertain whether they are a title.
+
+    The names must be distinct words, and at least one column below them must have only numbers or dates.
+    """
     for n in range(1, min(MAX_TITLE_ROWS, len(rows) - 2) + 1):
         if n_filled(rows[n - 1]) > 1:
             return 0
@@ -134,18 +134,13 @@ def n_title_rows(rows: Sequence[Row]) -> int:
             first, last = filled_span(rows[n])
             names, below = rows[n][first:last], [row[first:last] for row in rows[n + 1 :] if n_filled(row)]
             n_wide = sum(n_filled(row) > 1 for row in below)
-            return n if _are_names(names, below) and n_wide >= MIN_AGREEMENT * len(below) else 0
+            if len(set(map(str, names))) < len(names) or n_wide < MIN_AGREEMENT * len(below):
+                return 0
+            if not all(isinstance(name, str) and _is_filled(name) and not _is_amount(name) for name in names):
+                return 0
+            columns = ([row[d] for row in below if d < len(row) and _is_filled(row[d])] for d in range(len(names)))
+            return n if any(cells and all(map(_is_amount, cells)) for cells in columns) else 0
     return 0
-
-
-def _are_names(names: Row, below: Sequence[Row]) -> bool:
-    """Whether ``names`` are distinct words and at least one column below them has only numbers or dates."""
-    if len(set(map(str, names))) < len(names) or not all(_is_filled(name) for name in names):
-        return False
-    if any(not isinstance(name, str) or _is_amount(name) for name in names):
-        return False
-    columns = ([row[d] for row in below if d < len(row) and _is_filled(row[d])] for d in range(len(names)))
-    return any(cells and all(map(_is_amount, cells)) for cells in columns)
 
 
 def _is_amount(cell: Any) -> bool:

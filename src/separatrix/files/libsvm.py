@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sparse text files of LIBSVM and SVMlight: ``label index:value index:value ...  # comment``, one row per line.
 
-Opening a file reads it once: every line is checked, and rows, features and labels are counted. Each pass of a fit reads
-it again, in chunks of whole lines that are parsed on threads. Blank lines, comments and ``qid:`` (queries of ranking
-problems) are skipped. Numbers are parsed exactly as Python does.
+Chunks of whole lines are parsed on threads. Blank lines, comments and ``qid:`` (queries of ranking problems) are
+skipped. Numbers are parsed exactly as Python does.
 """
 
 from __future__ import annotations

@@ -134,10 +134,7 @@ def expand(path: str) -> tuple[Path, ...]:
 
 
 def output_location(path: str | os.PathLike[str], table: str | None = None) -> Location:
-    """Locate a file for writing.
-
-    Raises FileWriteError if the path is a folder, its parent folder does not exist, or its suffix is unknown.
-    """
+    """Locate a file for writing; raises FileWriteError if this is not possible or the suffix is unknown."""
     text, table = _split(path, table)
     where = Path(text).expanduser()
     compression = COMPRESSIONS.get(where.suffix.lower())
@@ -207,10 +204,7 @@ def _some(names: list[str], most: int = 8) -> str:
 
 
 def open_input(where: Location) -> Any:
-    """Open the decompressed bytes of a file as an Arrow stream.
-
-    Raises FileReadError if the file is not compressed as its suffix indicates.
-    """
+    """Open the decompressed bytes of a file as an Arrow stream."""
     import pyarrow as pa
 
     with reading(where):

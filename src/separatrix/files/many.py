@@ -145,10 +145,7 @@ class FileRows(ArrowRows):
         return self
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Types of the columns, the same in every batch of every file.
-
-        Raises FileReadError if a column has types in two files that cannot be combined.
-        """
+        """Types of the columns, the same in every batch of every file."""
         import pyarrow as pa
 
         used = () if self._where is None else self._where.columns
@@ -208,10 +205,7 @@ class FileRows(ArrowRows):
 
 
 def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
-    """Open a path, a pattern, a folder of Parquet files, or a list of paths, as one table.
-
-    Raises FileReadError if there is no such file, it cannot be read, or files have different columns.
-    """
+    """Open a path, a pattern, a folder of Parquet files, or a list of paths, as one table."""
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not given:
         raise FileReadError("There are no files to scan: the list of paths is empty.")

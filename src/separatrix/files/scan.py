@@ -98,11 +98,9 @@ def scan(
 
     Notes
     -----
-    A fit reads the target once to find the classes (for text files: while types are inferred), and then all columns
-    once per pass (``n_passes_``). The next batch is read while the current one is processed. Repeated runs are
-    bit-identical, because blocks and the order of additions are fixed. An error is raised if a file changes between two
-    passes. Queries and streams are copied to a temporary file before the first pass of a fit. The scan then keeps these
-    rows: scan again to see rows that were added later.
+    A fit reads the target once to find the classes, and then all columns once per pass (``n_passes_``). Repeated runs
+    are bit-identical. An error is raised if a file changes between two passes. Queries and streams are copied to a
+    temporary file before the first pass of a fit; scan again to see rows that were added later.
 
     Columns must be numbers or booleans; `TableClassifier` encodes columns of other types.
 
@@ -117,8 +115,8 @@ def scan(
     array(['b', 'b', 'b'], dtype='<U1')
     """
     if connection is None and is_libsvm(source):
-        given = (target, columns, weight, where, types, client)
-        for name, value in zip(("target", "columns", "weight", "where", "types", "client"), given, strict=True):
+        given = {"target": target, "columns": columns, "weight": weight, "where": where, "types": types}
+        for name, value in {**given, "client": client}.items():
             if value is not None:
                 raise DataError(
                     f"{source} is a sparse text file, whose columns have no names: {name}={value!r} does not apply. "
@@ -186,17 +184,12 @@ class LabelledRows(ArrowRows):
 
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
         """Read the table, and leave out rows without a label."""
-        for batch in self.rows.batches(self._with_target(columns), rows):
+        for batch in self.rows.batches(tuple(dict.fromkeys([*columns, self.target])), rows):
             yield batch.filter(has_label(batch.column(self.target), self.clean)).select(list(columns))
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
-        """Split the table, as several workers read it."""
-        return tuple(
-            LabelledRows(part, self.target, self.clean) for part in self.rows.parts(self._with_target(columns))
-        )
-
-    def _with_target(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*columns, self.target]))
+        """Split the table; the columns include the target."""
+        return tuple(LabelledRows(part, self.target, self.clean) for part in self.rows.parts(columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,10 +237,7 @@ class Scan(RowStore):
         return self.n_rows, len(self.features)
 
     def open_rows(self, columns: Sequence[str] | None) -> Source:
-        """Open the rows with these columns, as a fitted model expects them; None opens all features.
-
-        Raises DataError if a column does not exist, or is not a number.
-        """
+        """Open the rows with these columns, which must be numbers; None opens all features."""
         if self.encoding is not None:  # models fitted on encoded columns do not store column names
             names = self.encoding.columns
             template = NamedRows(np.empty((0, len(names))), names)
@@ -275,8 +265,12 @@ class Scan(RowStore):
 
     def statistics(self, unread: Sequence[str] = ()) -> TableStatistics:
         """Compute, in one pass, the statistics from which `TableEncoder` infers the types of columns."""
+
+        def statistic(piece: Any) -> TableStatistics:
+            name = f"rows {piece.start + 1} to {piece.stop}"
+            return table_statistics(piece.batch, name=name, unread=unread, first_row=piece.start)
+
         self.prepare()
-        statistic = partial(_statistics_of, unread=tuple(unread))
         source = self._open(BatchPlan(self.features, self.features))
         return source.reduce_batches(statistic, self.features, TableStatistics())
 
@@ -380,8 +374,3 @@ class Scan(RowStore):
     def _require_one_weight(self, sample_weight: Any) -> None:
         if self.weight is not None and sample_weight is not None:
             raise DataError(f"Weights were given twice: the column {self.weight!r} of the scan, and sample_weight.")
-
-
-def _statistics_of(piece: Any, unread: tuple[str, ...]) -> TableStatistics:
-    name = f"rows {piece.start + 1} to {piece.stop}"
-    return table_statistics(piece.batch, name=name, unread=unread, first_row=piece.start)

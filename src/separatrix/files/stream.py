@@ -165,10 +165,7 @@ class StreamRows(SpooledRows):
 
 
 def open_stream(source: Any) -> StreamRows:
-    """Open a pyarrow table, reader or data set, a polars frame, a DuckDB relation, or a function that returns one.
-
-    Raises DataError if the object has no Arrow stream interface.
-    """
+    """Open a pyarrow table, reader or data set, a polars frame, a DuckDB relation, or a function that returns one."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 

@@ -140,10 +140,7 @@ class Sink(ABC):
 
 
 def choose_table(names: list[str], where: Location, what: str) -> str:
-    """Return the name of the requested table or sheet, or of the only one.
-
-    Raises FileReadError if there is no such table, or there are several and none was requested.
-    """
+    """Name of the requested table or sheet, or of the only one; raises FileReadError if the choice is not unique."""
     path = where.path
     if not names:
         raise FileReadError(f"{path} has no {what}s. Is it the correct file?")

@@ -181,9 +181,7 @@ class StandardOutput(TableWriter):
             self._sink = self._make_sink(sys.stdout.buffer, batch.schema, self._where)
         self._sink.write(batch)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         sys.stdout.buffer.flush()
 
 
