@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -43,7 +43,7 @@ def n_threads() -> int:
     return max(1, min(cores, int(THREAD_LIMIT))) if THREAD_LIMIT.isdigit() else cores
 
 
-def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
+def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generator[Out]:
     """``map(function, items)`` on threads, in order, with at most two pending results per thread.
 
     Items are taken one at a time, so that an iterator can read the next item while the threads work.

@@ -176,41 +176,34 @@ class DelimitedFile(TableFile):
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the file. Arrow converts plain numbers; after the first number in another spelling, texts are cast."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
-        schema, n_read = self.schema(columns), 0
+        def converted(batch: pa.RecordBatch, row: int) -> pa.RecordBatch:
+            arrays = []
+            for field, cells in zip(schema, batch.columns, strict=True):
+                if pa.types.is_string(cells.type):
+                    arrays.append(self._values(field.name, cells, row))
+                elif pa.types.is_floating(cells.type) and pc.any(pc.is_nan(cells)).as_py():
+                    raise pa.ArrowInvalid("nan is a word for a missing value")
+                else:
+                    arrays.append(cells.cast(field.type))
+            return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+        schema, n_read, row = self.schema(columns), 0, 0
         if self._has_plain_numbers and not self._dialect.spaced:
+            plain = {name: self.kinds[name].type for name in columns if self.kinds[name] in (Kind.INTEGER, Kind.NUMBER)}
             try:
-                for batch in self._numbers(columns, schema):
-                    yield batch
-                    n_read += batch.num_rows
+                with reading(self.where):
+                    for batch in self._split(columns, self._dialect, plain):
+                        yield converted(batch, n_read)
+                        n_read += batch.num_rows
                 return
             except pa.ArrowInvalid:
                 self._has_plain_numbers = False  # later passes cast texts from the beginning
-        row = 0
         for batch in self._texts(columns):
             if row >= n_read:
-                arrays = [self._values(name, texts, row) for name, texts in zip(columns, batch.columns, strict=True)]
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                yield converted(batch, row)
             row += batch.num_rows
-
-    def _numbers(self, columns: tuple[str, ...], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield batches in which Arrow converted the numbers directly; raises ArrowInvalid if it cannot convert one."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        plain = {name: self.kinds[name].type for name in columns if self.kinds[name] in (Kind.INTEGER, Kind.NUMBER)}
-        row = 0
-        with reading(self.where):
-            for batch in self._split(columns, self._dialect, plain):
-                arrays = []
-                for name, cells in zip(columns, batch.columns, strict=True):
-                    if name in plain and pa.types.is_floating(cells.type) and pc.any(pc.is_nan(cells)).as_py():
-                        raise pa.ArrowInvalid("nan is a word for a missing value")
-                    arrays.append(
-                        cells.cast(schema.field(name).type) if name in plain else self._values(name, cells, row)
-                    )
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-                row += batch.num_rows
 
     def _values(self, name: str, texts: pa.Array, row: int) -> pa.Array:
         import pyarrow as pa

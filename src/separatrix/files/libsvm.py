@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,7 @@ from separatrix.rows import (
     batch_rows,
     block_rows,
     check_weight,
+    cut_batches,
     pair,
     require_weight,
 )
@@ -76,19 +77,20 @@ class SparseRows:
     value: Float
     queries: int = 0
 
-    def __len__(self) -> int:
+    @property
+    def num_rows(self) -> int:
+        """Number of rows n."""
         return len(self.label)
 
-    def span(self, first: int, last: int) -> SparseRows:
-        """Rows ``first`` to ``last``, as views."""
-        low, high = self.start[first], self.start[last]
-        return SparseRows(
-            self.label[first:last], self.start[first : last + 1] - low, self.column[low:high], self.value[low:high]
-        )
+    def slice(self, first: int, length: int) -> SparseRows:
+        """At most ``length`` rows from row ``first`` on, as views; like `num_rows`, named as in record batches."""
+        label, start = self.label[first : first + length], self.start[first : first + length + 1]
+        low, high = start[0], start[-1]
+        return SparseRows(label, start - low, self.column[low:high], self.value[low:high])
 
     def matrix(self, width: int) -> Any:
         """CSR array (n, width). Its attributes are set directly, because the constructor would check every index."""
-        X = sparse.csr_array((len(self), width), dtype=np.float64)
+        X = sparse.csr_array((self.num_rows, width), dtype=np.float64)
         X.data, X.indices, X.indptr = self.value, self.column, self.start
         return X
 
@@ -106,23 +108,6 @@ def join_rows(parts: list[SparseRows]) -> SparseRows:
         np.concatenate([part.column for part in parts]).astype(dtype, copy=False),
         np.concatenate([part.value for part in parts]),
     )
-
-
-def cut_rows(parts: Iterable[SparseRows], size: int) -> Iterator[SparseRows]:
-    """Regroup rows into parts of ``size`` rows; the last may be shorter."""
-    kept: list[SparseRows] = []
-    n_kept = 0
-    for part in parts:
-        start = 0
-        while start < len(part):
-            stop = min(start + size - n_kept, len(part))
-            kept.append(part.span(start, stop))
-            n_kept, start = n_kept + stop - start, stop
-            if n_kept == size:
-                yield join_rows(kept)
-                kept, n_kept = [], 0
-    if kept:
-        yield join_rows(kept)
 
 
 def parse(chunk: Chunk, indices: IndexRange, path: Path) -> SparseRows:
@@ -267,12 +252,12 @@ class LibsvmFile(RowStore):
         self.has_more_labels = False
         self.n_rows = 0
         for rows in map_in_order(self.parse, self.chunks()):
-            self.n_rows += len(rows)
+            self.n_rows += rows.num_rows
             self.n_entries, n_queries = self.n_entries + len(rows.column), n_queries + rows.queries
             if len(rows.column):
                 low, high = min(low, first + int(rows.column.min())), max(high, first + int(rows.column.max()))
             labels, codes = np.unique(np.append(self.labels, rows.label), return_inverse=True)
-            counts = np.bincount(codes, np.append(self.label_counts, np.ones(len(rows)))).astype(np.intp)
+            counts = np.bincount(codes, np.append(self.label_counts, np.ones(rows.num_rows))).astype(np.intp)
             self.has_more_labels = self.has_more_labels or len(labels) > MAX_LABELS
             self.labels, self.label_counts = labels[:MAX_LABELS], counts[:MAX_LABELS]  # the smallest labels
         if not self.n_rows:
@@ -420,9 +405,10 @@ class SparseText:
         """
         height = height if rng is None else batch_rows(round(self.numbers_per_row))
         first = 0
-        for rows in cut_rows(map_in_order(self.file.parse, self.file.chunks()), height):
-            yield Piece(first, first + len(rows), rows)
-            first += len(rows)
+        for parts in cut_batches(map_in_order(self.file.parse, self.file.chunks()), height):
+            rows = join_rows(parts)
+            yield Piece(first, first + rows.num_rows, rows)
+            first += rows.num_rows
 
     def read(self, piece: Any) -> Rows:
         """Return the rows of a piece as a CSR array."""

@@ -240,8 +240,7 @@ def unpacked(where: Location, owner: object) -> Path:
         return where.path
     plain = temporary_file(owner, "decompressed")
     with reading(where), open_input(where) as stream, plain.open("wb") as file:
-        while chunk := stream.read(READ_BYTES):
-            file.write(chunk)
+        shutil.copyfileobj(stream, file, READ_BYTES)
     return plain
 
 

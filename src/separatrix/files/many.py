@@ -100,18 +100,18 @@ class FileRows(ArrowRows):
     """A table in one or several files. ``target`` is the column of labels, if there is one."""
 
     target: str | None = None
+    where: Condition | None = None
 
     def __init__(self, paths: Sequence[str], tables: Sequence[TableFile]) -> None:
         self._paths, self._tables = paths, tables
         self._types: dict[str, pa.DataType] = {}  # types inferred so far; inferring them may take a pass over text
         self.columns = tables[0].columns
         self.title = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-        self._where: Condition | None = None
         self._count_rows()
 
     def _count_rows(self) -> None:
         counts = [table.n_rows for table in self._tables]
-        self.known_rows = None if self._where is not None or None in counts else sum(n or 0 for n in counts)
+        self.known_rows = None if self.where is not None or None in counts else sum(n or 0 for n in counts)
 
     def label_counts(self, target: str, clean: Callable[[pa.Array], pa.Array] | None = None) -> LabelCounts | None:
         """Labels that the pass over the text counted when it inferred the type of the target."""
@@ -120,7 +120,7 @@ class FileRows(ArrowRows):
         found, n_rows = LabelCounts(), 0
         for table in self._tables:
             tally = table.value_counts() if table.target == target else None
-            if tally is None or not table.n_rows or self._where is not None:
+            if tally is None or not table.n_rows or self.where is not None:
                 return None
             values, counts, rows = tally
             kind = self._types[target]
@@ -131,7 +131,7 @@ class FileRows(ArrowRows):
 
     def place(self, row: int) -> str:
         """Row of a file, counted from 1, and its line in a text file."""
-        if self._where is not None or self.known_rows is None:
+        if self.where is not None or self.known_rows is None:
             return super().place(row)
         file = 0
         while row >= (n_rows := self._tables[file].n_rows or 0):
@@ -139,16 +139,11 @@ class FileRows(ArrowRows):
         of = f" of {self._paths[file]}" if len(self._paths) > 1 else ""
         return f"row {row + 1:,}{of}{self._tables[file].line(row)}"
 
-    def filtered(self, where: Condition) -> FileRows:
-        """Restrict the table to the rows that meet a condition."""
-        self._where, self.known_rows = where, None
-        return self
-
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """Types of the columns, the same in every batch of every file."""
         import pyarrow as pa
 
-        used = () if self._where is None else self._where.columns
+        used = () if self.where is None else self.where.columns
         unknown = [name for name in dict.fromkeys([*columns, *used]) if name not in self._types]
         if unknown:
             for table in self._tables:
@@ -190,16 +185,16 @@ class FileRows(ArrowRows):
             part_of_group = (np.cumsum(n_rows) - n_rows) // PART_ROWS
             for number in np.unique(part_of_group):
                 groups = np.flatnonzero(part_of_group == number)
-                known = None if self._where else int(n_rows[groups].sum())
+                known = None if self.where else int(n_rows[groups].sum())
                 found.append(replace(part, groups=tuple(groups.tolist()), known_rows=known))
         return tuple(found)
 
     def _parts(self, columns: tuple[str, ...]) -> list[FilePart]:
-        used = () if self._where is None else self._where.columns
+        used = () if self.where is None else self.where.columns
         schema = self.schema(tuple(dict.fromkeys([*columns, *used])))
         types = dict(zip(schema.names, schema.types, strict=True))
         return [
-            FilePart(path, table.fingerprint, types, self._where, None, None if self._where else table.n_rows, table)
+            FilePart(path, table.fingerprint, types, self.where, None, None if self.where else table.n_rows, table)
             for path, table in zip(self._paths, self._tables, strict=True)
         ]
 

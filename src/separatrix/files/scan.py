@@ -157,7 +157,9 @@ def _open(source: Any, connection: Any, where: Any, types: Mapping[str, Any] | N
         rows = FileRows([str(source.path)], [source])
     else:
         rows = open_files(source, types) if is_files else open_stream(source)
-    return rows if where is None else rows.filtered(make_condition(where, rows.columns))
+    if where is not None:
+        rows.where, rows.known_rows = make_condition(where, rows.columns), None
+    return rows
 
 
 def _require_column(name: str, rows: ArrowRows) -> None:

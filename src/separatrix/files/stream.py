@@ -135,11 +135,6 @@ class StreamRows(SpooledRows):
         self.title, self._make, self._schema, self._first = title, make, schema, first
         self.columns = tuple(schema.names)
 
-    def filtered(self, where: Condition) -> StreamRows:
-        """Restrict the table to the rows that meet a condition."""
-        self.where, self.known_rows = where, None
-        return self
-
     def read_source(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the stream; large batches are split."""
         import pyarrow as pa
