@@ -29,13 +29,7 @@ from separatrix.families.sufficient_statistics import Sums
 
 @dataclass(frozen=True)
 class Bernoulli(Family[Sums]):
-    """p(x) = μ^x (1 - μ)^(1-x), stored as ``log_odds`` η = ln μ/(1-μ); μ = 0 is -inf, μ = 1 is inf.
-
-    Examples
-    --------
-    >>> Bernoulli.of_probability(0.25).log_density([0, 1]).round(4).tolist()
-    [-0.2877, -1.3863]
-    """
+    """p(x) = μ^x (1 - μ)^(1-x), stored as ``log_odds`` η = ln μ/(1-μ); μ = 0 is -inf, μ = 1 is inf."""
 
     log_odds: Float
     statistics = Sums
@@ -50,6 +44,8 @@ class Bernoulli(Family[Sums]):
         """Probability μ that x = 1."""
         return np.asarray(special.expit(self.log_odds))
 
+    mean = probability
+
     @property
     def natural(self) -> Float:
         return self.log_odds[..., None]
@@ -57,10 +53,6 @@ class Bernoulli(Family[Sums]):
     @property
     def log_normaliser(self) -> Float:
         return -np.asarray(special.log_expit(-self.log_odds))
-
-    @property
-    def mean(self) -> Float:
-        return self.probability
 
     @property
     def variance(self) -> Float:
@@ -72,7 +64,6 @@ class Bernoulli(Family[Sums]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """The distribution whose μ is the mean of x."""
         return cls.of_probability(np.asarray(mean_u)[..., 0])
 
     def log_density(self, x: Any) -> Float:
@@ -108,16 +99,7 @@ class Bernoulli(Family[Sums]):
 
 @dataclass(frozen=True)
 class BetaBernoulli(Prior[Bernoulli, Sums], of=Bernoulli):
-    """Prior μ ~ Beta(a, b), equivalent to a earlier ones and b earlier zeros, both > 0.
-
-    Examples
-    --------
-    Laplace's rule of succession after 3 ones in 10 trials:
-
-    >>> facts = Bernoulli.facts([[1.0]] * 3 + [[0.0]] * 7, [[1.0]] * 10)
-    >>> BetaBernoulli(1.0, 1.0).updated(facts).mode.probability
-    array([[0.33333333]])
-    """
+    """Prior μ ~ Beta(a, b), equivalent to a earlier ones and b earlier zeros, both > 0."""
 
     a: Float
     b: Float
@@ -137,10 +119,6 @@ class BetaBernoulli(Prior[Bernoulli, Sums], of=Bernoulli):
     def mode(self) -> Bernoulli:
         """μ = a/(a + b), which is the posterior mean of μ."""
         return Bernoulli(np.log(self.a) - np.log(self.b))
-
-    def predictive(self) -> Bernoulli:
-        """The distribution of the next x, equal to `mode`."""
-        return self.mode
 
     def log_marginal(self, facts: Sums) -> Float:
         """ln B(a + ones, b + zeros) - ln B(a, b), computed from rising factorials."""

@@ -38,11 +38,6 @@ from separatrix.families.sufficient_statistics import FactsError, LevelCounts, o
 class Categorical(Family[LevelCounts]):
     """p(x) = μ_x. ``log_probability`` ln μ (..., L) is -inf for impossible levels and for padding. ``log_unseen`` is
     ln p of a code that is not a level of its column.
-
-    Examples
-    --------
-    >>> Categorical.of_mean_u([0.5, 0.25, 0.25]).log_density([0, 2, 7]).round(4).tolist()
-    [-0.6931, -1.3863, -inf]
     """
 
     log_probability: Float
@@ -54,6 +49,8 @@ class Categorical(Family[LevelCounts]):
     def probability(self) -> Float:
         """Probabilities μ, (..., L)."""
         return np.exp(self.log_probability)
+
+    mean_u = probability
 
     @staticmethod
     def u(x: Any) -> Float:
@@ -67,10 +64,6 @@ class Categorical(Family[LevelCounts]):
     @property
     def log_normaliser(self) -> Float:
         return np.asarray(special.logsumexp(self.log_probability, axis=-1))
-
-    @property
-    def mean_u(self) -> Float:
-        return self.probability
 
     @property
     def mean(self) -> Float:
@@ -145,17 +138,12 @@ class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
     not_negative = ("alpha",)
 
     @classmethod
-    def weak(cls, facts: LevelCounts, worth: float = 1.0) -> Self:
-        """Prior with ``worth`` pseudo-observations of each level that occurs in any class."""
-        return cls.symmetric(worth, facts.levels)
-
-    @classmethod
-    def symmetric(cls, alpha: float, levels: Any) -> Self:
-        """Prior of one class, (1, D, L), with equal pseudo-counts; ``levels`` (D,) is the number of levels."""
-        levels = np.asarray(levels)
+    def weak(cls, facts: LevelCounts | ValueCounts, worth: float = 1.0) -> Self:
+        """Prior with ``worth`` pseudo-observations of each level that occurs in any class; alpha is (1, D, L)."""
+        levels = facts.levels
         FactsError.unless(levels[None] > 0, "no values at all", "drop the column", overall=True)
         real = np.arange(max(1, levels.max(initial=1))) < levels[..., None]
-        return cls(np.where(real, alpha, 0.0)[None], np.full((1, *levels.shape), alpha))
+        return cls(np.where(real, worth, 0.0)[None], np.full((1, *levels.shape), worth))
 
     def updated(self, facts: LevelCounts) -> Self:
         return type(self)(self.alpha + self._counts(facts), self.unseen)
@@ -174,10 +162,6 @@ class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
         total = self.alpha.sum(axis=-1)
         probability = Categorical.of_mean_u(self.alpha / total[..., None])
         return Categorical(probability.log_probability, np.log(self.unseen / total))
-
-    def predictive(self) -> Categorical:
-        """The distribution of the next x, equal to `mode`."""
-        return self.mode
 
     def log_marginal(self, facts: LevelCounts) -> Float:
         """The marginal likelihood above, computed from rising factorials of each level."""

@@ -167,10 +167,6 @@ class Prior(Record, ABC, Generic[Dist, F]):
         """The posterior, in which n observations are added to ν, and χ moves towards the mean of u."""
 
     @abstractmethod
-    def predictive(self) -> Density:
-        """Distribution p(x) of the next observation, with the parameters integrated out."""
-
-    @abstractmethod
     def log_marginal(self, facts: F) -> Float:
         """ln p(x_1 .. x_n) with the parameters integrated out; weights are exponents of the densities of the rows."""
 
@@ -178,6 +174,13 @@ class Prior(Record, ABC, Generic[Dist, F]):
     @abstractmethod
     def mode(self) -> Dist:
         """The distribution at the mode of η, which solves E[u] = χ."""
+
+    def predictive(self) -> Density:
+        """Distribution p(x) of the next observation, with the parameters integrated out.
+
+        Its mean of u is that of the mode. For Bernoulli and categorical, this mean determines it, so it is the mode.
+        """
+        return self.mode
 
     @classmethod
     @abstractmethod

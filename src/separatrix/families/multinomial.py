@@ -36,11 +36,6 @@ class Multinomial(Family[Sums]):
     """p(x | T) = T!/Π x_d! Π μ_d^x_d for a row x of D counts, with ``log_probability`` ln μ (..., D).
 
     ``trials`` is the total T of the rows that `sample` draws. The density uses the total of x.
-
-    Examples
-    --------
-    >>> Multinomial.of_mean_u([3.0, 1.0]).log_density([2, 0]).round(4)
-    np.float64(-0.5754)
     """
 
     log_probability: Float
@@ -74,9 +69,7 @@ class Multinomial(Family[Sums]):
     def mean_u(self) -> Float:
         return self.trials[..., None] * self.probability
 
-    @property
-    def mean(self) -> Float:
-        return self.mean_u
+    mean = mean_u
 
     @property
     def variance(self) -> Float:

@@ -71,13 +71,7 @@ def whitened(W: Float, x: Float) -> Float:
 
 @dataclass(frozen=True)
 class MultivariateNormal(Family[VectorMoments]):
-    """N(x | μ, Σ) with ``mean`` μ (..., D) and positive definite ``covariance`` Σ (..., D, D).
-
-    Examples
-    --------
-    >>> MultivariateNormal([0.0, 0.0], [[1.0, 0.5], [0.5, 1.0]]).log_density([1.0, 1.0]).round(4)
-    np.float64(-2.3607)
-    """
+    """N(x | μ, Σ) with ``mean`` μ (..., D) and positive definite ``covariance`` Σ (..., D, D)."""
 
     mean: Float
     covariance: Float

@@ -79,11 +79,6 @@ class Record:
         """Select classes; with an array of codes, as in ``distribution[y]``, one entry per row."""
         return type(self)(*(array[index] for array in self.arrays))
 
-    @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Concatenate the classes of all parts."""
-        return cls(*(np.concatenate(same, axis=0) for same in zip(*(p.arrays for p in parts), strict=True)))
-
 
 def require(record: Record, name: str, ok: Array, meaning: str) -> None:
     """Raise ValueError with the first value of a field that is not ``ok``."""
@@ -332,12 +327,6 @@ class LevelCounts(Facts):
         """Add the counts; a code that occurs in only one of them has count zero in the other."""
         L = max(self.counts.shape[-1], other.counts.shape[-1])
         return type(self)(self.padded(L) + other.padded(L))
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Concatenate the classes of all parts, padded to the same number of levels."""
-        L = max(part.counts.shape[-1] for part in parts)
-        return cls(np.concatenate([part.padded(L) for part in parts]))
 
     def padded(self, L: int) -> Float:
         """Counts padded with zeros to L levels."""

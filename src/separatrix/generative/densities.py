@@ -89,8 +89,6 @@ class GroupedDensity:
 
 def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
     """Conjugate prior equivalent to ``worth`` observations, in the units of the data."""
-    if family == "categorical":
-        return DirichletCategorical.symmetric(worth, facts.levels)
     if family == "normal_known_variance":
         # σ² is the variance within classes, after adding ``worth`` pseudo-observations with the overall variance.
         overall = NormalGamma.weak(facts)  # raises an error with the column if all values are equal
