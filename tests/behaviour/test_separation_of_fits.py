@@ -287,7 +287,7 @@ def test_soft_targets_below_one_overlap():
 
 
 def test_many_columns_are_abbreviated():
-    with pytest.warns(SeparationWarning, match="and .* more columns"):
+    with pytest.warns(SeparationWarning, match="and .* more"):
         sx.LogisticRegression(alpha=0.0).fit(rows(20, 40), np.arange(20) % 2)
 
 

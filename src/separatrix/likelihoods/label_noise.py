@@ -20,7 +20,6 @@ label (a for label 1, -a for label 0), u = σ(m), and v = σ(m + λ) is the prob
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -28,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from separatrix._arguments import check_number
-from separatrix._array import Array, Float
+from separatrix._array import Array
 from separatrix.exceptions import DataError
 from separatrix.likelihoods.base import Covariances, Derivatives
 from separatrix.likelihoods.logit import log_sigmoid, sigmoids
@@ -130,7 +129,8 @@ class LabelNoise:
 
         eps0, eps1 = self.rates
         m = np.where(is_one, a, -a)
-        shift = pick(_log(1.0 - eps1) - _log(eps0), _log(1.0 - eps0) - _log(eps1))
+        with np.errstate(divide="ignore"):  # without noise, λ is infinite
+            shift = pick(np.log(1.0 - eps1) - np.log(eps0), np.log(1.0 - eps0) - np.log(eps1))
         contrast = pick((1.0 - eps0 - eps1) / (1.0 - eps1), (1.0 - eps0 - eps1) / (1.0 - eps0))
         return _Label(
             m, pick(1.0, -1.0), pick(eps1, eps0), pick(eps0, eps1), contrast, *sigmoids(m), *sigmoids(m + shift)
@@ -174,10 +174,6 @@ class _Label(NamedTuple):
         return np.where(self.sign > 0, self.v, self.not_v)
 
 
-def _log(rate: float) -> float:
-    return math.log(rate) if rate > 0 else -math.inf
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class SoftmaxLabelNoise:
     """Categorical targets whose labels follow a confusion matrix; one activation per true class.
@@ -201,7 +197,25 @@ class SoftmaxLabelNoise:
     is_log_concave: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "confusion", _check_confusion(self.confusion))
+        C = np.asarray(self.confusion, dtype=np.float64)
+        if C.ndim != 2 or C.shape[0] != C.shape[1] or len(C) < 2:
+            raise DataError(f"confusion has shape {C.shape}; it must be (K, K), a row for each of K >= 2 true classes.")
+        if not ((C >= 0) & (C <= 1)).all():
+            k, j = (int(i) for i in np.argwhere(~((C >= 0) & (C <= 1)))[0])
+            raise DataError(f"confusion[{k}, {j}] is {C[k, j]:g}; a probability lies between 0 and 1.")
+        sums = C.sum(axis=1)
+        wrong = int(np.abs(sums - 1.0).argmax())
+        if abs(sums[wrong] - 1.0) > 1e-6:
+            raise DataError(
+                f"confusion[{wrong}] sums to {sums[wrong]:.6g}; each row, the labels of one true class, must sum to 1. "
+                "Divide the rows by their sums, or transpose the matrix if its columns sum to 1."
+            )
+        if not C.any(axis=0).all():
+            never = int(np.flatnonzero(~C.any(axis=0))[0])
+            raise DataError(f"confusion[:, {never}] is zero: no class is ever labelled {never}. Drop that label.")
+        rows = C / sums[:, None]
+        rows.setflags(write=False)
+        object.__setattr__(self, "confusion", rows)
 
     @property
     def n_outputs(self) -> int:
@@ -258,26 +272,3 @@ class SoftmaxLabelNoise:
         joint -= largest
         Q, total = probabilities(joint)
         return Q, largest + np.log(total)
-
-
-def _check_confusion(confusion: Any) -> Float:
-    """Return the matrix as float64 with rows that sum to one; raise if it is not a confusion matrix."""
-    C = np.asarray(confusion, dtype=np.float64)
-    if C.ndim != 2 or C.shape[0] != C.shape[1] or len(C) < 2:
-        raise DataError(f"confusion has shape {C.shape}; it must be (K, K), a row for each of K >= 2 true classes.")
-    if not ((C >= 0) & (C <= 1)).all():
-        k, j = (int(i) for i in np.argwhere(~((C >= 0) & (C <= 1)))[0])
-        raise DataError(f"confusion[{k}, {j}] is {C[k, j]:g}; a probability lies between 0 and 1.")
-    sums = C.sum(axis=1)
-    wrong = int(np.abs(sums - 1.0).argmax())
-    if abs(sums[wrong] - 1.0) > 1e-6:
-        raise DataError(
-            f"confusion[{wrong}] sums to {sums[wrong]:.6g}; each row, the labels of one true class, must sum to 1. "
-            "Divide the rows by their sums, or transpose the matrix if its columns sum to 1."
-        )
-    if not C.any(axis=0).all():
-        never = int(np.flatnonzero(~C.any(axis=0))[0])
-        raise DataError(f"confusion[:, {never}] is zero: no class is ever labelled {never}. Drop that label.")
-    rows: Float = C / sums[:, None]
-    rows.setflags(write=False)
-    return rows

@@ -55,13 +55,6 @@ class MeanLikelihood(Likelihood, Protocol):
         """E[-∂² ln p/∂a²] = μ'²/V, Fisher's information about a."""
 
 
-class Probability(Likelihood, Protocol):
-    """A likelihood of binary targets."""
-
-    def probability(self, a: Array) -> Array:
-        """p(t = 1 | a)."""
-
-
 class LogLink:
     """ln μ = a."""
 
@@ -197,22 +190,16 @@ class GammaLog(LogLink, LogConcave):
 
 
 @dataclass(frozen=True)
-class Bernoulli:
+class Bernoulli(LogConcave):
     """Binary targets or fractions, with a binary likelihood: logit, probit or cloglog.
 
     ``quantile`` is the inverse of its ``probability``.
     """
 
-    binary: Probability
+    binary: Logit | Probit | CLogLog
     link: str
     quantile: Callable[[Array], Array]
     response: Binary
-    n_outputs: ClassVar[int] = 1
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Whether the binary likelihood is log-concave."""
-        return self.binary.is_log_concave
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """Derivatives of the binary likelihood. ln p is relative to its maximum, at which μ is the fraction t."""
@@ -220,10 +207,6 @@ class Bernoulli:
         if t.dtype.kind != "f":
             return found
         return found._replace(log_p=found.log_p - Binary().saturated(t, 1.0))
-
-    def safe_curvature(self, a: Array, t: Array) -> Float:
-        """The safe curvature of the binary likelihood."""
-        return np.asarray(self.binary.safe_curvature(a, t))
 
     def expected_curvature(self, a: Array) -> Float:
         """μ'/μ times μ'/(1-μ), as minus the product of the slopes for targets 1 and 0, without subtraction."""
@@ -279,10 +262,6 @@ LIKELIHOODS: dict[str, dict[str, Callable[[], MeanLikelihood]]] = {
 
 
 def mean_likelihood(family: str, link: str | None = None) -> MeanLikelihood:
-    """Likelihood of a response with a link, by default the canonical link.
-
-    >>> mean_likelihood("gamma").link
-    'inverse'
-    """
+    """Likelihood of a response with a link, by default the canonical link."""
     links = LIKELIHOODS[family]
     return links[next(iter(links)) if link is None else link]()

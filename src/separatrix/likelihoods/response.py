@@ -4,14 +4,18 @@
     ln p(t | μ, φ) = -d(t, μ)/2φ + c(t, φ),        E t = μ,  var t = φ V(μ)
 
 The unit deviance d is zero at μ = t and positive elsewhere. V is the variance function. c is the log density at μ = t,
-the part of the log likelihood that is not in the deviance. No large logarithms are subtracted: for Poisson, gamma and
-binomial densities, c is computed from the error of Stirling's formula (`_special.stirling_error`).
+the part of the log likelihood that is not in the deviance. Each response computes both (``deviance``, ``saturated``),
+and raises an error that names the row of an impossible target (``check_targets``), or if no finite activation has the
+mean of the targets (``check_mean``). If it has no dispersion, φ is 1.
+
+No large logarithms are subtracted: for Poisson, gamma and binomial densities, c is computed from the error of
+Stirling's formula (`_special.stirling_error`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from scipy import special
@@ -27,30 +31,6 @@ MAX_LOG_MEAN = 600.0  # means beyond e^600 are treated as infinite
 def rate(a: Array) -> Float:
     """e^a, at most e^600."""
     return np.exp(np.minimum(a, MAX_LOG_MEAN), dtype=np.float64)
-
-
-class Response(Protocol):
-    """Deviance d and constant c of one exponential dispersion model, and checks of its targets."""
-
-    @property
-    def name(self) -> str:
-        """Name of the family for users."""
-
-    @property
-    def has_dispersion(self) -> bool:
-        """Whether the dispersion φ is unknown; otherwise φ is 1."""
-
-    def deviance(self, t: Array, mu: Array) -> Float:
-        """d(t, μ) for each row."""
-
-    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
-        """c(t, φ) for each row; for a binomial response it also depends on the number of trials."""
-
-    def check_targets(self, t: Array) -> None:
-        """Raise `DataError` if a target is impossible; the message names the first such row."""
-
-    def check_mean(self, mean: float) -> None:
-        """Raise `DataError` if no finite activation has this mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +159,9 @@ class Gamma:
 
     def check_mean(self, mean: float) -> None:
         """Any mean of positive targets is possible."""
+
+
+Response = Normal | Binary | Poisson | Gamma
 
 
 def _refuse(t: Array, wrong: Array, what: str, remedy: str) -> None:

@@ -8,12 +8,7 @@ directions   the linear programs, and Newton's method on a squared hinge for lar
 margin       the largest margin and Novikoff's bound for two separable classes
 """
 
-from separatrix.separation.certificate import (
-    Support,
-    check_separation,
-    has_free_weights,
-    warn_if_collinear,
-)
+from separatrix.separation.certificate import Support, check_separation, has_free_weights, warn_if_collinear
 from separatrix.separation.margin import Margin, Novikoff, novikoff, widest_margin
 from separatrix.separation.program import Separability, SeparationStatus, separability
 from separatrix.separation.report import SeparabilityReport, is_separable

@@ -49,6 +49,7 @@ from scipy import linalg
 
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError
+from separatrix._text import first_few
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import CollinearWarning, SeparationWarning, warn
 from separatrix.priors import Penalty
@@ -124,9 +125,8 @@ def check_separation(
     if needs_maximum and found.status == "unknown":
         warn(UNDECIDED, SeparationWarning)
     if needs_maximum and found:
-        columns, n = found.columns, found.n_on_plane
-        more = f" and {len(columns) - MAX_NAMED_COLUMNS} more columns" if len(columns) > MAX_NAMED_COLUMNS else ""
-        along = (", ".join(map(repr, columns[:MAX_NAMED_COLUMNS])) or "the bias") + more
+        along = first_few(list(map(repr, found.columns)), MAX_NAMED_COLUMNS) or "the bias"
+        n = found.n_on_plane
         if support is not None and support.is_count:
             what = f"Every count on one side of a hyperplane is 0, and the other {n} rows lie on it, along {along}"
         else:
@@ -181,9 +181,7 @@ def _proves(
 ) -> bool:
     """Whether all |δ_n| < 1/2, and all activations are constant along the null directions of the Hessian."""
     step = factor.solve(grad)
-    bounding = flat
-    if support is not None:
-        bounding = replace(flat, source=flat.source.viewed(support.partial))
+    bounding = flat if support is None else replace(flat, source=flat.source.viewed(support.partial))
     if not np.isfinite(step).all() or bounding.reduce(max_slope_change, theta=theta, V=step).value >= MAX_SLOPE_CHANGE:
         return False
     smallest = MIN_EIGENVALUE[flat.units.dtype]
@@ -220,10 +218,8 @@ def warn_if_collinear(objective: Posterior, solution: Solution[Float]) -> None:
         together = frozenset(i % width for i in (j, *others))
         if len(together) > 1:
             combinations.setdefault(together, j % width)
-    named = SingularError(
-        sorted({j % width for j in singular.constant}),
-        {j: sorted(together - {j}) for together, j in combinations.items()},
-    )
+    dependent = {j: sorted(together - {j}) for together, j in combinations.items()}
+    named = SingularError(sorted({j % width for j in singular.constant}), dependent)
     warn(
         f"Collinear columns: {named.describe(columns)}. Predictions are not affected, but the coefficients are not "
         "unique; one solution with small coefficients is returned. Drop those columns, or set alpha > 0.",

@@ -34,7 +34,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from time import thread_time
 from typing import Any
 
@@ -72,13 +71,16 @@ def find_margin(G: Any, is_weight: Array, least: float, *, until: float) -> Floa
     if n * P < MAX_PROGRAM_ENTRIES:
         length = np.append(np.tile(is_weight, 2), 0.0)  # Σ |b_d| of the unknowns b⁺, b⁻ and δ
         A = sparse.vstack([sparse.hstack([-G, G, np.ones((n, 1))]), length[None]], format="csr")
-        try:
+        with suppress(UndecidedError):
             x = _linear_program(-np.eye(1, 2 * P + 1, 2 * P)[0], A, np.append(np.zeros(n), 1.0), (0.0, 1.0))
             return np.asarray(x[:P] - x[P:-1]) if x[-1] >= least else None
-        except UndecidedError:
-            pass
     else:
-        b, r = squared_hinge(G, until)
+        rows = G.toarray() if is_sparse(G) and G.nnz > 0.1 * n * P else G
+        b, r = np.zeros(P), np.ones(n)
+        for mu in n * RIDGES_PER_ROW:
+            b, r = _squared_hinge(rows, 1.0, np.zeros(P), mu, b, MAX_HINGE_STEPS, until)
+            if r.max() < 1:
+                break
         if np.abs(G.T @ r).sum() <= least * r.sum():
             return None
         if r.max() < 1:
@@ -94,11 +96,9 @@ def largest_sum(G: Any, c: Float, slack: float, least: float, *, until: float) -
     If the linear program is too large, b is the direction nearest to c, and its sum may not be the largest.
     """
     if G.shape[0] * G.shape[1] < MAX_PROGRAM_ENTRIES:
-        try:
+        with suppress(UndecidedError):
             b = _linear_program(-c, -G, np.full(G.shape[0], slack), (-1.0, 1.0))
             return b if (G @ b).max() > least else None
-        except UndecidedError:
-            pass
     return nearest_in_cone(G.toarray(), c, least, until)
 
 
@@ -131,26 +131,10 @@ def _linear_program(cost: Float, A: Any, upper: Float, bounds: Any) -> Float:
     raise UndecidedError(f"HiGHS did not solve a linear program of shape {A.shape}: {result.message}")
 
 
-def squared_hinge(G: Any, until: float) -> tuple[Float, Float]:
-    """Minimise the squared hinge for decreasing μ, until G b > 0; return b and r."""
-    G = G.toarray() if is_sparse(G) and G.nnz > 0.1 * G.shape[0] * G.shape[1] else G
-    b, r = np.zeros(G.shape[1]), np.ones(G.shape[0])
-    for mu in G.shape[0] * RIDGES_PER_ROW:
-        b, r = _Problem(G, 1.0, np.zeros(G.shape[1]), mu, until).minimise(b, MAX_HINGE_STEPS)
-        if r.max() < 1:
-            break
-    return b, r
-
-
 def margin_or_proof(G: Float, least: float, until: float) -> Float | None:
     """Return b of length 1 with G b >= ``least``, or None if it is proven that no margin is above 10 ``least``.
 
-    The proof is a vector r >= 0 with |G'r| <= 10 ``least`` Σ r.
-
-    Raises
-    ------
-    UndecidedError
-        If neither is found.
+    The proof is a vector r >= 0 with |G'r| <= 10 ``least`` Σ r. Raises `UndecidedError` if neither is found.
     """
     smallest = np.inf
     for _, b, r in _path(G, 1.0, np.zeros(G.shape[1]), until):
@@ -167,12 +151,8 @@ def margin_or_proof(G: Float, least: float, until: float) -> Float | None:
 def nearest_in_cone(G: Float, c: Float, least: float, until: float) -> Float | None:
     """b of length 1 with G b >= 0 and some G b > 0; None if none was found, and c'b < 1e-6 |c| for all b is proven.
 
-    Margins above -10 ``least``, relative to the largest margin, count as zero.
-
-    Raises
-    ------
-    UndecidedError
-        If neither a direction nor a proof is found.
+    Margins above -10 ``least``, relative to the largest margin, count as zero. Raises `UndecidedError` if neither a
+    direction nor a proof is found.
     """
     residual, length = np.inf, np.linalg.norm(c)
     if length <= EXACT_PROOF:  # c = 0 is a proof with λ = 0
@@ -203,51 +183,43 @@ def _path(G: Float, m: float, c: Float, until: float) -> Iterator[tuple[float, F
     b = c
     for mu in S[0] ** 2 * RIDGES_PER_SQUARE:
         length = np.hypot(S, np.sqrt(mu))
-        problem = _Problem(U * (S / length), m, length * (Vt @ c), mu / length**2, until)
-        e, r = problem.minimise(length * (Vt @ b), MAX_SVD_STEPS)
+        Q, middle, ridge = U * (S / length), length * (Vt @ c), mu / length**2
+        e, r = _squared_hinge(Q, m, middle, ridge, length * (Vt @ b), MAX_SVD_STEPS, until)
         b = Vt.T @ (e / length)
         yield float(mu), b, r
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Problem:
-    """½ |r|² + ½ (b - c)' diag(ridge) (b - c) with r = max(0, m - G b); ``ridge`` is scalar or (P,)."""
+def _squared_hinge(
+    G: Any, m: float, c: Float, ridge: Any, b: Float, max_steps: int, until: float
+) -> tuple[Float, Float]:
+    """Minimise ½ |r|² + ½ (b - c)' diag(ridge) (b - c), r = max(0, m - G b), from b; return b and r at the minimum.
 
-    G: Any
-    m: float
-    c: Float
-    ridge: Any
-    until: float
-
-    def minimise(self, b: Float, max_steps: int) -> tuple[Float, Float]:
-        """b and r at the minimum, by Newton's method with an exact line search.
-
-        If no row enters or leaves r > 0 in a full step, the minimum is reached.
-        """
-        G, m = self.G, self.m
-        r = np.maximum(0.0, m - G @ b)
-        for _ in range(max_steps):
-            active = r > 0
-            if not active.any() and m > 0:
-                break
-            if thread_time() > self.until:
-                raise UndecidedError(f"Neither a direction nor a proof was found for {len(r)} rows in the time limit.")
-            A = G[active]  # ``full`` minimises the objective if exactly these rows have r > 0
-            if np.ndim(self.ridge) == 0 and A.shape[0] < A.shape[1]:  # c = 0: use the smaller of A'A and A A'
-                full = A.T @ _solve(A @ A.T, self.ridge, np.full(A.shape[0], m))
-            else:
-                full = _solve(A.T @ A, self.ridge, m * (A.T @ np.ones(A.shape[0])) + self.ridge * self.c)
-            step = full - b
-            a, change = G @ b, G @ step
-            r_full = np.maximum(0.0, m - a - change)
-            if np.array_equal(r_full > 0, active):
-                return full, r_full
-            slope, curvature = self.ridge * (b - self.c) @ step, (self.ridge * step) @ step
-            h = _lowest(m - a, change, float(slope), float(curvature))
-            if h <= 0:
-                break
-            b, r = b + h * step, np.maximum(0.0, m - a - h * change)
-        return b, r
+    Newton's method with an exact line search. If no row enters or leaves r > 0 in a full step, the minimum is reached.
+    ``ridge`` is scalar or (P,).
+    """
+    r = np.maximum(0.0, m - G @ b)
+    for _ in range(max_steps):
+        active = r > 0
+        if not active.any() and m > 0:
+            break
+        if thread_time() > until:
+            raise UndecidedError(f"Neither a direction nor a proof was found for {len(r)} rows in the time limit.")
+        A = G[active]  # ``full`` minimises the objective if exactly these rows have r > 0
+        if np.ndim(ridge) == 0 and A.shape[0] < A.shape[1]:  # c = 0: use the smaller of A'A and A A'
+            full = A.T @ _solve(A @ A.T, ridge, np.full(A.shape[0], m))
+        else:
+            full = _solve(A.T @ A, ridge, m * (A.T @ np.ones(A.shape[0])) + ridge * c)
+        step = full - b
+        a, change = G @ b, G @ step
+        r_full = np.maximum(0.0, m - a - change)
+        if np.array_equal(r_full > 0, active):
+            return full, r_full
+        slope, curvature = ridge * (b - c) @ step, (ridge * step) @ step
+        h = _lowest(m - a, change, float(slope), float(curvature))
+        if h <= 0:
+            break
+        b, r = b + h * step, np.maximum(0.0, m - a - h * change)
+    return b, r
 
 
 def _lowest(left: Float, change: Float, slope: float, curvature: float) -> float:

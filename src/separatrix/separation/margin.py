@@ -112,12 +112,28 @@ class _Found(NamedTuple):
 def _shortest(
     source: Source, frame: Frame, D: Float, corners: Callable[[Float, WorstRows], tuple[Float, float]]
 ) -> _Found:
-    """Shortest vector of a polytope. D contains some of its points; passes find its corners."""
+    """Shortest vector p of a polytope. D contains some of its points; passes find its corners.
+
+    Non-negative least squares is precise if D'u = 0 and 1'u = 1 have similar scales, so D is divided by the length of
+    p. A few iterations find this length. D'u loses digits if the rows are long, so w is computed as the normal of the
+    plane at equal distance from the rows that p combines.
+    """
+    from scipy.optimize import nnls
+
     best: _Found | None = None
     previous = np.inf
     for n_passes in range(1, MAX_PASSES + 1):
         with single_thread_blas():
-            w, bound, D = _shortest_of(D)
+            bound, before = float(np.linalg.norm(D, axis=1).min()), np.inf
+            while 0 < bound < 0.5 * before:
+                A = np.vstack([D.T / bound, np.ones(len(D))])
+                u, _ = nnls(A, np.append(np.zeros(D.shape[1]), 1.0), maxiter=30 * (len(D) + 10))
+                before, bound = bound, float(np.linalg.norm(u @ D)) / float(u.sum())
+            w = np.zeros(D.shape[1])  # if the origin is in the hull
+            if bound > 0:
+                D = D[u > 0]
+                w = np.asarray(np.linalg.lstsq(D / bound, np.ones(len(D)))[0], dtype=np.float64)
+                w /= np.linalg.norm(w)
         B = np.vstack([np.zeros(frame.width), w])
         worst = source.reduce(partial(worst_rows, B=B, frame=frame, below=np.inf, most=MAX_ROWS_PER_CLASS))
         new, attained = corners(frame.rows(worst.X).toarray(), worst)
@@ -128,27 +144,6 @@ def _shortest(
         D, previous = np.vstack([D, new]), bound
     assert best is not None  # MAX_PASSES > 0
     return best._replace(bound=bound, n_passes=n_passes)
-
-
-def _shortest_of(D: Float) -> tuple[Float, float, Float]:
-    """Direction w of the shortest p in the convex hull of the rows of D, its length, and the rows that p combines.
-
-    Non-negative least squares is precise if D'u = 0 and 1'u = 1 have similar scales, so D is divided by the length of
-    p. A few iterations find this length. D'u loses digits if the rows are long, so w is computed as the normal of the
-    plane at equal distance from all of these rows.
-    """
-    from scipy.optimize import nnls
-
-    length, before = float(np.linalg.norm(D, axis=1).min()), np.inf
-    while 0 < length < 0.5 * before:
-        A = np.vstack([D.T / length, np.ones(len(D))])
-        u, _ = nnls(A, np.append(np.zeros(D.shape[1]), 1.0), maxiter=30 * (len(D) + 10))
-        before, length = length, float(np.linalg.norm(u @ D)) / float(u.sum())
-    if length == 0:  # the origin is in the hull
-        return np.zeros(D.shape[1]), 0.0, D
-    D = D[u > 0]
-    w = np.linalg.lstsq(D / length, np.ones(len(D)))[0]
-    return w / np.linalg.norm(w), length, D
 
 
 def _hidden(attained: float, bound: float) -> ArithmeticError:

@@ -259,15 +259,9 @@ def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) 
         coef, intercept = coef - coef.mean(axis=0), intercept - intercept.mean()
     largest = np.abs(coef).max() or 1.0  # divided out first, so that squares do not overflow
     length = largest * (np.linalg.norm(coef / largest) or 1.0)
-    return Separability(
-        status,
-        coef / length,
-        intercept / length,
-        columns=tuple(source.columns[d] for d in np.flatnonzero(weight > MIN_RELATIVE_WEIGHT * weight.max())),
-        n_on_plane=n_on_plane,
-        n_cuts=search.cuts.shape[0],
-        n_passes=1 + search.passes,
-    )
+    columns = tuple(source.columns[d] for d in np.flatnonzero(weight > MIN_RELATIVE_WEIGHT * weight.max()))
+    n_cuts, n_passes = search.cuts.shape[0], 1 + search.passes
+    return Separability(status, coef / length, intercept / length, columns, n_on_plane, n_cuts, n_passes)
 
 
 class _Direction(NamedTuple):
@@ -321,11 +315,10 @@ class _Search:
         A violation of rows that the program already contains is within the accuracy of the program.
         """
         most = max(8, self.frame.width // (self.n_classes - 1))
+        find = partial(worst_rows, frame=self.frame, below=floor, most=most, demand=demand)
         while (b := program(self.cuts)) is not None:
             B = np.vstack([np.zeros(self.frame.width), b.reshape(self.n_classes - 1, -1)])
-            worst = self.source.reduce(
-                partial(worst_rows, B=B, frame=self.frame, below=floor, most=most, demand=demand)
-            )
+            worst = self.source.reduce(partial(find, B=B))
             self.passes += 1
             differences = (worst.row * self.n_classes + worst.t) * self.n_classes + worst.rival
             new = ~np.isin(differences, self.seen)

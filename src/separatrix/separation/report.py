@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from separatrix._array import Array
+from separatrix._text import listed
 from separatrix.exceptions import DataError
 from separatrix.rows import Source, open_rows
 from separatrix.separation.margin import Margin, Novikoff, novikoff, widest_margin
@@ -63,13 +64,13 @@ class SeparabilityReport(Separability):
 
     def _require_margin(self) -> None:
         if len(self.classes) != 2:
-            found = f"{len(self.classes)}: {_listed(self.classes.tolist())}"
+            found = f"{len(self.classes)}: {listed(self.classes.tolist())}"
             raise DataError(f"A margin is defined for two classes, but y has {found}. Select the rows of two classes.")
         if self.status != "complete":
             raise DataError(f"A margin needs two completely separable classes; the status is {self.status!r}.")
 
     def __repr__(self) -> str:
-        classes, columns = _listed(self.classes.tolist()), _listed(list(self.columns))
+        classes, columns = listed(self.classes.tolist()), listed(list(self.columns))
         return f"SeparabilityReport(status={self.status!r}, classes=[{classes}], columns=[{columns}])"
 
     def __str__(self) -> str:
@@ -77,13 +78,9 @@ class SeparabilityReport(Separability):
         if not self:
             return f"{sentence}."
         return (
-            f"{sentence}, along {_listed(list(self.columns))}. The maximum-likelihood estimate of a logistic model "
+            f"{sentence}, along {listed(list(self.columns))}. The maximum-likelihood estimate of a logistic model "
             "does not exist: set a prior (alpha > 0), or drop or combine those columns."
         )
-
-
-def _listed(values: list[Any]) -> str:
-    return ", ".join(map(repr, values[:8])) + (", ..." if len(values) > 8 else "")
 
 
 def is_separable(X: Any, y: Any = None, *, sample_weight: Any = None, fit_intercept: bool = True) -> SeparabilityReport:

@@ -17,8 +17,8 @@ rises. This reduces hundreds of passes to tens.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from separatrix.stats import DOUBLE_ROUNDING, ValueGrad
 
 MAX_IDLE_GRADIENT_STEPS = 100  # number of steps without progress after which descent stops
 MAX_GRADIENT_TRIALS = 30  # trials per line search; each at least halves the step
+
+Move = tuple[Float, ValueGrad, int, Status | None]  # point reached, number of passes, and the reason to stop, if any
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,9 @@ class GradientDescent(Limits):
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """Minimise from ``start`` (C, P)."""
-        move = _LineSearch(objective) if self.step is None else _FixedStep(objective, self.step)
-        theta, here, passes = start, objective.value_grad(start), 1
+        first = start, objective.value_grad(start)
+        moves = searched_steps(objective, *first) if self.step is None else fixed_steps(objective, *first, self.step)
+        (theta, here), passes = first, 1
         trace, end = [], Status.MAX_STEPS
         for step in range(self.max_steps + 1):
             size = objective.gradient_size(here.grad)
@@ -85,84 +88,62 @@ class GradientDescent(Limits):
             if step == self.max_steps:
                 break
             with np.errstate(over="ignore", invalid="ignore"):  # a step that overflows is not taken
-                moved = move(theta, here)
-            theta, here, passes = moved.theta, moved.here, passes + moved.passes
-            if moved.status is not None:
-                end = status_at_rest(size, self.tol) if moved.status is Status.PRECISION else moved.status
+                theta, here, trials, status = next(moves)
+            passes += trials
+            if status is not None:
+                end = status_at_rest(size, self.tol) if status is Status.PRECISION else status
                 break
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, diagonal(objective)))
 
 
-class _Moved(NamedTuple):
-    """Point reached by a step, number of passes, and the reason to stop, if any."""
-
-    theta: Float
-    here: ValueGrad
-    passes: int
-    status: Status | None = None
-
-
-class _FixedStep:
+def fixed_steps(objective: Posterior, theta: Float, here: ValueGrad, step: float) -> Iterator[Move]:
     """Steps with a fixed rate η. If the objective diverges, the lowest point is returned.
 
     If the curvature is at most c, a rise of the objective proves η > 2/c. Later the curvature may decrease and the
     objective may fall again, so descent does not stop at the first rise.
     """
-
-    def __init__(self, objective: Posterior, step: float) -> None:
-        self.objective, self.rate = objective, step / objective.units.total
-        self.lowest: tuple[Float, ValueGrad] | None = None
-        self.above = 0
-
-    def __call__(self, theta: Float, here: ValueGrad) -> _Moved:
-        if self.lowest is None or here.value < self.lowest[1].value:
-            self.lowest = theta, here
-        trial = theta - self.rate * here.grad
-        there = self.objective.value_grad(trial)
-        low = self.lowest[1].value
-        self.above = 0 if there.value <= low + DOUBLE_ROUNDING * abs(low) else self.above + 1
-        if self.above > MAX_IDLE_GRADIENT_STEPS or not (np.isfinite(there.value) and np.isfinite(there.grad).all()):
-            return _Moved(*self.lowest, 1, Status.DIVERGED)
-        return _Moved(trial, there, 1)
+    rate, lowest, above = step / objective.units.total, (theta, here), 0
+    while True:
+        theta = theta - rate * here.grad
+        here, low = objective.value_grad(theta), lowest[1].value
+        above = 0 if here.value <= low + DOUBLE_ROUNDING * abs(low) else above + 1
+        if above > MAX_IDLE_GRADIENT_STEPS or not (np.isfinite(here.value) and np.isfinite(here.grad).all()):
+            yield *lowest, 1, Status.DIVERGED
+        if here.value < low:
+            lowest = theta, here
+        yield theta, here, 1, None
 
 
-class _LineSearch:
+def searched_steps(objective: Posterior, theta: Float, here: ValueGrad) -> Iterator[Move]:
     """Steps along -D⁻¹g that start at a Barzilai-Borwein length and shrink until the objective falls."""
-
-    def __init__(self, objective: Posterior) -> None:
-        self.objective, self.D = objective, diagonal(objective).curvature
-        self.rate = 1.0
-        self.long = True
-        self.smallest = np.inf
-        self.idle = 0
-
-    def __call__(self, theta: Float, here: ValueGrad) -> _Moved:
-        direction = -here.grad / self.D
+    D = diagonal(objective).curvature
+    rate, is_long, smallest, idle = 1.0, True, np.inf, 0
+    while True:
+        direction = -here.grad / D
         slope = float(np.vdot(here.grad, direction))
-        rate = self.rate
         for trials in range(1, MAX_GRADIENT_TRIALS + 1):
             trial = theta + rate * direction
-            there = self.objective.value_grad(trial)
+            there = objective.value_grad(trial)
             falls_enough = there.value <= here.value + ARMIJO * rate * slope  # false for NaN
-            if falls_enough or is_lower(here, there, self.D):
+            if falls_enough or is_lower(here, there, D):
                 break
             if trials == MAX_GRADIENT_TRIALS:
-                return _Moved(theta, here, trials, Status.PRECISION)
+                yield theta, here, trials, Status.PRECISION
             rate *= parabola_minimum(there.value - here.value, rate * slope)
         change = there.grad - here.grad
-        rise, length = float(np.vdot(change, direction)), float(np.vdot(direction, self.D * direction))
+        rise, length = float(np.vdot(change, direction)), float(np.vdot(direction, D * direction))
         if rise > DOUBLE_ROUNDING * length:  # use the two secant estimates in turn; Δθ = rate · direction
-            self.long = not self.long
-            self.rate = rate * (length / rise if self.long else rise / squared_length(change, self.D))
+            is_long = not is_long
+            rate *= length / rise if is_long else rise / squared_length(change, D)
         else:  # no measurable curvature
-            self.rate = 10.0 * rate
-        size = squared_length(there.grad, self.D)
-        is_new = size < self.smallest or there.value < here.value - DOUBLE_ROUNDING * abs(here.value)
-        self.smallest = min(self.smallest, size)
-        self.idle = 0 if is_new else self.idle + 1
-        if self.idle > MAX_IDLE_GRADIENT_STEPS:
-            return _Moved(theta, here, trials, Status.PRECISION)
-        return _Moved(trial, there, trials)
+            rate *= 10.0
+        size = squared_length(there.grad, D)
+        is_new = size < smallest or there.value < here.value - DOUBLE_ROUNDING * abs(here.value)
+        smallest, idle = min(smallest, size), 0 if is_new else idle + 1
+        if idle > MAX_IDLE_GRADIENT_STEPS:
+            yield theta, here, trials, Status.PRECISION
+        theta, here = trial, there
+        yield theta, here, trials, None
 
 
 def is_lower(here: ValueGrad, there: ValueGrad, D: Float) -> bool:

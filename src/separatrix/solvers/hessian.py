@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
 
 import numpy as np
 from scipy import linalg
@@ -30,13 +29,6 @@ from separatrix.stats import class_grams
 MAX_JOINT_WEIGHTS = 1500  # largest number of weights of all classes whose joint Hessian is factorised
 MAX_BLOCK_WEIGHTS = 5000  # largest number of weights per class whose Hessian is factorised
 RIDGE_OF_DIAGONAL = 1e-6  # relative ridge for a block that is singular in single precision or on a small sample
-
-
-class Inverse(Protocol):
-    """An approximate inverse Hessian."""
-
-    def solve(self, grad: Float) -> Float:
-        """H⁻¹ g, in the shape of g."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +155,9 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
                 root = linalg.cholesky((V * np.maximum(values, RIDGE_OF_DIAGONAL)) @ V.T, lower=True)
                 factors.append(Factor(scale, root))
     return ByClass(tuple(factors), keeps_mean=not is_joint)
+
+
+Inverse = Factor | Diagonal | ByClass  # H⁻¹, exact or approximate
 
 
 def fits_in_memory(objective: Posterior) -> bool:

@@ -106,20 +106,13 @@ class _Pairs:
             self.scale = sy / yBy
 
     def dot(self, g: Float) -> Float:
-        """Corrected inverse Hessian times g; if the corrections overflow, without them."""
+        """Corrected inverse Hessian times g, by the two loops of Nocedal (1980); just B g if they overflow."""
+        q, coefficients = g.copy(), []
         with np.errstate(over="ignore", invalid="ignore"):
-            r = self._corrected(g)
+            for s, y, sy in reversed(self.pairs):
+                coefficients.append(float(np.vdot(s, q)) / sy)
+                q -= coefficients[-1] * y
+            r = self.scale * self.inverse.solve(q)
+            for (s, y, sy), coefficient in zip(self.pairs, reversed(coefficients), strict=True):
+                r += (coefficient - float(np.vdot(y, r)) / sy) * s
         return r if np.isfinite(r).all() else self.inverse.solve(g)
-
-    def _corrected(self, g: Float) -> Float:
-        """Inverse Hessian times g, by the two loops of Nocedal (1980)."""
-        q = g.copy()
-        coefficients = []
-        for s, y, sy in reversed(self.pairs):
-            coefficient = float(np.vdot(s, q)) / sy
-            coefficients.append(coefficient)
-            q -= coefficient * y
-        r = self.scale * self.inverse.solve(q)
-        for (s, y, sy), coefficient in zip(self.pairs, reversed(coefficients), strict=True):
-            r += (coefficient - float(np.vdot(y, r)) / sy) * s
-        return r

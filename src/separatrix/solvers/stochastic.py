@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -47,14 +46,6 @@ MAX_REPEATS = 15  # consecutive epochs without progress, each with half the step
 Update = Callable[[Float, Block, slice], Float]  # (θ, mini-batch, its position in the block) -> next θ
 
 
-class _Descent(NamedTuple):
-    """Current θ, the weighted average of all θ so far, and the number of steps."""
-
-    theta: Float
-    mean: Float
-    n_steps: int
-
-
 @dataclass(frozen=True)
 class StochasticGradient:
     """Stochastic gradient descent, first with averaging, then with variance reduction. No step size needs tuning.
@@ -71,14 +62,6 @@ class StochasticGradient:
         Seed for the order of the rows. None is a fixed seed, so repeated calls give the same model.
     trace : bool, default False
         Whether to keep the result of every epoch.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from separatrix import LogisticRegression
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> LogisticRegression(solver=StochasticGradient(rng=0)).fit(X[:, :5], y).solution_.status.value
-    'converged: the gradient is zero to the tolerance'
     """
 
     batch: int = 64
@@ -111,8 +94,11 @@ class StochasticGradient:
                 trial = run.corrected(theta, here.grad) if epoch else run.sequential(theta)
                 there = objective.value_grad(trial)
             passes += 2
-            if run.accepts(is_lower(here, there, run.D)):
+            if is_lower(here, there, run.D):
                 theta, here = trial, there
+                run.curvature, run.caution, run.repeats = run.seen, max(MIN_CAUTION, 0.8 * run.caution), 0
+            else:  # repeat the epoch with steps of half the length
+                run.caution, run.repeats = 2 * run.caution, run.repeats + 1
         return Solution(theta, Status.MAX_STEPS, self.max_epochs, passes, tuple(trace))
 
 
@@ -172,21 +158,13 @@ class _Run:
         self.seen = seen or self.curvature  # an epoch of one step does not measure a curvature
         return result
 
-    def accepts(self, is_lower: bool) -> bool:
-        """Record whether an epoch lowered the objective; if not, halve the steps of the next epoch."""
-        if is_lower:
-            self.curvature, self.caution, self.repeats = self.seen, max(MIN_CAUTION, 0.8 * self.caution), 0
-        else:
-            self.caution, self.repeats = 2 * self.caution, self.repeats + 1
-        return is_lower
-
     def _epoch(self, enter: Callable[[Block], Update], start: Float) -> Float:
         """Weighted average of θ over the mini-batches of one pass; ``enter(block)`` returns the update."""
 
-        def show(state: _Descent, block: Block) -> _Descent:
+        def show(state: tuple[Float, Float, int], block: Block) -> tuple[Float, Float, int]:
             # Double precision, because the small difference of two gradients would be rounding error in float32.
             block = replace(block, X=block.X.astype(np.float64, copy=False))
-            theta, mean, n_steps = state
+            theta, mean, n_steps = state  # mean is the weighted average of all θ so far
             step = enter(block)
             n, parts = len(block), -(-len(block) // self.batch)
             for i in range(parts):  # mini-batches of nearly equal size
@@ -195,10 +173,10 @@ class _Run:
                 theta = step(theta, Block(block.X[rows], t, weight, block.row[rows], offset), rows)
                 n_steps += 1
                 mean = mean + (1 + AVERAGING_POWER) / (n_steps + AVERAGING_POWER) * (theta - mean)
-            return _Descent(theta, mean, n_steps)
+            return theta, mean, n_steps
 
         with single_thread_blas():
-            return self.objective.source.fold(show, _Descent(start, start, 0), self.rng).mean
+            return self.objective.source.fold(show, (start, start, 0), self.rng)[1]
 
 
 def _slope(objective: Posterior, block: Block, theta: Float) -> Array:
