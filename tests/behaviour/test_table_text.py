@@ -19,7 +19,6 @@ from separatrix.table.text import (
     SHORT_YEARS,
     SPELLINGS,
     YEAR_FIRST,
-    days_since_1970,
     format_number,
     parse_dates,
     read_numbers,
@@ -36,6 +35,10 @@ MARKS = {
     "1'234.5": ("\u2019", "."),
     "1'234,5": ("'", ","),
 }
+
+
+def days_since_1970(moment):
+    return (moment - dt.datetime(1970, 1, 1)) / dt.timedelta(days=1)
 
 
 def spelled(number, decimals, group, point):

@@ -365,13 +365,17 @@ def _opened(X: Any, y: Any, types: Mapping[str, str]) -> tuple[Any, Any]:
 
 def _labelled(batch: Batch, y: Any, sample_weight: Any, unlabelled: Any) -> tuple[Batch, Any, Any]:
     """Rows, clean labels and weights, without the rows whose label is missing unless the model accepts such rows."""
-    given = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(to_host(y))
+    given = y
+    if not isinstance(y, np.ndarray):
+        given = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(to_host(y))
     if given.shape != (batch.n_rows,):
         return batch, y, sample_weight
     labels = clean_labels(given, unlabelled=unlabelled)
     y = y if labels is given else labels
+    if labels.dtype.kind not in "OfM" or not (isinstance(unlabelled, str) and unlabelled == "error"):
+        return batch, y, sample_weight
     missing = is_unlabelled(labels, "missing")
-    if not (isinstance(unlabelled, str) and unlabelled == "error") or not missing.any() or missing.all():
+    if not missing.any() or missing.all():
         return batch, y, sample_weight
     first = f"the first in row {missing.argmax() + 1:,}"
     warn(f"{missing.sum():,} of {len(labels):,} labels are missing, {first}. These rows are left out.")

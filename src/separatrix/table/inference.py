@@ -132,21 +132,6 @@ def infer_types(
     ------
     DataError
         If the table has no rows, or an override names a column that does not exist or a type that does not fit.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from separatrix.table import infer_types, table_statistics
-    >>> table = pd.DataFrame({"age": [40, None, 60], "colour": ["red", "blue", "red"], "planet": "earth"})
-    >>> schema = infer_types(table_statistics(table))
-    >>> schema.columns
-    ('age', 'age is missing', 'colour=red', 'colour=blue')
-    >>> schema.encode(table)
-    array([[40.,  0.,  1.,  0.],
-           [50.,  1.,  0.,  1.],
-           [60.,  0.,  1.,  0.]])
-    >>> schema.notes
-    ("planet was dropped: every value is 'earth'.",)
     """
     check_option("infer_types", "drop", drop, ("none", "first"))
     if not statistics.n_rows:
@@ -400,8 +385,11 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
     counts = dict(zip(map(as_text, levels.counts), levels.counts.values(), strict=True))
     n_missing = column.n_missing + counts.pop(MISSING, 0)
     ranked = sorted(sorted(counts), key=counts.__getitem__, reverse=True)  # by frequency, then by name
-    kept = [level for level in ranked[: options.max_levels] if counts[level] >= options.min_count and level != OTHER]
-    pooled = [level for level in ranked if level not in set(kept)]
+    kept: list[str] = []
+    pooled: list[str] = []
+    for rank, level in enumerate(ranked):
+        is_kept = rank < options.max_levels and counts[level] >= options.min_count and level != OTHER
+        (kept if is_kept else pooled).append(level)
     if not n_missing and len(kept) + bool(pooled) == 1:
         why = (
             f"none of its {len(pooled)} values is in {options.min_count} rows or more"

@@ -53,13 +53,10 @@ class OddCells(NamedTuple):
     row: int
 
     def __str__(self) -> str:
-        place = f"{self.text!r} in row {self.row + 1:,}"
-        if self.n_cells == 1:
-            return f"{self.column!r} has 1 value that is not a {self.what}, {place}: treated as missing."
-        return (
-            f"{self.column!r} has {self.n_cells:,} values that are not {self.what}s, the first is {place}: treated as "
-            "missing."
-        )
+        is_one = self.n_cells == 1
+        odd = f"1 value that is not a {self.what}," if is_one else f"{self.n_cells:,} values that are not {self.what}s,"
+        first = "" if is_one else " the first is"
+        return f"{self.column!r} has {odd}{first} {self.text!r} in row {self.row + 1:,}: treated as missing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +156,7 @@ class CategoryPlan(Plan):
             levels.remove(self.reference)
         other = len(levels) if self.pooled else -1
         missing = len(levels) + bool(self.pooled) if self.missing else -1
-        known = dict(zip(levels, count())) | dict.fromkeys(self.pooled, other)
-        if self.reference:
-            known[self.reference] = -1
+        known = {self.reference: -1, **dict.fromkeys(self.pooled, other), **dict(zip(levels, count()))}
         texts, codes = values.as_texts(self.column)
         places = np.array([*map(known.get, texts, repeat(other)), missing])
         unseen = Counter() if known.keys() >= set(texts) else _count_unseen(texts, codes, known)

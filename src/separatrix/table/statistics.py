@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -281,44 +281,25 @@ class ColumnStatistics:
     @classmethod
     def of(cls, values: Values, limit: int, batch: str, first_row: int = 0) -> ColumnStatistics:
         """Statistics of the values of one batch; ``first_row`` is the number of rows in previous batches."""
-        missing = values.missing
-        n_values = int((~missing).sum())
-        column = cls(
-            kind=values.kind,
-            n_rows=len(missing),
-            n_missing=len(missing) - n_values,
-            levels=Levels(limit=limit),
-            declared=values.declared,
-            example=values.example,
-            batch=batch,
-        )
-        match values.kind:
-            case Kind.NOTHING:
-                return column
-            case Kind.OTHER:
-                return replace(column, as_numbers=Readings(n_values=n_values), as_dates=Readings(n_values=n_values))
-            case Kind.TEXT:
-                texts, counts = values.texts, np.bincount(values.codes[~missing], minlength=len(values.texts))
-                first_rows, backwards = np.empty(len(texts), np.intp), np.flatnonzero(~missing)[::-1]
-                first_rows[values.codes[backwards]] = first_row + backwards  # the first row of a text is written last
-                as_numbers, as_dates = text_readings(texts, counts, first_rows)
-                return replace(
-                    column,
-                    as_numbers=as_numbers,
-                    as_dates=as_dates,
-                    levels=Levels.of(dict(zip(texts, counts.tolist(), strict=True)), limit),
-                    example=texts[0],
-                )
-        is_finite = np.isfinite(values.numbers)
-        found, odd = NumberStatistics.of(values.numbers[is_finite]), np.flatnonzero(~missing & ~is_finite)
-        is_date = values.kind is Kind.DATE
-        key = (YEAR_FIRST if is_date else PLAIN, "")
-        cells = {key: (first_row + int(odd[0]), as_text(values.numbers[odd[0]]))} if len(odd) else {}
-        readings = Readings({key: found} if found.count else {}, n_values, first=cells.get(key), odd=cells)
-        if is_date:
-            return replace(column, as_numbers=Readings(n_values=n_values), as_dates=readings)
-        levels = Levels.of_numbers(values.present, limit)
-        return replace(column, as_numbers=readings, as_dates=Readings(n_values=n_values), levels=levels)
+        missing, texts, example = values.missing, values.texts, values.example
+        n_values, levels = int((~missing).sum()), Levels(limit=limit)
+        as_numbers = as_dates = Readings(n_values=n_values)
+        if values.kind is Kind.TEXT:
+            counts = np.bincount(values.codes[~missing], minlength=len(texts))
+            first_rows, backwards = np.empty(len(texts), np.intp), np.flatnonzero(~missing)[::-1]
+            first_rows[values.codes[backwards]] = first_row + backwards  # the first row of a text is written last
+            as_numbers, as_dates = text_readings(texts, counts, first_rows)
+            levels, example = Levels.of(dict(zip(texts, counts.tolist(), strict=True)), limit), texts[0]
+        elif values.kind not in (Kind.NOTHING, Kind.OTHER):
+            is_finite, is_date = np.isfinite(values.numbers), values.kind is Kind.DATE
+            found, odd = NumberStatistics.of(values.numbers[is_finite]), np.flatnonzero(~missing & ~is_finite)
+            key = (YEAR_FIRST if is_date else PLAIN, "")
+            cells = {key: (first_row + int(odd[0]), as_text(values.numbers[odd[0]]))} if len(odd) else {}
+            read = Readings({key: found} if found.count else {}, n_values, first=cells.get(key), odd=cells)
+            as_numbers, as_dates = (as_numbers, read) if is_date else (read, as_dates)
+            levels = levels if is_date else Levels.of_numbers(values.present, limit)
+        n_missing, declared = len(missing) - n_values, values.declared
+        return cls(values.kind, len(missing), n_missing, as_numbers, as_dates, levels, declared, example, batch)
 
     def plus(self, other: ColumnStatistics, name: str) -> ColumnStatistics:
         """Add the statistics of another batch of the column ``name``; raises DataError if the kinds do not agree."""
@@ -343,17 +324,7 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, slots=True)
 class TableStatistics:
-    """Statistics of each column by name, and the number of rows. ``TableStatistics()`` is the identity of ``+``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> first = table_statistics(pd.DataFrame({"age": [40, 50], "colour": ["red", None]}))
-    >>> second = table_statistics(pd.DataFrame({"age": [60.5], "colour": ["blue"]}))
-    >>> both = first + second
-    >>> both.n_rows, both.columns["age"].as_numbers.best.high, both.columns["colour"].n_missing
-    (3, 60.5, 1)
-    """
+    """Statistics of each column by name, and the number of rows. ``TableStatistics()`` is the identity of ``+``."""
 
     columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)
     n_rows: int = 0

@@ -29,18 +29,10 @@ INVISIBLE = "\u200b\u2060\ufeff"  # characters of width zero
 
 @dataclass(frozen=True)
 class Target:
-    """Labels as codes.
+    """Labels as codes: ``classes[codes]`` are the labels of the rows ``X[labelled]``.
 
-    Attributes
-    ----------
-    classes : ndarray of shape (K,)
-        Booleans, integers or strings.
-    codes : ndarray of shape (n,)
-        Class codes of the n rows that have a label: positions in ``classes``.
-    labelled : ndarray of bool, shape (N,)
-        Mask of the rows that have a label: ``X[labelled]`` corresponds to ``codes``.
-    notes : tuple of str
-        Warnings for the user, such as a large number of numeric classes.
+    ``classes`` (K,) are booleans, integers or strings, and ``labelled`` (N,) is the mask of the rows that have a label.
+    ``notes`` are warnings for the user, such as a large number of numeric classes.
     """
 
     classes: Array

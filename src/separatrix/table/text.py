@@ -16,7 +16,6 @@ resolve. Every function here therefore takes one spelling or one order.
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Iterable, Sequence
 from itertools import compress
@@ -29,7 +28,6 @@ from separatrix._array import Array, Codes, Float
 # Words for a missing value in a column whose other texts are all numbers or all dates. In a column of words they are
 # ordinary words.
 MISSING_WORDS = frozenset({"?", "-", ".", "na", "n/a", "#n/a", "nan", "nat", "null", "none", "missing", "unknown"})
-EPOCH = dt.datetime(1970, 1, 1)
 US_PER_DAY = 86_400_000_000
 
 SPACES = " \u00a0\u2009\u202f"
@@ -117,13 +115,6 @@ def tidy(texts: Iterable[str]) -> list[str]:
 def format_number(number: float) -> str:
     """Format whole numbers without a decimal point, other numbers with the fewest digits that identify them."""
     return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)
-
-
-def days_since_1970(date: dt.date) -> float:
-    """Days since 1970-01-01 in local time."""
-    if not isinstance(date, dt.datetime):
-        return float((date - EPOCH.date()).days)
-    return (date.replace(tzinfo=None) - EPOCH) / dt.timedelta(days=1)
 
 
 def read_numbers(texts: Sequence[str], spelling: str = PLAIN, unit: str = "") -> Float:

@@ -27,7 +27,6 @@ from separatrix.table.text import (
     PLAIN,
     US_PER_DAY,
     YEAR_FIRST,
-    days_since_1970,
     format_number,
     parse_dates,
     read_numbers,
@@ -35,6 +34,7 @@ from separatrix.table.text import (
 )
 
 NUMPY_KINDS = dict(zip("biufMm", [Kind.BOOLEAN, *[Kind.NUMBER] * 3, Kind.DATE, Kind.DURATION], strict=True))
+EPOCH = dt.datetime(1970, 1, 1)
 MAX_EXACT = 2**53  # float64 represents all whole numbers up to this one
 IN_MEMORY = {Kind.INTEGER: Kind.NUMBER, Kind.TIME: Kind.DATE}  # in memory, all numbers are float64 and so are all dates
 
@@ -290,8 +290,10 @@ def is_missing(value: object) -> bool:
 
 def _to_float(value: Any) -> float:
     """Convert a number to float, and a date or duration to days."""
+    if isinstance(value, dt.datetime):
+        return (value.replace(tzinfo=None) - EPOCH) / dt.timedelta(days=1)  # in local time
     if isinstance(value, dt.date):
-        return days_since_1970(value)
+        return float(value.toordinal() - EPOCH.toordinal())
     if isinstance(value, dt.timedelta):
         return value / dt.timedelta(days=1)
     if isinstance(value, np.datetime64 | np.timedelta64):
