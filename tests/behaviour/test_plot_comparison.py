@@ -88,15 +88,12 @@ def test_without_an_evidence_there_is_one_panel():
     assert len(display.axes_) == 1
 
 
-def test_axes_can_be_given(comparison):
-    axes = plt.subplots(1, 2)[1]
-    assert comparison.plot(axes).axes_ == tuple(axes)
-
-
-def test_the_legend_is_inside_the_figure(comparison):
+def test_the_legend_is_inside_the_figure_and_axes_can_be_given(comparison):
     figure = comparison.plot().figure_
     figure.canvas.draw()
     (legend,) = figure.legends
     box = legend.get_window_extent()
     assert box.y0 >= 0
     assert box.x1 <= figure.bbox.x1
+    axes = plt.subplots(1, 2)[1]
+    assert comparison.plot(axes).axes_ == tuple(axes)

@@ -5,7 +5,7 @@ from matplotlib.contour import QuadContourSet
 import separatrix as sx
 from separatrix.bayesian.surface import EvidenceSurface
 from separatrix.exceptions import DataError
-from separatrix.plots.evidence import N_CELLS, edges_of
+from separatrix.plots.evidence import N_CELLS
 
 Display = sx.plots.EvidenceSurfaceDisplay
 
@@ -58,14 +58,6 @@ def test_a_line_a_point_and_a_flat_surface_have_no_contours(widths, scales):
     display = Display.from_surface(paraboloid(widths, scales))
     display.figure_.canvas.draw()
     assert not [c for c in display.ax_.collections if isinstance(c, QuadContourSet)]
-
-
-def test_edges_of_cells_are_halfway_between_their_centres():
-    centres = np.array([0.1, 1.0, 4.0])
-    edges = edges_of(centres)
-    np.testing.assert_allclose(edges[1:-1] ** 2, centres[1:] * centres[:-1])
-    np.testing.assert_allclose(edges[0] * edges[1], centres[0] ** 2)
-    np.testing.assert_allclose(edges[-1] * edges[-2], centres[-1] ** 2)
 
 
 def test_cells_must_be_finite():
