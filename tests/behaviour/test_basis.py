@@ -201,13 +201,6 @@ def test_a_union_needs_a_list_of_bases(bases, message):
         Union(bases).fit(X)
 
 
-@pytest.mark.parametrize("rows_per_block", [1, 7, 59, 60, 1000])
-def test_the_sample_does_not_depend_on_how_rows_are_blocked(rows_per_block):
-    expected = survey(as_source(X), 10, np.random.default_rng(5)).sample
-    source = replace(as_source(X), height=rows_per_block)
-    np.testing.assert_array_equal(survey(source, 10, np.random.default_rng(5)).sample, expected)
-
-
 def test_a_sample_is_uniform_over_the_rows_and_without_replacement():
     numbers = np.arange(20.0)[:, None]
     rng = np.random.default_rng(1)
@@ -215,12 +208,3 @@ def test_a_sample_is_uniform_over_the_rows_and_without_replacement():
     assert all(len(np.unique(draw)) == 5 for draw in draws)
     counts = np.bincount(np.concatenate(draws).astype(int), minlength=20)
     assert stats.chisquare(counts).pvalue > 1e-3
-
-
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_matrix])
-def test_extent_and_sample_of_sparse_rows_are_those_of_dense_rows(make):
-    rows = np.where(X > 0.5, X, 0.0)
-    found = survey(replace(as_source(make(rows)), height=7), 90)
-    np.testing.assert_array_equal(found.extent.low, rows.min(axis=0))
-    np.testing.assert_array_equal(found.extent.high, rows.max(axis=0))
-    np.testing.assert_array_equal(found.sample, rows)

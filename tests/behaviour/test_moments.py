@@ -27,7 +27,6 @@ from separatrix.stats import (
     require_finite,
     require_squares,
 )
-from separatrix.stats.checks import nonfinite
 
 BOUNDS = np.array([0, 4, 4, 10])  # three classes, the middle one without rows
 Z = np.random.default_rng(0).normal(size=(10, 3))
@@ -149,13 +148,6 @@ def test_an_error_names_at_most_eight_columns():
     X[2:5] = np.nan
     with pytest.raises(DataError, match=r"'x0' \(3 of 10 rows\), .*'x7' .* and 4 more columns"):
         require_finite(as_source(X))
-
-
-def test_nonfinite_values_are_counted_per_column():
-    table = np.array([[0.0, np.nan, 1.0], [np.inf, np.nan, 0.0]])
-    for rows in (table, sparse.csr_array(table)):
-        assert nonfinite(Block(rows, None, None, range(2))).count.tolist() == [1, 2, 0]
-        assert nonfinite(Block(rows, None, None, range(2)), allow_nan=True).count.tolist() == [1, 0, 0]
 
 
 @pytest.mark.parametrize(("allow_nan", "n_kept"), [(False, 6), (True, 8)])

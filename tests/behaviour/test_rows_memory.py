@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import separatrix as sx
@@ -18,7 +18,7 @@ from separatrix._array import to_dense
 from separatrix.files import scan
 from separatrix.rows import Block, RowStore, as_source, open_rows, targets_in_memory, watched
 from separatrix.rows.memory import open_memory
-from separatrix.stats import PooledScatter, Tally, class_moments
+from separatrix.stats import PooledScatter, class_moments
 
 X = np.round(np.random.default_rng(0).normal(size=(23, 3)), 3)
 T, WEIGHT, OFFSET = np.arange(23) % 3, np.linspace(1, 2, 23), np.linspace(-1, 1, 23)
@@ -124,29 +124,6 @@ def test_columns_of_a_frame_may_have_the_names_of_methods():
 
 
 # -- passes
-
-
-class Squares:
-    def __init__(self, width=0):
-        self.shown, self.width = [], width
-
-    def evaluate(self, X):
-        self.shown.append(len(X))
-        return np.hstack([X, X**2, np.zeros((len(X), self.width))])
-
-    def names(self, columns):
-        return (*columns, *(f"{c}^2" for c in columns), *map(str, range(self.width)))
-
-
-def test_basis_functions_are_evaluated_block_by_block():
-    basis, Phi = Squares(), np.hstack([X, X**2])
-    source = in_blocks(as_source(X, T).mapped(basis), 5)
-    assert (source.columns, source.n_rows) == (("x0", "x1", "x2", "x0^2", "x1^2", "x2^2"), 23)
-    assert_allclose(source.reduce(lambda b: Tally(b.X.sum(axis=0))).count, Phi.sum(axis=0))
-    assert_array_equal(np.vstack([block.X for block in blocks_of(source)]), Phi)
-    assert max(basis.shown) == 5
-    assert_array_equal(source.map(lambda P: P[:, 4]), Phi[:, 4])
-    assert_array_equal(source.raw.as_block().X, X)
 
 
 def test_no_second_copy_of_the_table_is_made():
