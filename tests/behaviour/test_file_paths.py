@@ -27,13 +27,8 @@ def touch(folder, *names):
 @pytest.mark.parametrize(
     ("name", "format", "compression"),
     [
-        ("a.csv", "csv", None),
         ("A.CSV", "csv", None),
         ("a.b.tsv.gz", "tsv", "gzip"),
-        ("a.json.xz", "jsonl", "xz"),
-        ("a.pq", "parquet", None),
-        ("a.feather.zst", "arrow", "zstd"),
-        ("a.csv.zip", "csv", "zip"),
     ],
 )
 def test_suffixes_determine_format_and_compression(tmp_path, name, format, compression):

@@ -56,27 +56,17 @@ def test_rows_at_the_end_with_only_failed_formulas_count_as_rows(tmp_path):
 
 
 def test_dates_before_1900_are_missing_with_a_note(tmp_path):
-    rows = [["d", "t"], [dt.date(1850, 1, 1), dt.time(0)], [dt.date(2024, 1, 1), dt.time(13)], [None, None]]
+    day, noon = dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1, 12)
+    rows = [["d", "t", "mixed"], [dt.date(1850, 1, 1), dt.time(0), day], [day, dt.time(13), noon], [None, None, None]]
     table = open_table(make(tmp_path / "t.xlsx", Sheet=rows))
-    assert table.read().to_pydict() == {"d": [None, dt.date(2024, 1, 1)], "t": ["00:00:00", "13:00:00"]}
+    assert table.read().to_pydict() == {"d": [None, day.date()], "t": ["00:00:00", "13:00:00"], "mixed": [day, noon]}
     assert [note for note in table.notes if note.startswith("d: dates before 1900 (cells: 1)")]
 
 
-def test_dates_with_a_time_among_them_are_times(tmp_path):
-    rows = [["a"], [dt.datetime(2024, 1, 1)], [dt.datetime(2024, 1, 1, 12)]]
-    table = open_table(make(tmp_path / "t.xlsx", Sheet=rows))
-    assert table.read()["a"].to_pylist() == [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1, 12)]
-
-
-def write(path, columns):
-    with open_writer(path) as writer:
-        writer.write(pa.table(columns))
-    return path
-
-
 def test_text_in_a_workbook_is_never_a_formula(tmp_path):
-    path = write(tmp_path / "t.xlsx", {"=a": ["=1+1", "#N/A!"]})
-    cells = [cell for row in load_workbook(path)["Sheet1"].iter_rows() for cell in row]
+    with open_writer(tmp_path / "t.xlsx") as writer:
+        writer.write(pa.table({"=a": ["=1+1", "#N/A!"]}))
+    cells = [cell for row in load_workbook(tmp_path / "t.xlsx")["Sheet1"].iter_rows() for cell in row]
     assert [(cell.value, cell.data_type) for cell in cells] == [("=a", "s"), ("=1+1", "s"), ("#N/A!", "s")]
 
 

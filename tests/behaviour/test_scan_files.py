@@ -221,8 +221,6 @@ def test_types_of_several_files_are_widened(tmp_path):
     for path, column in zip(paths, ([2**53 + 1, 1], [0.5, 1.5]), strict=True):
         pq.write_table(pa.table({"a": column}), path)
     assert scan(paths).column("a").tolist() == [float(2**53), 1.0, 0.5, 1.5]
-    (tmp_path / "a.csv").write_text("code\n1\n2\n")
-    assert scan(tmp_path / "a.csv", types={"code": "categorical"}).column("code").tolist() == ["1", "2"]
 
 
 @pytest.mark.parametrize(

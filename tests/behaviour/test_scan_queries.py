@@ -129,12 +129,6 @@ def test_a_query_that_the_database_refuses_is_an_error_at_once(connection):
         scan("SELECT * FROM nowhere", connection=connection)
 
 
-def test_a_column_of_sqlite_has_the_type_of_all_its_values():
-    with closing(sqlite3.connect(":memory:")) as connection:
-        rows = scan("SELECT 1 AS a UNION ALL SELECT 2.5 UNION ALL SELECT NULL", connection=connection)
-        np.testing.assert_array_equal(rows.column("a"), [1.0, 2.5, np.nan])
-
-
 @pytest.mark.parametrize("columns", [["a", "b"], ["a"], ["b", "a"]])
 def test_selected_columns_keep_the_order_of_the_query(shop, columns):
     rows = scan("SELECT * FROM t ORDER BY b -- with a comment", connection=shop, columns=columns)

@@ -181,8 +181,8 @@ def _token_error(at: int, chunk: Chunk, path: Path, remark: str) -> FileReadErro
 class LibsvmFile(RowStore):
     r"""A text file of sparse rows, ``label index:value index:value ...``, which models read without loading it.
 
-    Opening reads the file once: every line is checked, and rows, features and classes are counted. Each pass of a fit
-    reads the file again, one block at a time, in parallel with the computation.
+    Opening reads the file once: every line is checked (FileReadError names a wrong one), and rows, features and classes
+    are counted. Each pass of a fit reads the file again, one block at a time, in parallel with the computation.
 
     Parameters
     ----------
@@ -206,11 +206,6 @@ class LibsvmFile(RowStore):
         Number of rows of each label.
     notes : tuple of str
         Sentences about parts of the file that were skipped.
-
-    Raises
-    ------
-    FileReadError
-        If a line is not in this format.
 
     Examples
     --------

@@ -31,6 +31,7 @@ NESTED = ("jsonl", "parquet", "arrow", "duckdb")  # formats that can hold nested
 DISK_FULL = ("no space left", "disk is full", "disk full")  # messages of Arrow, DuckDB and SQLite
 PARQUET_GROUP_ROWS = 65_536
 FORMULA = r"^[=+\-@\t\r\n]"  # start of text that spreadsheets run as a formula
+MakeSink = Callable[[Any, Any, Location], Sink]  # opens a sink for a file or stream, a schema and a location
 
 
 class TableWriter:
@@ -44,13 +45,7 @@ class TableWriter:
         Number of rows written so far.
     """
 
-    def __init__(
-        self,
-        where: Location,
-        make_sink: Callable[[Any, pa.Schema, Location], Sink],
-        *,
-        force: bool,
-    ) -> None:
+    def __init__(self, where: Location, make_sink: MakeSink, *, force: bool) -> None:
         self.path, self.n_rows = where.path, 0
         self._where, self._make_sink, self._force = where, make_sink, force
         self._sink: Sink | None = None
@@ -169,7 +164,7 @@ class TableWriter:
 class StandardOutput(TableWriter):
     """Writes CSV to standard output, batch by batch. Rows written before an error remain."""
 
-    def __init__(self, make_sink: Callable[[Any, pa.Schema, Location], Sink]) -> None:
+    def __init__(self, make_sink: MakeSink) -> None:
         super().__init__(Location(Path(STANDARD), "csv"), make_sink, force=True)
 
     def __enter__(self) -> Self:
