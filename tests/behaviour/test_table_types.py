@@ -88,18 +88,12 @@ def test_overrides_replace_inferred_types():
         "name": ([f"k{i % 150}" for i in ROW], "categorical"),
     }
     table = {name: values for name, (values, _) in columns.items()}
-    made = schema(table, {name: kind for name, (_, kind) in columns.items()}, min_count=2)
+    made = schema(table | {"y": ROW % 2}, {name: kind for name, (_, kind) in columns.items()}, min_count=2, target="y")
     assert [plan.kind.replace("dropped", "drop") for plan in made.plans] == [kind for _, kind in columns.values()]
     assert made.groups["zip"] == range(7)
-    assert "zip=0" in made.columns
-    assert "sex=m" in made.columns
-    assert "size=2" in made.columns
+    assert {"zip=0", "sex=m", "size=2"} < set(made.columns)
     assert made.encode(pd.DataFrame(table), sparse=False)[:2, list(made.columns).index("size=2")].tolist() == [0, 1]
     assert made.notes == ("note was dropped: as requested.",)
-
-
-def test_the_target_is_left_out():
-    assert schema({"a": [1, 2], "y": [0, 1]}, target="y").columns == ("a",)
 
 
 def test_ambiguous_numbers_and_dates_have_a_note():
@@ -210,20 +204,12 @@ def test_whole_measurements_are_not_ids(law, n, spread, seed):
 @pytest.mark.parametrize(
     ("values", "name"),
     [
-        (1800 + COUNTER[:200], "c"),
-        (20_240_101 + COUNTER[:31], "c"),
-        (1_700_000_000 + COUNTER, "c"),
-        (1 + COUNTER, "day"),
-        (40_000 + COUNTER, "Date"),
-        (COUNTER + 0.5, "c"),
-        (3 * COUNTER, "c"),
-        (COUNTER // 2, "c"),
-        (COUNTER[:19], "c"),
-        (3 * COUNTER, "paid"),
-        (3 * COUNTER, "piano"),
+        (1800 + COUNTER[:200], "c"), (20_240_101 + COUNTER[:31], "c"), (1_700_000_000 + COUNTER, "c"),
+        (1 + COUNTER, "day"), (40_000 + COUNTER, "Date"), (COUNTER + 0.5, "c"), (3 * COUNTER, "c"), (COUNTER // 2, "c"),
+        (COUNTER[:19], "c"), (3 * COUNTER, "paid"), (3 * COUNTER, "piano"),
         (np.where(COUNTER % 5, COUNTER, 7), "customer_id"),
     ],
-)
+)  # fmt: skip
 def test_times_measurements_and_few_rows_are_not_ids(values, name):
     assert reason(values, name) == ""
 
@@ -264,6 +250,7 @@ def with_odd(texts, *odd):
         (with_odd(DAYS, "2023-02-30"), "date", ("'2023-02-30' in row 41",)),
         (with_odd(NUMBERS[:44], "old"), "number", ("'old' in row 41",)),
         ([*NUMBERS[:12], "old"], "number", ("'old' in row 13",)),
+        (pd.Series([*map(float, NUMBERS[:30]), "12O0", 2**60, None], dtype=object), "number", ("'12O0' in row 31",)),
     ],
 )
 def test_a_few_odd_cells_do_not_change_the_type(texts, kind, words):
@@ -272,7 +259,7 @@ def test_a_few_odd_cells_do_not_change_the_type(texts, kind, words):
     assert plan.kind == kind
     assert [word for word in words if word not in plan.note] == []
     X, unseen, _ = found.encode_counted(pd.DataFrame({"c": texts}), sparse=False)
-    assert X[:, -1].sum() == unseen["c"].total()  # the indicator of missing values
+    assert X[:, -1].sum() == unseen["c"].total() + pd.isna(texts).sum()  # the indicator of missing values
 
 
 @pytest.mark.parametrize(
@@ -301,13 +288,6 @@ def test_infinite_numbers_are_missing_with_a_note():
     assert d.kind == "empty"
 
 
-def test_columns_of_mixed_objects_are_read_like_text():
-    mixed = [*np.linspace(20, 60, 30).tolist(), "12O0", 2**60, None]
-    (plan,) = schema({"c": pd.Series(mixed, dtype=object)}).plans
-    assert plan.kind == "number"
-    assert "'12O0' in row 31" in plan.note
-
-
 def test_types_come_from_all_rows_and_means_from_the_training_rows():
     table = pd.DataFrame(
         {
@@ -321,12 +301,7 @@ def test_types_come_from_all_rows_and_means_from_the_training_rows():
     for training in (table[:20], table[20:]):
         found = infer_types(table_statistics(table), training=table_statistics(training))
         alone = {plan.column: plan for plan in found.plans}
-        assert [plan.kind for plan in found.plans[:4]] == [
-            "number",
-            "categorical",
-            "boolean",
-            "date",
-        ]
+        assert [plan.kind for plan in found.plans[:4]] == ["number", "categorical", "boolean", "date"]
         numbers = pd.to_numeric(training["age"], errors="coerce")
         assert alone["age"].mean == pytest.approx(numbers.mean())
         assert set(alone["size"].levels) | set(alone["size"].pooled) == set(training["size"])
