@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import tracemalloc
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
+from problems import GENERATIVE, MODELS, blobs
 from separatrix.exceptions import FileError
 
 SAVED = sorted((Path(__file__).parents[1] / "contract" / "saved").glob("format3/*.sx"))
@@ -203,26 +205,121 @@ def predicted(model):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
-def test_arrays_of_other_shapes(crafted, path):
-    """Each of the first 40 arrays in turn becomes empty, long, wide or text."""
-    parts = parts_of(path)
-    others = [np.zeros((0, 10**9)), np.zeros(400_000), np.zeros((1, 400_000)), np.array("text")]
-    for i, name in enumerate([name for name in parts if name.startswith("arrays/")][:40]):
-        crafted(packed(parts | {name: npy(others[(i + len(path.stem)) % 4])}))
+# Arrays: one model of every class that a file can contain
+
+X, Y = blobs(90, distance=3.0)
+WIDE = np.random.default_rng(0).normal(size=(20, 30))
+TABLE = pd.DataFrame({"plan": ["free", "pro", None, "pro"] * 15, "visits": np.arange(60) % 7, "part": 0.5})
+TABLE.loc[::3, "part"] = 0.25
+RNG = np.random.default_rng(0)
+FAMILY_ROWS = {
+    "bernoulli": RNG.integers(2, size=(90, 3)),
+    "categorical": RNG.integers(4, size=(90, 3)),
+    "multinomial": RNG.integers(5, size=(90, 3)),
+    "poisson": RNG.poisson(2.0, size=(90, 3)),
+    "exponential": RNG.exponential(size=(90, 3)),
+    "gamma": RNG.gamma(2.0, size=(90, 3)),
+    "beta": RNG.beta(2.0, 3.0, size=(90, 3)),
+    "dirichlet": RNG.dirichlet([1.0, 2.0, 3.0], size=90),
+    "multivariate_normal": RNG.normal(size=(90, 3)),
+}
+FITTED = {
+    **{name: lambda make=make: make().fit(X, Y) for name, make in (MODELS | GENERATIVE).items() if name != "bayesian"},
+    **{
+        f"bayesian {name}": lambda options=options, K=K: sx.BayesianLogisticRegression(**options).fit(X, Y % K)
+        for name, K, options in (
+            ("laplace", 2, {"approximation": "laplace"}),
+            ("softmax", 3, {"tune": "evidence", "approximation": "laplace"}),
+            ("variational", 3, {"approximation": "variational"}),
+            ("ep", 2, {"approximation": "ep"}),
+            ("importance", 2, {"approximation": "importance", "rng": 1}),
+            ("by class", 3, {"structure": "by class"}),
+            ("diagonal", 3, {"structure": "diagonal"}),
+        )
+    },
+    "bayesian dual": lambda: sx.BayesianLogisticRegression(structure="dual").fit(WIDE, np.arange(20) % 2),
+    "wide lda": lambda: sx.LinearDiscriminantAnalysis(shrinkage=0.3).fit(WIDE, np.arange(20) % 2),
+    "poisson": lambda: sx.GeneralizedLinearModel("poisson").fit(X, Y),
+    "probit": lambda: sx.ProbitRegression().fit(X, Y > 0),
+    "noise": lambda: sx.LabelNoiseLogisticRegression(rates="per-class").fit(X, Y > 0),
+    "one vs rest": lambda: sx.OneVsRest(sx.LogisticRegression()).fit(X, Y),
+    "decision rule": lambda: sx.DecisionRule(sx.LogisticRegression(), costs=1 - np.eye(3)).fit(X, Y),
+    "average": lambda: sx.ModelAverage({"a": sx.BayesianLogisticRegression()}).fit(X, Y > 0),
+    "trace": lambda: sx.Perceptron(max_epochs=5, trace=True).fit(X, Y > 0),
+    "naive bayes of a table": lambda: sx.NaiveBayes({"visits": "poisson", "part": "beta"}).fit(TABLE, np.arange(60) % 2),
+    "table": lambda: sx.TableClassifier(sx.LogisticRegression(alpha=1.0), curved=True).fit(TABLE, np.arange(60) % 2),
+    **{
+        f"basis {type(basis).__name__}": lambda basis=basis: sx.LogisticRegression(basis=basis).fit(X, Y)
+        for basis in (
+            sx.basis.Linear() + sx.basis.RBF("kmeans", n_centres=4),
+            sx.basis.MultiScaleRBF(2, n_scales=2),
+            sx.basis.Spline(knots="quantile"),
+            sx.basis.Sigmoid(n_centres=3),
+            sx.basis.RandomFourier(6),
+            sx.basis.Polynomial(2),
+        )
+    },
+    **{
+        f"{family} {estimate}": lambda family=family, estimate=estimate: sx.ExponentialFamilyClassifier(
+            family, estimate=estimate, shared_scale=False
+        ).fit(FAMILY_ROWS[family], np.arange(90) % 2)
+        for family in FAMILY_ROWS
+        for estimate in ("ml", "predictive")
+    },
+}
+#: Arrays whose size along an axis does not depend on any other array: rows of the training table, directions, levels.
+FREE = {"mislabelled_", "widths", "straight", "eta", "factors", "gradient", "basis", "values", "_text", "scale", "counts",
+        "grad", "total_u", "gap", "rows", "F", "theta", "coef", "knots", "log_probability", "trials", "alpha"}  # fmt: skip
+MAY_BE_NAN = {"covariance_", "_unscaled", "standard_errors_", "grad", "gradient", "eta"}
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
-def test_weights_that_are_not_finite(crafted, path, value):
-    parts = parts_of(path)
-    tree = json.loads(parts["model.json"])
-    for place, node in walk(tree):
-        if place and place[-1] in ("coef_", "intercept_") and isinstance(node, dict) and node["is"] == "array":
-            name = f"arrays/{node['array']}.npy"
-            weights = np.load(io.BytesIO(parts[name]))
-            weights.flat[-1] = value
-            assert crafted(packed(parts | {name: npy(weights)})) is None, place
+def arrays_of(parts):
+    """Name of the field and number of each array of numbers in a file."""
+    for place, node in walk(json.loads(parts["model.json"])):
+        if isinstance(node, dict) and node.get("is") == "array":
+            field = place[len(place) - place[::-1].index("fields")]
+            if field not in ("values", "_text") and "densities_" not in place:  # levels, and parameters shown to users
+                yield field, f"arrays/{node['array']}.npy"
+
+
+@pytest.fixture(scope="module", params=FITTED)
+def fitted(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("fitted") / "model.sx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return parts_of(sx.save(FITTED[request.param](), path))
+
+
+def test_an_array_of_another_shape(crafted, fitted):
+    for field, name in arrays_of(fitted):
+        array = np.load(io.BytesIO(fitted[name]))
+        assert crafted(packed(fitted | {name: npy(array[None])})) is None, f"{field}: another axis"
+        for axis in range(array.ndim) if field not in FREE else ():
+            longer = np.concatenate([array, array], axis=axis)
+            assert crafted(packed(fitted | {name: npy(longer)})) is None, f"{field}: {longer.shape}"
+
+
+def test_a_large_array_of_another_shape(crafted, fitted):
+    for _, name in arrays_of(fitted):
+        for shape in ((300_000,), (300_000, 1), (1, 300_000)):
+            crafted(packed(fitted | {name: npy(np.zeros(shape))}, method=zipfile.ZIP_STORED))
+
+
+def test_an_array_with_nan(crafted, fitted):
+    for field, name in arrays_of(fitted):
+        array = np.load(io.BytesIO(fitted[name]))
+        if array.dtype.kind == "f" and array.size and field not in MAY_BE_NAN:
+            array.flat[-1] = np.nan
+            assert crafted(packed(fitted | {name: npy(array)})) is None, field
+
+
+def test_many_centres_and_many_widths(crafted, fitted):
+    """Each centre has a function of every width."""
+    names = dict(arrays_of(fitted))
+    if {"centres", "widths"} <= names.keys():
+        columns = np.load(io.BytesIO(fitted[names["centres"]])).shape[1]
+        many = {names["centres"]: npy(np.zeros((10**5, columns))), names["widths"]: npy(np.ones(10**5))}
+        assert crafted(packed(fitted | many)) is None
 
 
 @pytest.mark.parametrize("columns", [10**8, 10**5])

@@ -3,8 +3,8 @@
 
 Archives may come from untrusted sources. Nothing is unpacked to disk, and only members that belong to a model are
 read. A model may take `BASE_BYTES` of memory, and `BYTES_PER_BYTE` times the size of its file. Sizes are checked before
-memory is allocated, and members are unpacked in chunks, up to the size that the archive states. `write_archive` does
-not compress a model that would exceed this limit.
+memory is allocated, and members are unpacked in chunks, up to the size that the archive states. `write_archive` writes
+no archive that exceeds this limit: it does not compress a model that compresses too well.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from separatrix.exceptions import FileError
 MAGIC = "separatrix model"
 FORMAT = 3  # increased if older versions cannot read new files
 REVISION = 0  # increased if older versions can read new files by ignoring new fields
-BASE_BYTES, BASE_ARRAY_BYTES, BYTES_PER_BYTE = 2**25, 2**22, 8  # arrays are copied when a model predicts
+BASE_BYTES, BYTES_PER_BYTE = 2**25, 8
+ARRAY_COPIES = 4  # memory of an array and of its copies when a model predicts, in sizes of the array
 ENTRY_BYTES, CHUNK_BYTES = 1000, 2**20  # memory of an entry of the archive; bytes that are unpacked at a time
 #: Memory of the values that a character of JSON separates or starts.
 JSON_BYTES = {b"{": 200, b"[": 64, b",": 60, b":": 50}
@@ -42,16 +43,19 @@ def write_archive(members: Mapping[str, bytes], header: Mapping[str, Any]) -> by
         **header,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
-    arrays = sum(len(data) for name, data in members.items() if name != TREE)
-    needed = arrays + len(members[TREE]) + json_bytes(members[TREE])
+    text = json.dumps(manifest, indent=1).encode()
+    sizes = {MANIFEST: len(text)} | {name: len(data) for name, data in members.items()}
+    needed = max(_member_bytes(sizes) + json_bytes(members[TREE]), 3 * json_bytes(text))
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", method) as archive:
-            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
-            for name, data in members.items():
+            for name, data in ({MANIFEST: text} | dict(members)).items():
                 archive.writestr(name, data)
-        if max(needed, arrays - BASE_ARRAY_BYTES + BASE_BYTES) <= _allowed_bytes(buffer.tell()):
-            break
+        excess = needed - _allowed_bytes(buffer.tell())
+        if excess <= 0:
+            return buffer.getvalue()
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_STORED) as archive:  # a tree of millions of small values
+        archive.writestr("padding", bytes(excess // (BYTES_PER_BYTE - 1) + 1))
     return buffer.getvalue()
 
 
@@ -73,9 +77,8 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
             entries = {entry.filename: entry for entry in archive.infolist()}
             if len(entries) < len(archive.infolist()):
                 raise FileError(f"{path} is damaged: two members have the same name. Save the model again.")
-            _require_memory(sum(entry.file_size for entry in entries.values()), allowed, path)
-            arrays = sum(entry.file_size for name, entry in entries.items() if name not in (MANIFEST, TREE))
-            _require_memory(arrays, allowed - BASE_BYTES + BASE_ARRAY_BYTES, path)
+            needed = _member_bytes({name: entry.file_size for name, entry in entries.items()})
+            _require_memory(needed, allowed, path)
             manifest = _read_manifest(archive, path, allowed)
             members = {name: _unpack(archive, name) for name in manifest["sha256"] if MEMBER.fullmatch(name)}
     except FileError:
@@ -87,12 +90,17 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
             raise FileError(f"{path} is damaged: the checksum of {name} is wrong. Save the model again.")
     if TREE not in members:
         raise FileError(f"{path} contains no model.")
-    _require_memory(sum(map(len, members.values())) + json_bytes(members[TREE]), allowed, path)
+    _require_memory(needed + json_bytes(members[TREE]), allowed, path)
     return manifest, members
 
 
 def _allowed_bytes(size: int) -> int:
     return BASE_BYTES + BYTES_PER_BYTE * size
+
+
+def _member_bytes(sizes: Mapping[str, int]) -> int:
+    """Memory of the members of an archive, by their sizes."""
+    return sum(size * (ARRAY_COPIES if name.startswith("arrays/") else 1) for name, size in sizes.items())
 
 
 def _require_memory(needed: int, allowed: int, path: Any) -> None:

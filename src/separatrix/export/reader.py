@@ -29,7 +29,8 @@ from sklearn.base import BaseEstimator
 
 from separatrix._array import Array
 from separatrix.exceptions import PACKAGE, FileError
-from separatrix.export.writer import FUNCTIONS, TRANSFORMERS
+from separatrix.export.shapes import check_shapes, check_sizes
+from separatrix.export.writer import FUNCTIONS, MAX_SPLINES, TRANSFORMERS
 
 #: Folders with classes that a model may contain. A file cannot import any other part, such as the command line.
 FOLDERS = (
@@ -52,8 +53,6 @@ MIN_FEATURES, MIN_FUNCTIONS, MAX_DEGREE = 100_000, 10_000, 100
 MAX_OMITTED_FIELDS = 100_000
 #: Fields and arguments that determine the size of arrays when a model predicts.
 SIZES = ("n_features_in_", "n_columns", "n_outputs", "n_centres", "n_knots", "degree", "hashing")
-#: Arrays of weights, which must be finite.
-WEIGHTS = ("coef_", "intercept_")
 COLLECTIONS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
@@ -65,6 +64,7 @@ class Reader:
         self._used: set[int] = set()
         self._omitted, self._hashed = 0, 0  # number of fields that got their defaults, and of hashed columns
         self._weights = sum(map(len, members.values())) // 8  # upper bound of the number of weights
+        self._sizes: dict[str, int] = {}  # numbers of columns, classes, ... of the model that is read
 
     def value(self, node: Any) -> Any:  # noqa: PLR0911, PLR0912  (one case for each kind of node)
         """Value of a node."""
@@ -127,24 +127,30 @@ class Reader:
             raise FileError(f"{node['class']} is not a transformer of a basis")
         arguments = {name: self.value(item) for name, item in node["arguments"].items()}
         columns, knots, degree = node["columns"], arguments.get("n_knots", 0), arguments.get("degree", 0)
+        example = arguments.get("knots")
+        if isinstance(example, np.ndarray) and example.ndim == 2 and example.shape[1] == columns:
+            knots = len(example)
+        else:
+            example = None
         highest = max(degree) if isinstance(degree, tuple) else degree
         possible = min(map(_integer, (columns, knots, highest))) >= 0 and highest <= MAX_DEGREE
         most = max(MIN_FUNCTIONS, self._weights)
-        possible = possible and max(columns, knots) <= most
+        possible = possible and columns <= most and knots + highest <= MAX_SPLINES + 1
         outputs = possible and (columns * (knots + highest) if knots else math.comb(columns + highest, highest))
         if not possible or outputs > most:
             raise FileError(f"a basis of {columns} columns, {knots} knots and degree {highest} is not possible")
         transformer = getattr(preprocessing, node["class"])(**arguments)
-        given = arguments.get("knots")
-        return transformer.fit(given if isinstance(given, np.ndarray) else np.zeros((1, columns)))
+        return transformer.fit(np.zeros((1, columns)) if example is None else example)
 
-    def _record(self, node: Any) -> Any:
+    def _record(self, node: Any) -> Any:  # noqa: PLR0912  (one branch for each check)
         """Rebuild an object of this package without calling any of its methods."""
         kind: Any = _class(node["class"])
         if issubclass(kind, Enum):
             raise FileError(f"{node['class']} is an enumeration, not a record")
         defaults, is_record = _parameters(kind), issubclass(kind, tuple) or dataclasses.is_dataclass(kind)
-        fields = dict(defaults)
+        fields, outer = dict(defaults), self._sizes
+        if issubclass(kind, BaseEstimator):
+            self._sizes = {}
         for name, item in node["fields"].items():
             # Fitted attributes of an estimator have an underscore at the beginning or end of their name.
             if name in defaults or (not is_record and "_" in (name[:1], name[-1:])):
@@ -152,9 +158,6 @@ class Reader:
                 if name in SIZES and type(value) is int:
                     self._hashed += value if name == "n_columns" else 0
                     self._require_size(name, value, self._hashed)
-                is_float = isinstance(value, np.ndarray) and value.dtype.kind in "fc"
-                if name in WEIGHTS and is_float and not np.isfinite(value).all():
-                    raise FileError(f"{name} of {kind.__qualname__} is not finite")
             elif not self.newer:
                 raise FileError(f"{kind.__qualname__} has no field or argument {name!r}")
         self._omitted += len(fields) - len(node["fields"])
@@ -163,6 +166,12 @@ class Reader:
         missing = [name for name, item in fields.items() if item is inspect.Parameter.empty]
         if missing:
             raise FileError(f"{kind.__qualname__} lacks its field or argument {missing[0]!r}")
+        check_shapes(kind, fields, self._sizes)
+        if "widths" in fields:  # each centre has a function of every width
+            self._require_size("the number of basis functions", np.size(fields["centres"]) * np.size(fields["widths"]))
+        if issubclass(kind, BaseEstimator):
+            check_sizes(self._sizes, fields)
+            self._sizes = outer
         if issubclass(kind, tuple):
             return tuple.__new__(kind, fields.values())
         made = object.__new__(kind)
@@ -171,8 +180,6 @@ class Reader:
             if name.startswith("__") or inspect.isroutine(found) or inspect.isdatadescriptor(found):
                 raise FileError(f"{name!r} is a method or property of {kind.__qualname__}, which a file cannot replace")
             object.__setattr__(made, name, item)
-        if issubclass(kind, BaseEstimator):
-            _require_matching(fields)
         return made
 
     def _require_size(self, what: str, *sizes: Any) -> None:
@@ -196,21 +203,6 @@ class Reader:
         if 0 in shape:
             self._require_size("the length of an empty array", *shape)
         return np.frombuffer(data, dtype=dtype, offset=start).reshape(shape, order="F" if fortran else "C")
-
-
-def _require_matching(fields: Mapping[str, Any]) -> None:
-    """Raise if arrays of an estimator do not belong together; products of them could take any amount of memory."""
-    coef, intercept = (np.atleast_2d(fields.get(name, 0)) for name in ("coef_", "intercept_"))
-    mean = getattr(getattr(fields.get("posterior_"), "approximation", None), "mean", 0)
-    functions = getattr(fields.get("basis_"), "functions_", None)
-    centres, widths = (np.atleast_1d(getattr(functions, name, 0)) for name in ("centres", "widths"))
-    for name, size, most in (
-        ("intercept_", intercept.size, len(coef)),
-        ("mean", np.size(mean), coef.size + intercept.size),
-        ("widths", widths.size, centres.size),
-    ):
-        if size > max(most, 1):
-            raise FileError(f"{name} has {size} numbers, and the weights allow {most}")
 
 
 def _parameters(kind: Any) -> dict[str, Any]:

@@ -145,10 +145,12 @@ def load_with_about(path: str | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
 
 def _require_prediction(model: Any) -> None:
     """Predict one row (for a table, one row of encoded columns); errors are raised unchanged."""
-    model = model.estimator_ if isinstance(model, TableClassifier) else model
+    labels, model = getattr(model, "classes_", ()), model.estimator_ if isinstance(model, TableClassifier) else model
     D = int(model.n_features_in_)
     row = np.full((1, D), 0.5)
     if isinstance(model, FamilyClassifier):  # a row in the support of all families, with text for text columns
+        if any(hasattr(density, "prior") for density in model._density_of_rows.densities):
+            return  # numerical integrals, which take 16 kB per column and class
         fractions = {"beta": 0.5, "dirichlet": 1.0 / D}
         row = np.array([[fractions.get(family, 1.0) for family in model.families_]], dtype=object)
         for d, values in model.facts_.categories.items():
@@ -164,6 +166,8 @@ def _require_prediction(model: Any) -> None:
             n_rows = len(model.predict(row))
             name = next((each for each in ("predict_proba", "decision_function") if hasattr(model, each)), "predict")
             values = np.ravel(getattr(model, name)(row))
+            if len(values) not in (1, len(labels)):
+                raise ValueError(f"{len(values)} scores for {len(labels)} classes")
     if n_rows != 1:
         raise ValueError(f"{n_rows} predictions for one row")
     if any(isinstance(value, float) and np.isnan(value) for value in values):

@@ -28,6 +28,7 @@ from separatrix.meta import is_ours
 FUNCTIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (log_odds, normal_quantile, cloglog)}
 #: scikit-learn transformers inside bases. Their arguments are saved, and `load` fits them to as many columns again.
 TRANSFORMERS = ("PolynomialFeatures", "SplineTransformer")
+MAX_SPLINES = 1500  # per column; the memory of a SplineTransformer grows with their square
 
 
 class Writer:
@@ -71,6 +72,8 @@ class Writer:
             return {"is": "function", "name": value.__name__}
         if type(value).__name__ in TRANSFORMERS and type(value).__module__.startswith("sklearn.preprocessing."):
             arguments, columns = self._items(value.get_params(deep=False), where), value.n_features_in_
+            if getattr(value, "n_features_out_", 0) > MAX_SPLINES * columns:
+                raise FileError(f"save: {where} has more than {MAX_SPLINES} splines per column. Fit with fewer knots.")
             return {"is": "transformer", "class": type(value).__name__, "arguments": arguments, "columns": columns}
         if isinstance(value, tuple):  # a named tuple
             fields = value._asdict()  # type: ignore[attr-defined]
