@@ -246,7 +246,9 @@ FITTED = {
     "decision rule": lambda: sx.DecisionRule(sx.LogisticRegression(), costs=1 - np.eye(3)).fit(X, Y),
     "average": lambda: sx.ModelAverage({"a": sx.BayesianLogisticRegression()}).fit(X, Y > 0),
     "trace": lambda: sx.Perceptron(max_epochs=5, trace=True).fit(X, Y > 0),
-    "naive bayes of a table": lambda: sx.NaiveBayes({"visits": "poisson", "part": "beta"}).fit(TABLE, np.arange(60) % 2),
+    "naive bayes of a table": lambda: sx.NaiveBayes({"visits": "poisson", "part": "beta"}).fit(
+        TABLE, np.arange(60) % 2
+    ),
     "table": lambda: sx.TableClassifier(sx.LogisticRegression(alpha=1.0), curved=True).fit(TABLE, np.arange(60) % 2),
     **{
         f"basis {type(basis).__name__}": lambda basis=basis: sx.LogisticRegression(basis=basis).fit(X, Y)
