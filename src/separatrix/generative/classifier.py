@@ -70,19 +70,8 @@ class GenerativeClassifier(Classifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate p(x | C_k) and p(C_k).
 
-        Parameters
-        ----------
-        X : table of shape (N, D)
-            Rows. NaN is a missing value.
-        y : array-like of shape (N,)
-            Labels. The argument ``unlabelled`` of the model defines how rows without a label are marked.
-        sample_weight : array-like of shape (N,), optional
-            Weight of each row; a weight of 2 is equivalent to repeating the row.
-
-        Returns
-        -------
-        self
-            This object.
+        NaN in X is a missing value. The argument ``unlabelled`` of the model defines how rows without a label are
+        marked in y. A weight of 2 is equivalent to repeating the row.
         """
         self._check_arguments()
         with unchanged_on_error(self):
@@ -226,21 +215,9 @@ class GenerativeClassifier(Classifier):
         return self._map_rows(X, lambda rows: logsumexp(self._log_joint(rows), axis=1), allow_nan=True)
 
     def sample(self, n: int, y: Any = None, rng: Any = None) -> tuple[Float, Array]:
-        """Draw rows from the model.
+        """Draw n rows X and their labels y from the model, or from the class ``y`` if it is given.
 
-        Parameters
-        ----------
-        n : int
-            Number of rows.
-        y : label, optional
-            Class to draw from. By default, classes are drawn from p(C_k).
-        rng : None, int or numpy Generator
-            Random generator or seed. With None a fixed seed is used.
-
-        Returns
-        -------
-        X : ndarray of shape (n, D)
-        y : ndarray of shape (n,)
+        ``rng`` is a random generator or a seed. With None a fixed seed is used.
         """
         self._require_parameters()
         if self.basis_ is not None:

@@ -59,7 +59,6 @@ def maximise_expectation(
     ``solution.trace`` contains the log likelihood before each step, which never decreases.
     """
     facts, trace = start, []
-    status = Status.MAX_STEPS
     for _ in range(max_steps):
         step: Callable[[Block], Expectation[F]] = partial(expect, parameters=parameters(facts))
         expected = source.reduce(step)
@@ -73,7 +72,8 @@ def maximise_expectation(
         if len(trace) > 1 and trace[-1] - trace[-2] <= tol * (expected.weight or source.n_rows):
             status = Status.LIKELIHOOD
             break
-    if status is Status.MAX_STEPS:
+    else:
+        status = Status.MAX_STEPS
         warnings.warn(
             f"EM stopped after {max_steps} passes while the log likelihood still increased by "
             f"{trace[-1] - trace[-2]:.3g} per pass. The result is usable; EM converges faster with fewer missing "

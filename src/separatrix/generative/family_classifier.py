@@ -267,8 +267,7 @@ class FamilyClassifier(GenerativeClassifier):
     @property
     def families_(self) -> tuple[str, ...]:
         """Family of each column."""
-        families: tuple[str, ...] = self.facts_.families
-        return families
+        return tuple(self.facts_.families)
 
     @property
     def categories_(self) -> dict[str, Array]:

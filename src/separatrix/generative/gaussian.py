@@ -162,6 +162,20 @@ class GaussianClassifier(GenerativeClassifier):
                     self.shrinkage_[pool > 0] = chosen
         self._densities = self._classes(facts, self.shrinkage_, self.estimate)
 
+    @abstractmethod
+    def _expanded(self, X: Rows) -> Float | None:
+        """Scores from a form without densities, (n, K), NaN if a value is missing; None if it is inaccurate."""
+
+    def _scores(self, X: Rows) -> Float:
+        """Scores of the expanded form; rows with missing values use their marginal density."""
+        a = self._expanded(X)
+        if a is None:
+            return self._log_joint(X)
+        missing = np.isnan(a).any(axis=1)
+        if missing.any():
+            a[missing] = self._log_joint(X[missing])
+        return a
+
     def _log_likelihood(self, X: Rows) -> Float:
         return self._densities.log_density(X)
 

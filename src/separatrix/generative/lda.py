@@ -99,13 +99,5 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
         """Covariance Σ (M, M); with "predictive", the scale matrix of the Student t divided by 1 + 1/N_k."""
         return self._densities.covariance[0].matrix
 
-    def _scores(self, X: Rows) -> Float:
-        """Linear scores; rows with missing values use their marginal density."""
-        if self._linear is None:
-            return self._log_joint(X)
-        W, w0, m = self._linear
-        a = linear_scores(X, W, w0, m)  # (4.68)
-        missing = np.isnan(a).any(axis=1)
-        if missing.any():
-            a[missing] = self._log_joint(X[missing])
-        return a
+    def _expanded(self, X: Rows) -> Float | None:
+        return None if self._linear is None else linear_scores(X, *self._linear)  # (4.68)

@@ -288,18 +288,17 @@ def survey_columns(source: Source) -> ColumnSurvey:
 
 def survey_block(block: Block) -> ColumnSurvey:
     """Survey the rows of a block that have a positive weight."""
+
+    def survey(X: Array) -> ColumnSurvey:
+        with np.errstate(invalid="ignore"):
+            low, high = (extreme.reduce(X, axis=0, initial=np.nan) for extreme in (np.fmin, np.fmax))
+            whole = np.asarray(~(np.floor(X) < X).any(axis=0))  # the comparison is False for NaN
+        values = tuple(distinct_values(X[:, d], low[d], high[d], whole=whole[d]) for d in range(X.shape[1]))
+        return ColumnSurvey(low.astype(np.float64), high.astype(np.float64), whole, values)
+
     rows = block.X if block.weight is None else block.X[block.weight > 0]
-    parts = [survey_rows(part) for _, part in dense_chunks(rows)]
-    return sum(parts[1:], start=parts[0]) if parts else survey_rows(np.empty((0, rows.shape[1])))
-
-
-def survey_rows(X: Array) -> ColumnSurvey:
-    """Survey dense rows."""
-    with np.errstate(invalid="ignore"):
-        low, high = (extreme.reduce(X, axis=0, initial=np.nan) for extreme in (np.fmin, np.fmax))
-        whole = np.asarray(~(np.floor(X) < X).any(axis=0))  # the comparison is False for NaN
-    values = tuple(distinct_values(X[:, d], low[d], high[d], whole=whole[d]) for d in range(X.shape[1]))
-    return ColumnSurvey(low.astype(np.float64), high.astype(np.float64), whole, values)
+    parts = [survey(part) for _, part in dense_chunks(rows)]
+    return sum(parts[1:], start=parts[0]) if parts else survey(np.empty((0, rows.shape[1])))
 
 
 def distinct_values(column: Array, low: float, high: float, *, whole: bool) -> Array | None:

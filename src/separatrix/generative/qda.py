@@ -96,19 +96,16 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
             if np.abs(w0).max() < MAX_CANCELLING_NATS:
                 self._contrasts = facts.grand_mean, C - C[0], w - w[0], w0 - w0[0]
 
-    def _scores(self, X: Rows) -> Float:
+    def _expanded(self, X: Rows) -> Float | None:
         """Log-odds against the first class, which need K - 1 matrix products; the densities need K."""
         if self._contrasts is None:
-            return self._log_joint(X)
+            return None
         origin, C, w, w0 = self._contrasts
         Z = (to_dense(X) - origin).astype(X.dtype, copy=False)
         a = np.zeros((len(Z), len(w0)))
         for k in range(1, len(w0)):
             forms = Z @ C[k].astype(X.dtype, copy=False) + w[k].astype(X.dtype, copy=False)
             a[:, k] = np.einsum("nm,nm->n", forms, Z) + w0[k]
-        missing = np.isnan(a).any(axis=1)
-        if missing.any():
-            a[missing] = self._log_joint(X[missing])
         return a
 
     @property

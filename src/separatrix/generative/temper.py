@@ -114,13 +114,14 @@ def fit_temperature(
             step = min(max(newton, tau / MAX_STEP_FACTOR), tau * MAX_STEP_FACTOR)
             tau = step if low < step < high or step == tau else 0.5 * (low + high)
         if abs(tau - before) <= tol * before or tau < MIN_TEMPERATURE:
-            return Solution(
-                tau if tau >= MIN_TEMPERATURE else 0.0, Status.LIKELIHOOD, len(trace), len(trace), tuple(trace)
-            )
-    warnings.warn(
-        f"temper=True stopped after {max_steps} passes at {tau:.6g}, between {low:.6g} and {high:.6g}. The result is "
-        "usable; to fix the exponent, pass temper=<a number>.",
-        ConvergenceWarning,
-        stacklevel=5,
-    )
-    return Solution(tau, Status.MAX_STEPS, len(trace), len(trace), tuple(trace))
+            status = Status.LIKELIHOOD
+            break
+    else:
+        status = Status.MAX_STEPS
+        warnings.warn(
+            f"temper=True stopped after {max_steps} passes at {tau:.6g}, between {low:.6g} and {high:.6g}. The result "
+            "is usable; to fix the exponent, pass temper=<a number>.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    return Solution(tau if tau >= MIN_TEMPERATURE else 0.0, status, len(trace), len(trace), tuple(trace))
