@@ -27,7 +27,7 @@ from separatrix.table import (
     table_statistics,
     values_to_arrow,
 )
-from separatrix.table.text import DAY_FIRST, read_numbers, tidy
+from separatrix.table.text import read_numbers, tidy
 
 NUMBER_TEXTS = ["1", "-2", "2.5", "1e3", " 4 ", "0", "0.5", "+6", "99999999999999999999"]
 OTHER_TEXTS = ["3,5", "07", "-07.5", "0x1F", "true", "FALSE", "2024-01-31", "2024-01-31 10:20", "word"]
@@ -110,6 +110,7 @@ def test_kinds_of_values_by_example(cells, kind, values):
 
 DAY = (dt.date(2024, 2, 29) - dt.date(1970, 1, 1)).days
 DATE, MOMENT = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 6)
+FAR_DATES, FAR_DAYS = [dt.date(1, 1, 1), dt.date(9999, 12, 31), None], [-719162, 2932896, None]
 
 
 def series(native):
@@ -145,6 +146,9 @@ NUMBERS = {
     "arrow bool": (pa.chunked_array([[True, None]]), Kind.BOOLEAN, [1, None]),
     "arrow date64": (pa.chunked_array([pa.array([DATE, None], pa.date64())]), Kind.DATE, [DAY, None]),
     "arrow seconds": (pa.chunked_array([pa.array([MOMENT], pa.timestamp("s"))]), Kind.DATE, [DAY + 0.25]),
+    "pandas far dates": (pd.Series(FAR_DATES), Kind.DATE, FAR_DAYS),
+    "polars far dates": (pl.Series(FAR_DATES), Kind.DATE, FAR_DAYS),
+    "arrow far dates": (pa.chunked_array([pa.array(FAR_DATES)]), Kind.DATE, FAR_DAYS),
     "numpy int": (np.array([1, 2]), Kind.NUMBER, [1, 2]),
     "numpy datetime": (np.array([MOMENT, "NaT"], "datetime64[ns]"), Kind.DATE, [DAY + 0.25, None]),
     "numpy timedelta": (np.array([36, "NaT"], "timedelta64[h]"), Kind.DURATION, [1.5, None]),
@@ -206,12 +210,6 @@ def test_other_values_have_an_example(value):
     assert values.example
 
 
-def test_texts_are_parsed_in_the_format_of_training():
-    german = read_values(objects("1.188,62 €", None, "7"))
-    np.testing.assert_array_equal(german.as_numbers("c", "1.234,5", "€"), [1188.62, np.nan, 7])
-    np.testing.assert_array_equal(read_values(objects("1/2/1970", None)).as_dates("c", DAY_FIRST), [31, np.nan])
-
-
 TWO_COLUMNS = {"a": [1, 2], "b": ["x", "y"]}
 
 
@@ -237,7 +235,6 @@ def test_arrays_and_lists_have_numbered_columns(table):
 
 
 BEYOND = [2**60, 2**60 + 1, 2**60]  # float64 rounds them to the same number
-FAR_DATES = [dt.date(1, 1, 1), dt.date(9999, 12, 31), None]
 LONG_COLUMNS = {
     "numpy": np.array(BEYOND),
     "pandas": pd.Series([*BEYOND, None], dtype="Int64"),
@@ -271,14 +268,6 @@ def test_counts_of_long_numbers_are_estimated_from_all_digits():
     )
     assert first + rest == whole
     assert whole.n_distinct == pytest.approx(5000, rel=0.15)
-
-
-@pytest.mark.parametrize(
-    "column", [pd.Series(FAR_DATES), pl.Series(FAR_DATES), pa.chunked_array([pa.array(FAR_DATES)])]
-)
-def test_far_dates_are_days(column):
-    days = read_values(nw.from_native(column, series_only=True)).numbers
-    np.testing.assert_array_equal(days, [-719162, 2932896, np.nan])
 
 
 def test_white_space_around_labels_is_ignored():

@@ -112,26 +112,15 @@ def infer_types(
     drop: str = "none",
     hashing: int | None = None,
 ) -> Schema:
-    """Decide how each column is encoded.
+    """Decide from the statistics of all batches how each column is encoded.
 
-    Parameters
-    ----------
-    statistics : TableStatistics
-        Statistics of all batches.
-    overrides : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
-        Columns whose type is given instead of inferred.
-    training : TableStatistics, optional
-        Statistics of the training rows, if they are a part of the table. Types, formats and notes come from
-        ``statistics``; means, levels and ranges of dates from ``training``.
-    target : str, optional
-        Column to predict, which is not encoded.
-    max_levels, min_count, drop, hashing
-        As in `TableEncoder`.
+    ``overrides`` maps columns to types that are given instead of inferred: "number", "boolean", "categorical", "date"
+    or "drop". If only a part of the table are training rows, ``training`` has their statistics: types, formats and
+    notes come from ``statistics``; means, levels and ranges of dates from ``training``. The column ``target`` is not
+    encoded. The other options are those of `TableEncoder`.
 
-    Raises
-    ------
-    DataError
-        If the table has no rows, or an override names a column that does not exist or a type that does not fit.
+    Raises DataError if the table has no rows, or an override names a column that does not exist or a type that does not
+    fit.
     """
     check_option("infer_types", "drop", drop, ("none", "first"))
     if not statistics.n_rows:

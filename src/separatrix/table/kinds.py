@@ -230,14 +230,12 @@ def values_to_arrow(values: Sequence[Any], kind: Kind) -> pa.Array:
     """Convert Python values to an Arrow array of the kind that `kind_of_values` found."""
     import pyarrow as pa
 
-    match kind:
-        case Kind.NUMBER:
-            numbers = [None if value is None or value == "" else as_float(value) for value in values]
-            return pa.array(numbers, pa.float64(), from_pandas=True)  # NaN is missing
-        case Kind.INTEGER | Kind.BOOLEAN:
-            return pa.array([None if value == "" else value for value in values], kind.type)
-        case _:
-            return pa.array([_as_json_text(value) for value in values], pa.string()).cast(kind.type)
+    if kind is Kind.NUMBER:
+        numbers = [None if value is None or value == "" else as_float(value) for value in values]
+        return pa.array(numbers, pa.float64(), from_pandas=True)  # NaN is missing
+    if kind in (Kind.INTEGER, Kind.BOOLEAN):
+        return pa.array([None if value == "" else value for value in values], kind.type)
+    return pa.array(map(_as_json_text, values), pa.string()).cast(kind.type)
 
 
 def as_float(number: Any) -> float:
@@ -250,14 +248,10 @@ def as_float(number: Any) -> float:
 
 def _as_json_text(value: Any) -> str | None:
     """Write a value as in JSON; None for blank text and NaN, which are missing values."""
-    if value is None or isinstance(value, str):
-        return value or None
-    if isinstance(value, dt.datetime):
-        return value.replace(tzinfo=None).isoformat()
+    if value is None or isinstance(value, str) or (isinstance(value, float) and math.isnan(value)):
+        return value if isinstance(value, str) and value else None
     if isinstance(value, dt.date | dt.time):
-        return value.isoformat()
-    if isinstance(value, float) and math.isnan(value):
-        return None
+        return (value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value).isoformat()
     if isinstance(value, bytes):
         return value.hex()
     return json.dumps(value, ensure_ascii=False, default=str)
