@@ -46,6 +46,8 @@ MOVED = {
     "solvers": ("solvers", "separation"),
     "tables": ("study",),
 }
+#: Records that no longer exist: class in files of earlier versions -> the field that took its place.
+REPLACED = {"Mistakes": "weights"}
 MAX_HEADER_BYTES = 10 + 2**16  # of an array
 PLAIN_KINDS = "biufcUSmM"  # kinds of dtype that contain no Python objects
 #: Number of features and of basis functions that is allowed even if the arrays of a file are small.
@@ -115,7 +117,8 @@ class Reader:
             case "transformer":
                 return self._transformer(node)
             case "record":
-                return self._record(node)
+                field = REPLACED.get(str(node["class"]).partition(":")[2])
+                return self.value(node["fields"][field]) if field else self._record(node)
             case other:
                 raise FileError(f"unknown kind of value {other!r}")
 
