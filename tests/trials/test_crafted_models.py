@@ -226,7 +226,15 @@ FAMILY_ROWS = {
 FITTED = {
     **{
         name: lambda make=(MODELS | GENERATIVE)[name]: make().fit(X, Y)
-        for name in ("least_squares", "fisher", "logistic", "lda_ledoit_wolf", "lda_predictive", "qda", "qda_predictive")
+        for name in (
+            "least_squares",
+            "fisher",
+            "logistic",
+            "lda_ledoit_wolf",
+            "lda_predictive",
+            "qda",
+            "qda_predictive",
+        )
     },
     **{
         f"bayesian {name}": lambda options=options, K=K: sx.BayesianLogisticRegression(**options).fit(X, Y % K)
