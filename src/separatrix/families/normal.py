@@ -157,7 +157,7 @@ class NormalGamma(Prior[Normal, Moments], of=Normal):
 
     def _rate_increase(self, facts: Moments) -> Float:
         """Difference b_n - b of the rates of posterior and prior."""
-        shrunk = self.count * facts.count / (self.count + facts.count)
+        shrunk = self.count * (facts.count / (self.count + facts.count))
         return 0.5 * (facts.scatter + shrunk * (facts.mean - self.mean) ** 2)
 
     @property

@@ -42,6 +42,7 @@ SINGLE_ROUNDING = 1e-9  # relative rounding error if activations are in single p
 MIN_COMPILED_ENTRIES = 50_000  # entries of a block above which compiled loops save more time than importing Numba takes
 MAX_SPARSE_DENSITY = 0.1  # a sparse block with a larger fraction of non-zeros is converted to dense
 MAX_CANCELLATION = 1e4  # a sparse block is also converted to dense if mean² / variance of a column is larger
+MAX_SINGLE_ROOT = 1e9  # roots of larger weights, or of all weights below 1e-18, are multiplied in double precision
 FIRST_ROWS = 1024  # the mean of this number of rows approximates the mean of a block on a GPU
 
 
@@ -337,8 +338,7 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
         Z = scratch(X.T.shape, X.dtype).T if X.strides[0] < X.strides[1] else scratch(X.shape, X.dtype)
         np.copyto(Z, X)
         total, mean = _centre(Z, weight)
-        if weight is not None:
-            Z *= np.sqrt(weight).astype(Z.dtype)[:, None]
+        Z = _times_root(Z, weight)
         squares = np.einsum("nm,nm->m", Z, Z).astype(np.float64, copy=False)
         return ClassMoments(np.array([total]), mean[None], DiagonalScatter(squares[None]))
 
@@ -350,9 +350,18 @@ def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[
     for k, (start, stop) in enumerate(pairwise(bounds)):
         if start < stop:
             count[k], mean[k] = _centre(Z[start:stop], None if weight is None else weight[start:stop])
-    if weight is not None:
-        Z *= np.sqrt(weight).astype(Z.dtype)[:, None]
-    return ClassMoments(count, mean, scatter.of(Z, bounds))
+    return ClassMoments(count, mean, scatter.of(_times_root(Z, weight), bounds))
+
+
+def _times_root(Z: Array, weight: Float | None) -> Array:
+    """Z times √weight, in place; a copy in double precision if squares would overflow or underflow in float32."""
+    if weight is None:
+        return Z
+    root = np.sqrt(weight)[:, None]
+    if Z.dtype != np.float64 and not 1 / MAX_SINGLE_ROOT < root.max(initial=0.0) < MAX_SINGLE_ROOT:
+        return Z * root
+    Z *= root.astype(Z.dtype)
+    return Z
 
 
 def _centre(Z: Array, weight: Float | None) -> tuple[float, Float]:
