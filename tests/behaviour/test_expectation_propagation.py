@@ -22,6 +22,7 @@ from separatrix.bayesian.ep import (
     tilted,
 )
 from separatrix.bayesian.logistic_normal import log_odds
+from separatrix.bayesian.variational import variational
 from separatrix.likelihoods import LabelNoise, Logit, Probit
 
 TILTED = {"logit": Logit(), "probit": Probit(), "label_noise": LabelNoise(0.1, 0.02)}
@@ -102,15 +103,6 @@ def sites_at(objective, mean):
     return objective.source.reduce(partial(laplace_sites, mean=mean, objective=objective)).sites
 
 
-@pytest.mark.parametrize("name", LIKELIHOODS)
-def test_the_first_sites_give_the_laplace_approximation(name):
-    objective, _, _ = two_weights(name)
-    laplace = at_the_mode(objective)
-    q = posterior_of(sites_at(objective, laplace.mean[0]), objective)
-    assert_allclose(q.mean, laplace.mean[0], rtol=1e-6)
-    assert_allclose(q.factor.matrix, laplace.factor.matrix, rtol=1e-8)
-
-
 def test_a_row_whose_cavity_is_not_a_density_is_skipped():
     objective, _, _ = two_weights()
     sites = sites_at(objective, np.zeros(2))
@@ -187,10 +179,11 @@ def test_a_row_of_weight_below_one_has_a_power_of_its_likelihood(name):
     assert_allclose(found.covariance, exact.covariance, atol=0.02)
 
 
-def test_an_offset_equals_a_shift_of_the_prior_mean(rng):
+@pytest.mark.parametrize("method", [partial(expectation_propagation, max_sweeps=400), variational])
+def test_an_offset_equals_a_shift_of_the_prior_mean(method, rng):
     X, t, d = rng.normal(size=(25, 3)), rng.integers(2, size=25), np.array([0.5, -1.0, 0.2])
-    offset = fixed_point(posed(X, t, offset=X @ d))
-    moved = fixed_point(posed(X, t, mean=d))
+    objectives = posed(X, t, offset=X @ d), posed(X, t, mean=d)
+    offset, moved = (method(objective, at_the_mode(objective), tol=1e-9) for objective in objectives)
     assert_allclose(offset.mean + d, moved.mean, atol=1e-7)
     assert_allclose(offset.covariance, moved.covariance, atol=1e-7)
     assert offset.log_evidence == pytest.approx(moved.log_evidence, abs=1e-8)
@@ -227,9 +220,10 @@ def test_a_skewed_posterior_takes_few_sweeps(rng):
     assert found.steps <= 15
 
 
-def test_the_limit_of_sweeps_is_reported():
+@pytest.mark.parametrize(("method", "limit"), [(expectation_propagation, "max_sweeps"), (variational, "max_steps")])
+def test_the_limit_of_steps_is_reported(method, limit):
     objective, _, _ = two_weights()
-    found = expectation_propagation(objective, at_the_mode(objective), tol=1e-12, max_sweeps=2)
+    found = method(objective, at_the_mode(objective), tol=1e-12, **{limit: 2})
     assert not found.is_converged
     assert found.steps == 2
 

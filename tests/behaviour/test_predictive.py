@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, special, stats
 
-from separatrix.bayesian._kernels import look_up
 from separatrix.bayesian.logistic_normal import (
     fast_log_averages,
     log_averages,
@@ -29,7 +28,6 @@ from separatrix.bayesian.predictive import (
     softmax_normal,
     softmax_normal_qmc,
     softmax_probit_rule,
-    two_class_interval,
 )
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 
@@ -106,15 +104,6 @@ def test_rows_without_a_finite_activation_have_no_probability(rule, bad, three):
         assert np.isfinite(error[others]).all()
 
 
-@pytest.mark.parametrize(("likelihood", "sigmoid"), [(Logit(), special.expit), (Probit(), special.ndtr)])
-def test_intervals_of_two_classes_have_their_coverage(likelihood, sigmoid, rng):
-    mean, var = np.array([-1.0, 0.0, 3.0]), np.array([0.5, 0.0, 4.0])
-    low, high = two_class_interval(likelihood, Activations(mean, var), special.ndtri([0.05, 0.95])).T
-    p = sigmoid(mean + np.sqrt(var) * rng.normal(size=(200_000, 1)))
-    assert_allclose(((p > low) & (p < high)).mean(axis=0)[[0, 2]], 0.9, atol=0.003)
-    assert low[1] == high[1] == 0.5  # the variance is zero
-
-
 def test_intervals_of_k_classes_are_quantiles_over_the_draws(rng):
     Phi, theta = rng.normal(size=(20, 4)), rng.normal(size=(3, 4, 101))
     tails = np.array([0.025, 0.9])
@@ -140,17 +129,6 @@ def test_the_table_agrees_with_the_exact_sums(everywhere):
         likely = exact > np.log(1e-15)
         assert np.abs(fast - exact)[likely].max() < 1e-8
         assert np.abs(fast - exact).max() < 5e-6
-
-
-def test_the_compiled_look_up_agrees_with_plain_python(rng):
-    table = rng.normal(size=(6 * 4, 28))
-    u, kappa = np.append(rng.uniform(0, 3.2, 50), [0.0, 3.0, np.nan]), np.append(rng.uniform(size=50), [1.0, 0.5, 0.5])
-    compiled, plain = np.empty(53), np.empty(53)
-    look_up(u, kappa, table, 2, 4, compiled)
-    look_up.py_func(u, kappa, table, 2, 4, plain)
-    assert_allclose(compiled, plain, rtol=1e-12, atol=1e-13)
-    assert np.isnan(compiled[u >= 3]).all()
-    assert np.isnan(compiled[-1])
 
 
 def test_variance_of_a_soft_maximum():

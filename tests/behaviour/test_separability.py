@@ -299,12 +299,6 @@ def test_the_report_is_a_sentence_with_a_remedy():
     assert "2 of 5 rows" in str(touching)
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-def test_any_table_can_be_checked(storage):
-    X, y = separable(30)
-    assert sx.is_separable(STORAGES[storage](X), y).status == COMPLETE
-
-
 def test_a_stream_that_can_be_read_once_can_be_checked():
     X, y = separable(30)
     table = STORAGES["pyarrow"](X)

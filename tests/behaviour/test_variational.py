@@ -114,22 +114,6 @@ def test_no_gaussian_nearby_has_a_larger_bound(name):
     assert_allclose(best.x, start, atol=1e-3)
 
 
-def test_an_offset_equals_a_shift_of_the_prior_mean(rng):
-    X, t, d = rng.normal(size=(25, 3)), rng.integers(2, size=25), np.array([0.5, -1.0, 0.2])
-    offset, moved = posed(X, t, offset=X @ d), posed(X, t, mean=d)
-    a, b = (variational(objective, at_the_mode(objective), tol=1e-8) for objective in (offset, moved))
-    assert_allclose(a.mean + d, b.mean, atol=1e-7)
-    assert a.log_evidence == pytest.approx(b.log_evidence, abs=1e-9)
-    assert a.log_likelihood == pytest.approx(b.log_likelihood, abs=1e-6)
-
-
-def test_the_limit_of_steps_is_reported():
-    objective, _, _ = two_weights()
-    found = variational(objective, at_the_mode(objective), tol=1e-12, max_steps=1)
-    assert not found.is_converged
-    assert found.steps == 1
-
-
 def skewed(rng, n=150, K=4, scale=5.0):
     """Return an objective of K classes in which a rare column is non-zero for one class only."""
     X = np.column_stack([rng.normal(size=(n, 2)), np.arange(n) < 5]).astype(float)
