@@ -148,12 +148,8 @@ class PriorOnly(Classifier):
     logistic model tends to the evidence of this model as the scale of its weights goes to zero. The bias is fitted to
     one row per class, weighted by the number of rows of the class, because all rows have the same probabilities.
 
-    Attributes
-    ----------
-    class_count_ : ndarray of shape (K,)
-    bias_ : the fitted `BayesianLogisticRegression`
-    log_evidence_, bic_, aic_ : evidence and criteria of the labels
-    classes_, n_features_in_, feature_names_in_ : as in every classifier
+    ``class_count_`` (K,) are the rows of each class, ``bias_`` the fitted `BayesianLogisticRegression`, and
+    ``log_evidence_``, ``bic_`` and ``aic_`` evidence and criteria of the labels.
 
     Examples
     --------

@@ -2,8 +2,7 @@
 """A classifier of tables: an encoder and a model of numeric features, in one object that can be saved.
 
 `separatrix.table` encodes text, dates, booleans and missing values as features; the model is fitted to them. Before the
-fit, columns that may have a curved effect get ramps. A tuned prior of a Bayesian model gets two scales: one for weights
-of numbers and ramps, per standard deviation, and one for weights of indicators, for the change from 0 to 1. The
+fit, columns that may have a curved effect get ramps, and the prior of indicators is set for the change from 0 to 1: the
 indicator of a rare level has a small standard deviation, so a prior per deviation would hardly restrict its weight.
 """
 
@@ -12,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from types import MethodType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -47,11 +46,7 @@ from separatrix.table import (
 MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000
 
 
-class Moments(NamedTuple):
-    """Mean and standard deviation of each feature that has a weight, (M,)."""
-
-    mean: Float
-    std: Float
+Moments = tuple[Float, Float]  # mean and standard deviation of each feature that has a weight, (M,)
 
 
 class ModelMethod:
@@ -104,10 +99,9 @@ class TableClassifier(ClassifierMixin, Estimator):
 
     Notes
     -----
-    If a Bayesian model tunes its prior and no prior is given, the prior has two scales: one for weights of numbers and
-    ramps, per standard deviation, and one for weights of indicators, for the change from 0 to 1.
-
-    Columns are found by name, in any order. `predict_interval`, `decision_distribution`, `summary` and `contrasts`
+    Columns are found by name, in any order. If a Bayesian model tunes its prior and no prior is given, the prior has
+    two scales: one for weights of numbers and ramps, per standard deviation, and one for weights of indicators, for
+    the change from 0 to 1. `predict_interval`, `decision_distribution`, `summary` and `contrasts`
     exist if the model has them.
 
     Examples
@@ -203,10 +197,10 @@ class TableClassifier(ClassifierMixin, Estimator):
             return model, None
         if not self.curved and model.approximation == "auto" and model.structure is model.groups is None:
             model.set_params(structure="dual" if is_wide(source.n_rows, len(schema.columns)) else None)
-        moments = _moments(source, ramps)
+        mean, std = _moments(source, ramps)
         is_indicator = np.append(~np.isin(straight, bent), np.zeros(n_ramps, dtype=bool))
-        scale = np.where(is_indicator & (moments.std > 0), moments.std, 1.0)
-        return model.set_params(prior=Gaussian(scale=scale)), moments
+        scale = np.where(is_indicator & (std > 0), std, 1.0)
+        return model.set_params(prior=Gaussian(scale=scale)), (mean, std)
 
     @property
     def sources_(self) -> tuple[str, ...]:
@@ -404,4 +398,4 @@ def named(features: Any, schema: Schema, estimator: Any) -> Any:
 def _moments(source: Source, basis: Any = None) -> Moments:
     """Moments over all rows in one pass, because a sample would miss rare levels."""
     found = source.mapped(basis).reduce(column_moments)
-    return Moments(found.mean[0], np.sqrt(found.scatter.squares[0] / found.count[0]))
+    return found.mean[0], np.sqrt(found.scatter.squares[0] / found.count[0])

@@ -132,15 +132,10 @@ class Ramps(AbstractBasis):
             knots = {int(d): np.asarray(at, dtype=np.float64) for d, at in zip(self.columns, self.knots, strict=True)}
             for d, at in knots.items():
                 if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():
-                    raise ValueError(
-                        f"Ramps(knots=...): the knots of column {d} are {at.tolist()}; pass two or more increasing "
-                        "numbers."
-                    )
+                    raise ValueError(f"Ramps: column {d} has the knots {at.tolist()}; pass two or more, increasing.")
         else:
-            if self.n_knots is None:
-                n = default_n_knots(source.n_rows)
-            else:
-                n = check_count("Ramps", "n_knots", self.n_knots, least=3)
+            given = self.n_knots
+            n = default_n_knots(source.n_rows) if given is None else check_count("Ramps", "n_knots", given, least=3)
             found = survey(source, KNOT_SAMPLE_ROWS, generator(None))
             ends = {int(d): (found.extent.low[d], found.extent.high[d]) for d in self.columns}
             knots = {d: np.union1d(ends[d], knots_of(found.sample[:, d], n)) for d in ends}

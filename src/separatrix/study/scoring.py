@@ -55,8 +55,7 @@ class RowCounts:
     """Sums over the batches scored so far; counts of values are by column.
 
     ``first_missing`` counts missing values of columns that had none in training, and ``odd`` are values that are not
-    numbers or dates as in training; ``label_problem`` is the reason why
-    the target column cannot be compared with the predictions.
+    numbers or dates as in training. ``label_problem`` is the reason why labels cannot be compared with predictions.
     """
 
     rows: int = 0

@@ -61,9 +61,6 @@ def _drop(column: str) -> str:
     return f"--drop {column}; in Python, types={{{column!r}: 'drop'}}"
 
 
-# -- leaks -------------------------------------------------------------------------------------------------------------
-
-
 def _leaks(schema: Schema, groups: Mapping[str, range], X: Any, codes: Codes, target: str) -> Iterator[Note]:
     """Columns that alone predict the class with at most 2 % of the errors of always predicting the largest class.
 
@@ -124,9 +121,6 @@ def _interval_errors(X: Float, codes: Codes, K: int) -> Codes:
         errors.append((codes == k).sum() - gain)
     found: Codes = np.min(errors, axis=0) if K == 2 else np.sum(errors, axis=0) / 2
     return found
-
-
-# -- copies and outliers -----------------------------------------------------------------------------------------------
 
 
 def _outliers(plan: NumberPlan, X: Float, rows: Codes) -> Iterator[Note]:

@@ -251,21 +251,16 @@ def examine(
     with captured() as warned, watched(stages.rows):
         P: Float = np.asarray(model.estimator_.predict_proba(named(features, schema, model.estimator_)))
     stages("effects of the columns")
-    in_table = [cells._replace(row=int(rows.rows[cells.row])) for cells in odd.values()]
-    new_values = [Note("new values", str(cells)) for cells in in_table] + [
-        Note(
-            "new values",
-            f"{column} has values that the training rows did not have, in {values.total()} rows, such as "
-            f"{next(iter(values))!r}.",
-        )
-        for column, values in unseen.items()
-        if column not in odd
-    ]
+    new_values = [str(cells._replace(row=int(rows.rows[cells.row]))) for cells in odd.values()]
+    for column, values in unseen.items():
+        if column not in odd:
+            where = f"in {values.total()} rows, such as {next(iter(values))!r}"
+            new_values.append(f"{column} has values that the training rows did not have, {where}.")
     notes = (
         *rows.notes,
-        *notes_on_table(model.encoder_.schema_, [features], rows.classes, rows.counts),
+        *notes_on_table(schema, [features], rows.classes, rows.counts),
         *notes_on_model(model, warned),
-        *new_values,
+        *(Note("new values", text) for text in new_values),
     )
     return Study(
         question=Question(name, target, model.types),
