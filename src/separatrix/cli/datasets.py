@@ -97,7 +97,7 @@ def demo(
     is_new = not home.exists()
     try:
         with writing(home):
-            home.mkdir(exist_ok=True)
+            home.mkdir(parents=True, exist_ok=True)
         require_free([data, model, report], force=force)
         fit = f"separatrix fit {data} --target {target} -o {model} --report {report}"
         printer.text(f"This command is the same as: {fit}", "")

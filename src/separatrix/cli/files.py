@@ -31,9 +31,11 @@ TABLE_FIRST = "It has the name of a table. Name the saved model first, such as m
 
 
 def open_input(data: str, types: Mapping[str, str]) -> TableFile:
-    """Open the table of a command; raises if it is a saved model."""
+    """Open the table of a command; raises if its name is empty or the name of a model."""
     from separatrix.files import open_table
 
+    if not data.strip():
+        raise CommandError("data", "The name of the table is empty. Name a file, such as data.csv.")
     if data.endswith(".sx"):
         raise CommandError("data", f"{data} is a saved model, not a table. Name the table here, such as data.csv.")
     return open_table(data, types=types)
@@ -73,9 +75,10 @@ def about(path: object) -> Iterator[None]:
 def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None:
     """Raise if columns are missing; the message lists up to ten of them with similar names of the table."""
     missing = [name for name in names if name not in table.columns]
+    path = "Standard input" if str(table.path) == STANDARD else table.path
     if len(missing) == 1:
         near = did_you_mean(missing[0], table.columns)
-        raise CommandError("data", f"{table.path} has no column {missing[0]!r}, which {why}.{near}")
+        raise CommandError("data", f"{path} has no column {missing[0]!r}, which {why}.{near}")
     if missing:
         by_fold = {option.casefold(): option for option in table.columns}
         named = []
@@ -83,7 +86,7 @@ def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None
             near_names = get_close_matches(name.casefold(), by_fold, n=1)
             named.append(f"{name!r}" + "".join(f" ({by_fold[near]!r}?)" for near in near_names))
         more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
-        raise CommandError("data", f"{table.path} lacks {len(missing)} columns that {why}: {', '.join(named)}{more}.")
+        raise CommandError("data", f"{path} lacks {len(missing)} columns that {why}: {', '.join(named)}{more}.")
 
 
 def name_of(data: str) -> str:
@@ -104,11 +107,12 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
 
     file = Path(path)
     is_table = path.endswith(TABLES)
-    if not file.exists():
+    if not file.is_file():
         here = sorted(each.name for each in file.parent.glob("*.sx")) if file.parent.is_dir() else []
         near = get_close_matches(file.name, here, n=1) or here[:1]
-        hint = f"Did you mean {file.with_name(near[0])}?" if near else "Create a model first: separatrix fit."
-        raise CommandError("data", f"{path} does not exist. {TABLE_FIRST if is_table else hint}")
+        hint = f"Did you mean {file.parent / near[0]}?" if near else "Create a model first: separatrix fit."
+        problem = f"{path} is a folder" if path and file.is_dir() else f"The model file {path!r} does not exist"
+        raise CommandError("data", f"{problem}. {TABLE_FIRST if is_table else hint}")
     try:
         model, names = load_with_about(path)
     except FileError as error:

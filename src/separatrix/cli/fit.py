@@ -255,6 +255,9 @@ def print_study(
 
     comparison, choice, schema = compared.comparison, compared.choice, compared.encoder.schema_
     n_rows, notes = (compared.table.n_rows, compared.notes) if study is None else (study.n_rows, study.notes)
+    if printer.as_json:
+        printer.document(output.study_document(study or compared, [*map(str, notes), *table.notes], outputs))
+        return
     printer.text(f"{data}: {n_rows:,} rows, {len(schema.plans) + 1} columns.")
     labels = zip(compared.table.counts.tolist(), map(str, compared.table.classes.tolist()), strict=True)
     classes = [f"{label} {100 * n / compared.table.n_rows:.3g} %" for n, label in sorted(labels, reverse=True)]
@@ -278,4 +281,3 @@ def print_study(
         printer.heading("Next")
         printer.text(f"separatrix predict {outputs['model']} NEW_DATA -o predictions.csv")
         printer.text(f"separatrix explain {outputs['model']}")
-    printer.document(output.study_document(study or compared, [*map(str, notes), *table.notes], outputs))

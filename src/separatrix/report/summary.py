@@ -189,10 +189,7 @@ HEADINGS = SEVERE | {
         "Dropped columns",
         "If a column should be used, set its type: --types COLUMN=categorical, or TableClassifier(types={...}).",
     ),
-    "many classes": (
-        "Many classes",
-        "Check that the target is correct: a classifier does not use the order of numbers.",
-    ),
+    "many classes": ("Many classes", "Check that the target is correct: a classifier ignores the order of numbers."),
     "rare class": ("Classes left out", "Collect more rows of them, or merge them with a similar class."),
     "unlabelled": ("Rows without a label", ""),
     "sampled": ("Sampling", ""),
