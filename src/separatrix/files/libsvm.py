@@ -352,13 +352,10 @@ class LibsvmFile(RowStore):
 
 def is_libsvm(source: object) -> bool:
     """Whether a path, or the first of several paths, has the suffix of a sparse text file, compressed or not."""
-    if isinstance(source, list | tuple) and source:
-        return is_libsvm(source[0])
-    if not isinstance(source, str | os.PathLike):
+    path = source[0] if isinstance(source, list | tuple) and source else source
+    if not isinstance(path, str | os.PathLike):
         return False
-    suffixes = [suffix.lower() for suffix in Path(source).suffixes]
-    while suffixes and suffixes[-1] in COMPRESSIONS:
-        suffixes.pop()
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in COMPRESSIONS]
     return bool(suffixes) and suffixes[-1] in SUFFIXES
 
 

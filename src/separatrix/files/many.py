@@ -75,11 +75,10 @@ class FilePart(ArrowRows):
             batches = self._cast(where.read_parquet(self.path, columns, rows), columns)
         else:
             wanted = tuple(dict.fromkeys([*columns, *used]))
-            if self.groups is None:
-                batches = self._cast(table.stream(wanted, rows), wanted)
-            else:
-                batches = self._cast(read_groups(Path(self.path), wanted, rows, groups=self.groups), wanted)
-            batches = batches if where is None else where.keep(batches)
+            read = table.stream(wanted, rows)
+            if self.groups is not None:
+                read = read_groups(Path(self.path), wanted, rows, groups=self.groups)
+            batches = self._cast(read, wanted) if where is None else where.keep(self._cast(read, wanted))
         for batch in batches:
             yield batch if batch.num_columns == len(columns) else batch.select(list(columns))
         table.where.require_unchanged(self.stamp)
@@ -115,16 +114,12 @@ class FileRows(ArrowRows):
 
     def label_counts(self, target: str, clean: Callable[[pa.Array], pa.Array] | None = None) -> LabelCounts | None:
         """Labels that the pass over the text counted when it inferred the type of the target."""
-        import pyarrow as pa
-
         found, n_rows = LabelCounts(), 0
         for table in self._tables:
             tally = table.value_counts() if table.target == target else None
             if tally is None or not table.n_rows or self.where is not None:
                 return None
-            values, counts, rows = tally
-            kind = self._types[target]
-            labels = values.cast(kind, safe=not pa.types.is_floating(kind))
+            labels, counts, rows = tally
             labels = labels if clean is None else clean(labels)
             found, n_rows = found + tally_labels(labels, counts, rows + n_rows, target), n_rows + table.n_rows
         return found

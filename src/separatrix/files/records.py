@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from separatrix.files.encoding import find_encoding, open_text
 from separatrix.files.location import READ_BYTES, FileReadError, Location, reading
 from separatrix.files.table import TableFile
-from separatrix.table import Kind, kind_of_values, values_to_arrow
+from separatrix.table import Kind, kind_of_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,12 +60,8 @@ class RecordsFile(TableFile):
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the table from the beginning of the file."""
-        import pyarrow as pa
-
-        schema = self.schema(columns)
         for records in self._records():
-            arrays = [values_to_arrow([record.get(name) for record in records], self.kinds[name]) for name in columns]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            yield self._batch(columns, ([record.get(name) for record in records] for name in columns))
 
     def _records(self) -> Iterator[list[dict[str, Any]]]:
         kept: list[dict[str, Any]] = []

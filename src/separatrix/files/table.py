@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from separatrix._array import Array
 from separatrix._text import did_you_mean
 from separatrix.files.location import FileReadError, Location
 from separatrix.rows import cut_batches, join_batches
-from separatrix.table import Kind
+from separatrix.table import Kind, values_to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,6 +83,13 @@ class TableFile(ABC):
     def value_counts(self) -> ValueCounts | None:
         """Values of the target with their counts, if a previous pass counted them."""
         return None
+
+    def _batch(self, columns: tuple[str, ...], cells: Iterable[Sequence[Any]]) -> pa.RecordBatch:
+        """Batch of Python values, column by column, in the kinds of the table."""
+        import pyarrow as pa
+
+        arrays = [values_to_arrow(values, self.kinds[name]) for name, values in zip(columns, cells, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema(columns))
 
     def line(self, row: int) -> str:
         """Line of a text file in which a row (counted from 0) begins, for messages: " (line 9)", or "" if unknown."""

@@ -22,7 +22,7 @@ from separatrix.files.dialect import (
 )
 from separatrix.files.location import FileReadError, FileWriteError, Location, unpacked
 from separatrix.files.table import Sink, TableFile, choose_table
-from separatrix.table import Kind, kind_of_values, values_to_arrow
+from separatrix.table import Kind, kind_of_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,17 +120,10 @@ class ExcelSheet(TableFile):
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the table from the beginning of the file."""
-        import pyarrow as pa
-
-        schema = self.schema(columns)
-        places = [self.columns.index(name) for name in columns]
+        places = [(self.columns.index(name), self.kinds[name]) for name in columns]
         with self._workbook() as book:
             for chunk in self._chunks(book.get_sheet_by_name(self._sheet)):
-                arrays = [
-                    values_to_arrow(_column(chunk, place, self.kinds[name]), self.kinds[name])
-                    for name, place in zip(columns, places, strict=True)
-                ]
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                yield self._batch(columns, (_column(chunk, place, kind) for place, kind in places))
 
 
 def _value(cell: Any) -> Any:

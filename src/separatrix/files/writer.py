@@ -2,8 +2,7 @@
 """Writing a table, completely or not at all.
 
 The file is written as a draft. If the block ends without an exception, the draft becomes the file in one step;
-otherwise it is removed. A sink writes batches in one format; it is closed at the
-end, or dropped after an error.
+otherwise it is removed. A sink writes batches in one format; it is closed at the end, or dropped after an error.
 """
 
 from __future__ import annotations
@@ -93,20 +92,21 @@ class TableWriter:
         return self
 
     def _write(self, batch: pa.RecordBatch) -> None:
-        draft = self._draft
-        if draft is None:
-            raise FileWriteError(f"{self.path}: call write inside a with block, which completes the file at its end.")
         with self._explaining_full_disk():
             if self._sink is None:
-                where = self._where
-                if where.format not in NESTED:
-                    refuse_nested(batch.schema, where)
-                target: Any = draft
-                if where.format in STREAMED:
-                    output = open_output(draft, where.compression, where.path.with_suffix("").name)
-                    target = self._stack.enter_context(output)
-                self._sink = self._make_sink(target, batch.schema, where)
+                if self._where.format not in NESTED:
+                    refuse_nested(batch.schema, self._where)
+                self._sink = self._make_sink(self._target(), batch.schema, self._where)
             self._sink.write(batch)
+
+    def _target(self) -> Any:
+        """Path or stream to which the sink writes."""
+        where, draft = self._where, self._draft
+        if draft is None:
+            raise FileWriteError(f"{self.path}: call write inside a with block, which completes the file at its end.")
+        if where.format not in STREAMED:
+            return draft
+        return self._stack.enter_context(open_output(draft, where.compression, where.path.with_suffix("").name))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -151,9 +151,8 @@ class TableWriter:
         except Exception as error:
             message = str(error).lower()
             is_full = getattr(error, "errno", None) == errno.ENOSPC or any(word in message for word in DISK_FULL)
-            if isinstance(error, FileWriteError) or not is_full:
+            if isinstance(error, FileWriteError) or not is_full or self._draft is None:
                 raise
-            assert self._draft is not None
             size = sum(file.stat().st_size for file in self._draft.parent.iterdir())
             raise FileWriteError(
                 f"{self.path} could not be written: the disk is full after {self.n_rows} rows ({size / 1e6:.1f} MB). "
@@ -170,11 +169,8 @@ class StandardOutput(TableWriter):
     def __enter__(self) -> Self:
         return self
 
-    def _write(self, batch: pa.RecordBatch) -> None:
-        if self._sink is None:
-            refuse_nested(batch.schema, self._where)
-            self._sink = self._make_sink(sys.stdout.buffer, batch.schema, self._where)
-        self._sink.write(batch)
+    def _target(self) -> Any:
+        return sys.stdout.buffer
 
     def __exit__(self, *_: object) -> None:
         sys.stdout.buffer.flush()
