@@ -863,6 +863,8 @@ TABLES = [
     Mistake("text as number", lambda _: _inferred(TYPED, {"colour": "number"}),
             DataError, ("'colour' cannot be 'number'", "'red'")),
     Mistake("text as date", lambda _: _inferred(TYPED, {"colour": "date"}), DataError, ("'colour' cannot be 'date'",)),
+    Mistake("many numbers as boolean", lambda _: _inferred({"n": np.arange(20_000) / 3}, {"n": "boolean"}),
+        DataError, ("'n' cannot be 'boolean'", "distinct values", "Drop it")),
     Mistake("three words as boolean", lambda _: _inferred(TYPED, {"colour": "boolean"}),
             DataError, ("'colour'", "3 distinct values")),
     Mistake("dates as category", lambda _: _inferred(TYPED, {"when": "categorical"}),

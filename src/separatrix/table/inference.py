@@ -29,6 +29,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -176,7 +177,7 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
         # With years of two digits, the order of day and month is not guessed.
         advice = "dates with years of two digits whose day and month cannot be distinguished: write them as YYYY-MM-DD"
     if len(levels.counts) == 2 and _yes_no(levels.counts):
-        return _boolean(name, column, options)
+        return _number(name, column, options, boolean=True)
     if not column.declared and levels.n_distinct > max(ALWAYS_CATEGORY_LEVELS, n_values / 2):
         why = f"{'nearly all' if levels.n_distinct >= 0.9 * n_values else 'most'} values are distinct"
     elif levels.hashes and options.hashing is None:
@@ -263,62 +264,48 @@ def reason_for_id(name: str, column: ColumnStatistics) -> str:
     return f"whole numbers, {nearly}all distinct ({_n_distinct(column)}), with the name of an id" if is_named else ""
 
 
-def _number(name: str, column: ColumnStatistics, options: Options) -> Plan:
-    found = column.as_numbers
-    numbers = found.best
-    if not numbers.count:
+def _number(name: str, column: ColumnStatistics, options: Options, *, boolean: bool = False) -> Plan:
+    """Plan numbers. 0 and 1 are a boolean, and so is every column of two values if ``boolean`` is set.
+
+    Of two values other than 0 and 1, 1 stands for yes or, if there is no yes, for the second in order.
+    """
+    found, numbers, levels = column.as_numbers, column.as_numbers.best, column.levels.counts
+    values = set(map(as_text, levels)) if len(levels) <= 2 else set()
+    words: dict[str, float] = {}
+    form: dict[str, str] = {}
+    kind, what = "boolean", Kind.BOOLEAN.value if column.kind is Kind.BOOLEAN else "0 and 1"
+    allowed = [{"0", "1"}, {"0"}, {"1"}] if boolean else [{"0", "1"}]
+    is_0_or_1 = column.kind is Kind.BOOLEAN or values in allowed
+    if boolean and not (numbers.count and is_0_or_1):
+        if len(levels) != 2:
+            raise _cannot_be(name, column, "boolean")
+        no, yes = _yes_no(levels) or sorted(levels)
+        numbers = NumberStatistics.of(np.array([0.0, 1.0]), np.array([levels[no], levels[yes]]))
+        words = {as_text(no): 0.0, as_text(yes): 1.0}
+        what = f"{as_text(no)!r} and {as_text(yes)!r}"
+    elif not numbers.count:
         raise _cannot_be(name, column, "number")
-    levels = column.levels.counts
-    if column.kind is Kind.BOOLEAN or (len(levels) == 2 and set(map(as_text, levels)) == {"0", "1"}):
-        return _boolean(name, column, options)
-    what = "durations in days" if column.kind is Kind.DURATION else "whole numbers" if numbers.whole else "numbers"
-    what = f"text that holds {what}" if column.kind is Kind.TEXT else what
-    spelling, unit = found.key
-    example = f"{spelling} {unit}".strip()
-    like = f", written like {example}" if example != PLAIN else ""
-    what = f"{what} from {brief(numbers.low)} to {brief(numbers.high)}{like}"
-    plan = _number_plan(name, "number", what, column, numbers)
-    if isinstance(plan, DropPlan):
-        return plan
-    notes = [_odd_note(name, found, "number")] if found.key in found.odd else []
-    if column.kind is Kind.TEXT and found.rival:
-        other = found.formats[found.rival, unit]
-        notes.append(
-            f"{name} was read as numbers like {spelling}, up to {brief(numbers.high)}; every value "
-            f"could also be a number like {found.rival}, up to {brief(other.high)}. In that case write them with a "
-            "decimal point and no thousands separator."
-        )
-    return replace(plan, spelling=spelling, unit=unit, note=" ".join(notes))
-
-
-def _number_plan(
-    name: str,
-    kind: str,
-    what: str,
-    column: ColumnStatistics,
-    numbers: NumberStatistics,
-    words: dict[str, float] | None = None,
-) -> NumberPlan | DropPlan:
-    n_missing = column.n_rows - numbers.count
-    is_constant = numbers.low == numbers.high
+    elif not is_0_or_1:
+        kind, (spelling, unit) = "number", found.key
+        what = "durations in days" if column.kind is Kind.DURATION else "whole numbers" if numbers.whole else "numbers"
+        what = f"text that holds {what}" if column.kind is Kind.TEXT else what
+        example = f"{spelling} {unit}".strip()
+        like = f", written like {example}" if example != PLAIN else ""
+        what = f"{what} from {brief(numbers.low)} to {brief(numbers.high)}{like}"
+        notes = [_odd_note(name, found, "number")] if found.key in found.odd else []
+        if column.kind is Kind.TEXT and found.rival:
+            other = found.formats[found.rival, unit]
+            notes.append(
+                f"{name} was read as numbers like {spelling}, up to {brief(numbers.high)}; every value "
+                f"could also be a number like {found.rival}, up to {brief(other.high)}. In that case write them with a "
+                "decimal point and no thousands separator."
+            )
+        form = {"spelling": spelling, "unit": unit, "note": " ".join(notes)}
+    n_missing, is_constant = column.n_rows - numbers.count, numbers.low == numbers.high
     if is_constant and not n_missing:
         return DropPlan(name, "constant", f"every value is {_only_value(column)}")
     why = what + _missing(n_missing, column.n_rows) + ", set to the mean" * bool(n_missing)
-    return NumberPlan(name, kind, why, numbers.mean, bool(n_missing), is_constant, words or {})
-
-
-def _boolean(name: str, column: ColumnStatistics, options: Options) -> Plan:
-    """Keep 0 and 1. Of two other values, 1 stands for yes or, if there is no yes, for the second in sorted order."""
-    levels, found = column.levels.counts, column.as_numbers.best
-    if found.count and (column.kind is Kind.BOOLEAN or set(map(as_text, levels)) <= {"0", "1"}):
-        what = Kind.BOOLEAN.value if column.kind is Kind.BOOLEAN else "0 and 1"
-        return _number_plan(name, "boolean", what, column, found)
-    if len(levels) != 2:
-        raise _cannot_be(name, column, "boolean")
-    no, yes = _yes_no(levels) or sorted(levels)
-    numbers = NumberStatistics.of(np.array([0.0, 1.0]), np.array([levels[no], levels[yes]]))
-    words = {as_text(no): 0.0, as_text(yes): 1.0}
-    return _number_plan(name, "boolean", f"{as_text(no)!r} and {as_text(yes)!r}", column, numbers, words)
+    return NumberPlan(name, kind, why, numbers.mean, bool(n_missing), is_constant, words, **form)
 
 
 def _yes_no(levels: Mapping[Level, int]) -> tuple[str, str] | None:
@@ -407,7 +394,7 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
 
 _PLAN_OF_TYPE: dict[str, Callable[[str, ColumnStatistics, Options], Plan]] = {
     "number": _number,
-    "boolean": _boolean,
+    "boolean": partial(_number, boolean=True),
     "categorical": _category,
     "date": _date,
     "drop": lambda name, column, options: DropPlan(name, "dropped", "as requested"),
