@@ -231,7 +231,9 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
     with np.errstate(over="ignore"):
         total = weight.sum()
     if total > MAX_TOTAL_WEIGHT:
-        raise DataError(f"The sum of sample_weight is {total:g}, and sums over the rows overflow. Divide all weights.")
+        raise DataError(
+            f"The sum of sample_weight is {total:g}, so sums over the rows overflow. Divide all weights by a constant."
+        )
     return None if (weight == 1.0).all() else weight
 
 
