@@ -116,14 +116,6 @@ def test_tables_of_every_library_give_the_same_scores(storage):
     np.testing.assert_allclose(found["test_log_likelihood"], expected["test_log_likelihood"], rtol=1e-6)
 
 
-def test_names_of_columns_and_labels_of_any_kind():
-    by_name = compare([GaussianNB()], pd.DataFrame(X, columns=list("abcd")), pd.Series(LABELS))
-    by_number = compare([GaussianNB()], X, np.searchsorted(["ant", "bee", "cat"], LABELS))
-    assert by_name["GaussianNB"].test.log_likelihood == by_number["GaussianNB"].test.log_likelihood
-    assert by_name.classes.tolist() == ["ant", "bee", "cat"]
-    assert by_name.models_["GaussianNB"].feature_names_in_.tolist() == list("abcd")
-
-
 def test_a_weight_of_k_equals_k_copies_of_the_row(rng):
     k = rng.integers(1, 4, size=len(X))
     weighted = compare([GaussianNB()], X, Y, sample_weight=k)

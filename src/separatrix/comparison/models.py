@@ -127,17 +127,7 @@ def read_evidence(model: Any) -> Evidence:
 def model_probabilities(
     log_evidence: Mapping[str, float], prior: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """p(M_i | D) by name (3.66); ``prior`` contains p(M_i) up to a common factor, equal by default.
-
-    Examples
-    --------
-    >>> p = model_probabilities({"line": -12.0, "parabola": -11.0})
-    >>> round(p["parabola"], 3)
-    0.731
-    >>> p = model_probabilities({"line": -12.0, "parabola": -11.0}, prior={"line": 4, "parabola": 1})
-    >>> round(p["parabola"], 3)
-    0.405
-    """
+    """p(M_i | D) by name (3.66); ``prior`` contains p(M_i) up to a common factor, equal by default."""
     if not log_evidence:
         raise ValueError(
             "No model reports an evidence p(t | x) of the training labels, so no probabilities of models can be "

@@ -52,12 +52,6 @@ def candidates(
 
     ``n_columns`` is the number of features after encoding. ``n_numbers`` of them are numbers or dates, and may
     therefore have a curved effect. ``types`` are those of `TableClassifier`.
-
-    Examples
-    --------
-    >>> from separatrix.study import candidates
-    >>> list(candidates(30, 100, 2, n_numbers=3))  # too few rows for curves, or for one covariance per class
-    ['prior only', 'naive Bayes', 'linear discriminant', 'logistic (Bayesian)']
     """
     outputs = n_classes if n_classes > 2 else 1
     bent = n_columns + n_numbers * default_n_knots(n_rows)  # upper bound on the number of features with curves

@@ -65,15 +65,6 @@ def compare_models(
     """Compare the models that suit a table, and choose one. See `conduct` for the parameters.
 
     ``later`` is the number of stages that will follow, for ``progress``.
-
-    Examples
-    --------
-    >>> from separatrix.datasets import make_mixed_types
-    >>> from separatrix.study import compare_models
-    >>> table, y = make_mixed_types(2000, as_frame=True, rng=0)
-    >>> found = compare_models(table.assign(customer=y), "customer", models=["prior only", "linear discriminant"])
-    >>> found.choice.name, found.train.n_rows, found.test.n_rows
-    ('linear discriminant', 1600, 400)
     """
     start = perf_counter()
     check_number("compare_models", "test_share", test_share, low=1e-6, high=MAX_TEST_SHARE)

@@ -55,14 +55,7 @@ NOTHING_BEATS = (
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence to read before acting on a model, and its topic; ``str(note)`` is the sentence.
-
-    Examples
-    --------
-    >>> from separatrix.study import Note
-    >>> str(Note("dropped", "planet was dropped: every value is 'earth'."))
-    "planet was dropped: every value is 'earth'."
-    """
+    """A sentence to read before acting on a model, and its topic; ``str(note)`` is the sentence."""
 
     topic: Topic
     text: str
