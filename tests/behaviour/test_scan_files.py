@@ -251,6 +251,16 @@ def test_files_of_text_have_the_types_of_one_file(tmp_path, cells):
     assert scan(records).column("a").tolist() == ["1", "x"]
 
 
+def test_an_odd_cell_in_one_of_several_files_is_missing(tmp_path):
+    price = [f"{number}.5" for number in range(60)]
+    for name, cells in {"a": price, "b": [*price[:7], "12O0", *price[8:]]}.items():
+        lines = (f"{cell},{'yes' if n % 3 else 'no'}\n" for n, cell in enumerate(cells))
+        (tmp_path / f"{name}.csv").write_text("price,y\n" + "".join(lines))
+    model = sx.TableClassifier(sx.LogisticRegression(alpha=1.0)).fit(f"{tmp_path}/*.csv", "y")
+    assert [plan.kind for plan in model.encoder_.schema_.plans] == ["number"]
+    assert any("'12O0' in row 68" in plan.note for plan in model.encoder_.schema_.plans)
+
+
 def test_decimal_marks_may_differ_between_files(tmp_path):
     (tmp_path / "a.csv").write_text("a;b\n1,5;0\n")
     (tmp_path / "b.csv").write_text("a,b\n2.5,0\n")

@@ -35,7 +35,7 @@ MIN_BLOCK_LINES = 8  # smallest number of lines per block; blocks are larger if 
 SAMPLE_BYTES = 2**18
 MAX_LINE_BYTES = 2**27  # longest first line that is read to find the column names
 NO_TYPES: Mapping[str, Any] = {}
-WORDS = dict.fromkeys(("text", "categorical", "date", "drop"), Kind.TEXT)
+WORDS = ("text", "categorical", "date", "drop")  # requested types that are read as text
 SPELLED = ("number", "boolean")  # requested types with several spellings; the first block determines which
 
 
@@ -71,7 +71,7 @@ class DelimitedFile(TableFile):
             if name not in self.columns or wanted in SPELLED:
                 continue
             if isinstance(wanted, str) and wanted in WORDS:
-                self.kinds[name] = WORDS[wanted]
+                self.kinds[name] = Kind.TEXT
                 continue
             try:
                 self.kinds[name], self._exact[name] = kind_of_type(wanted), wanted
@@ -83,11 +83,10 @@ class DelimitedFile(TableFile):
         """Beginning of the text, with at least the complete first line."""
         with open_text(self.where, self._encoding) as stream, reading(self.where):
             sample = stream.read(SAMPLE_BYTES)
-            while b"\n" not in sample and b"\r" not in sample and len(sample) < MAX_LINE_BYTES:
-                more = stream.read(SAMPLE_BYTES)
-                if not more:
-                    break
+            is_long = b"\n" not in sample and b"\r" not in sample
+            while is_long and len(sample) < MAX_LINE_BYTES and (more := stream.read(SAMPLE_BYTES)):
                 sample += more
+                is_long = b"\n" not in more and b"\r" not in more
         return str(sample.decode("utf-8", errors="ignore"))  # the last character may be incomplete
 
     def _quotes_are_letters(self) -> bool:
@@ -103,7 +102,7 @@ class DelimitedFile(TableFile):
             except pa.ArrowInvalid:  # rows have different numbers of fields
                 if not quoted:
                     return False
-        if n_rows[0] == n_rows[-1] and len(n_rows) == 2:
+        if n_rows[:1] == n_rows[1:]:  # as many rows in both ways
             return False
         with open_text(self.where, self._encoding) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
