@@ -397,5 +397,5 @@ def named(features: Any, schema: Schema, estimator: Any) -> Any:
 
 def _moments(source: Source, basis: Any = None) -> Moments:
     """Moments over all rows in one pass, because a sample would miss rare levels."""
-    found = source.mapped(basis).reduce(column_moments)
+    found = (source if basis is None else source.mapped(basis)).reduce(column_moments)
     return found.mean[0], np.sqrt(found.scatter.squares[0] / found.count[0])

@@ -304,7 +304,7 @@ def _number(name: str, column: ColumnStatistics, options: Options, *, boolean: b
     n_missing, is_constant = column.n_rows - numbers.count, numbers.low == numbers.high
     if is_constant and not n_missing:
         return DropPlan(name, "constant", f"every value is {_only_value(column)}")
-    why = what + _missing(n_missing, column.n_rows) + ", set to the mean" * bool(n_missing)
+    why = f"{what}{_missing(n_missing, column.n_rows)}, set to the mean" if n_missing else what
     return NumberPlan(name, kind, why, numbers.mean, bool(n_missing), is_constant, words, **form)
 
 
@@ -374,8 +374,9 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
         )
         return DropPlan(name, "rare levels" if pooled else "constant", why)
     reference = kept[0] if options.drop == "first" and kept else ""
-    rare = f", {len(pooled)} of them rare" if pooled else ""
-    why = f"{what}, {len(ranked)} level{'s' * (len(ranked) != 1)}{rare}{_missing(n_missing, column.n_rows)}"
+    why = f"{what}, {len(ranked)} level{'s' * (len(ranked) != 1)}"
+    why += f", {len(pooled)} of them rare" if pooled else ""
+    why += _missing(n_missing, column.n_rows) if n_missing else ""
     why += f"; compared with {reference!r}" if reference else ""
     odd = _odd_text(name, column) if levels.n_distinct > ALWAYS_CATEGORY_LEVELS else ""
     notes = [f"{odd}."] if odd else []

@@ -179,35 +179,29 @@ def _open_records(rows: Sequence[Mapping[str, Any]]) -> Batch:
     return Batch({str(name): np.fromiter((row.get(name) for row in rows), object) for name in names}, len(rows))
 
 
-def read_values(column: Any) -> Values:  # noqa: PLR0911  # one return per type
+def read_values(column: Any) -> Values:
     """Read the values of a narwhals Series or a one-dimensional array."""
+    dtype, whole = column.dtype, None  # whole numbers that float64 may round
     if isinstance(column, np.ndarray):
-        kind = NUMPY_KINDS.get(column.dtype.kind)
-        if kind is None:
+        if dtype.kind not in NUMPY_KINDS:
             return _read_objects(column.tolist())
-        is_time = kind in (Kind.DATE, Kind.DURATION)
-        return _read_numbers(
-            _in_days(column) if is_time else column, kind, column if column.dtype.kind in "iu" else None
-        )
-    dtype = column.dtype
-    if dtype == nw.Boolean or dtype.is_float():
+        kind, whole = NUMPY_KINDS[dtype.kind], column if dtype.kind in "iu" else None
+        numbers = _in_days(column) if kind in (Kind.DATE, Kind.DURATION) else column
+    elif dtype == nw.Boolean or dtype.is_float():
         kind = Kind.BOOLEAN if dtype == nw.Boolean else Kind.NUMBER
-        return _read_numbers(column.cast(nw.Float64).to_numpy(), kind)
-    if dtype.is_numeric():
-        return _read_numbers(_as_floats(column), Kind.NUMBER, column)
-    if dtype in (nw.Date, nw.Datetime):
+        numbers = column.cast(nw.Float64).to_numpy()
+    elif dtype.is_numeric():
+        kind, numbers, whole = Kind.NUMBER, _as_floats(column), column
+    elif dtype in (nw.Date, nw.Datetime):
         local = column if dtype == nw.Date else column.dt.replace_time_zone(None)
-        return _read_numbers(_as_floats(local.dt.timestamp("us")) / US_PER_DAY, Kind.DATE)
-    if dtype == nw.Duration:
-        return _read_numbers(_as_floats(column.dt.total_microseconds()) / US_PER_DAY, Kind.DURATION)
-    if dtype in (nw.Categorical, nw.Enum):
+        kind, numbers = Kind.DATE, _as_floats(local.dt.timestamp("us")) / US_PER_DAY
+    elif dtype == nw.Duration:
+        kind, numbers = Kind.DURATION, _as_floats(column.dt.total_microseconds()) / US_PER_DAY
+    elif dtype in (nw.Categorical, nw.Enum):
         return _read_texts(map(as_text, column.to_list()), declared=True)
-    return _read_texts(column.to_list()) if dtype == nw.String else _read_objects(column.to_list())
-
-
-def _read_numbers(column: Array, kind: Kind, whole: Any = None) -> Values:
-    """Numbers as float64; if this rounds some of the numbers ``whole``, these are kept as well."""
-    numbers = np.asarray(column, dtype=np.float64)
+    else:
+        return _read_texts(column.to_list()) if dtype == nw.String else _read_objects(column.to_list())
+    numbers = np.asarray(numbers, dtype=np.float64)
     found = Values(Kind.NOTHING if np.isnan(numbers).all() else kind, numbers)
     if whole is None or not (np.abs(numbers) > MAX_EXACT).any():
         return found
@@ -276,7 +270,7 @@ def _read_objects(column: list[Any]) -> Values:
     if kind in (Kind.NUMBER, Kind.BOOLEAN):
         is_exact = any(isinstance(value, Integral) and abs(int(value)) > MAX_EXACT for value in present)
         finite = [value for value in present if is_exact and np.isfinite(_to_float(value))]
-        return _read_numbers(numbers, kind)._replace(exact=np.array(finite, dtype=object))
+        return Values(kind, numbers, exact=np.array(finite, dtype=object))
     return Values(kind, numbers, example=str(present[0])[:60] if kind is Kind.OTHER else "")
 
 
