@@ -37,7 +37,7 @@ def pinwheel(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
 
 def main(path: str = "ambiguous_regions.png") -> None:
     X, y = pinwheel()
-    figure, axes = new_figure(1, 3, size=(12, 4.2), share_x=True, share_y=True)
+    figure, axes = new_figure(1, 3, size=(12, 4.2), share=True)
     print(f"{'reduction':<22} {'ambiguous':>10} {'accuracy':>11}   ambiguous: fraction of the picture")
     for (name, model), ax in zip(MODELS.items(), axes, strict=True):
         model.fit(X, y)

@@ -44,7 +44,7 @@ def models() -> dict[str, object]:
 def main(path: str = "gaussian_grid.png") -> None:
     X, y = make_gaussian_grid(500, variance=VARIANCE)
     X_test, y_test = make_gaussian_grid(2000, variance=VARIANCE, rng=1)
-    figure, axes = new_figure(2, 3, size=(11, 7.4), share_x=True, share_y=True)
+    figure, axes = new_figure(2, 3, size=(11, 7.4), share=True)
     print(f"{'model':<30} {'train':>7} {'test':>7}   accuracy")
     for (name, model), ax in zip(models().items(), axes.flat, strict=True):
         model.fit(X, y)

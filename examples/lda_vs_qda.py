@@ -38,7 +38,7 @@ def draw_rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def main(path: str = "lda_vs_qda.png") -> None:
     X, y = draw_rows(150, seed=0)
     X_test, y_test = draw_rows(2000, seed=1)
-    figure, axes = new_figure(1, 2, size=(10, 4.6), share_x=True, share_y=True)
+    figure, axes = new_figure(1, 2, size=(10, 4.6), share=True)
     print(f"{'model':<26} {'correct':>7} {'log-likelihood':>15} {'parameters':>11}   on 6000 test rows")
     for (name, model), ax, parameters in zip(MODELS.items(), axes, (6 + 3 + 2, 6 + 9 + 2), strict=True):
         model.fit(X, y)

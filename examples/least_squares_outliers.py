@@ -28,7 +28,7 @@ RULES = {
 def main(path: str = "least_squares_outliers.png") -> None:
     X, y = make_outliers(n=100, n_outliers=20)
     near = slice(0, 100)
-    figure, axes = new_figure(1, 2, size=(10, 5.6), share_x=True, share_y=True)
+    figure, axes = new_figure(1, 2, size=(10, 5.6), share=True)
     print(f"{'rule':<22} {'rows':>5} {'correct':>7} {'angle of w':>11}   correct: of the 100 rows in the middle")
     for ax, rows, title in zip(axes, (near, slice(None)), ("100 rows", "20 more rows, far to the right"), strict=True):
         scatter_classes(ax, X[rows], y[rows], np.array([0, 1]))
