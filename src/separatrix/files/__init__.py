@@ -15,7 +15,6 @@ scan        Scan: rows that models read from files (many), queries (query) or st
 memory      available memory
 """
 
-from separatrix.files.database import quoted
 from separatrix.files.libsvm import LibsvmFile
 from separatrix.files.location import FORMATS, FileReadError, FileWriteError
 from separatrix.files.memory import available_memory
@@ -37,6 +36,5 @@ __all__ = [
     "available_memory",
     "open_table",
     "open_writer",
-    "quoted",
     "scan",
 ]
