@@ -263,19 +263,13 @@ def open_output(path: Path, compression: str | None, member: str) -> Iterator[IO
     """Open a stream that compresses its output; ``member`` is the file name inside a zip archive."""
     import pyarrow as pa
 
-    with path.open("wb") as file:
-        match compression:
-            case None:
-                yield file
-            case "xz":
-                with lzma.LZMAFile(file, "wb") as packed:
-                    yield packed
-            case "zip":
-                with (
-                    zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
-                    archive.open(member, "w", force_zip64=True) as packed,
-                ):
-                    yield packed
-            case _:
-                with pa.CompressedOutputStream(pa.PythonFile(file, "w"), compression) as packed:
-                    yield packed
+    with ExitStack() as stack:
+        stream: Any = stack.enter_context(path.open("wb"))
+        if compression == "xz":
+            stream = stack.enter_context(lzma.LZMAFile(stream, "wb"))
+        elif compression == "zip":
+            archive = stack.enter_context(zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED))
+            stream = stack.enter_context(archive.open(member, "w", force_zip64=True))
+        elif compression is not None:
+            stream = stack.enter_context(pa.CompressedOutputStream(pa.PythonFile(stream, "w"), compression))
+        yield stream
