@@ -226,3 +226,13 @@ def test_a_value_outside_the_support_is_reported_with_its_row():
     for call in (lambda: model.predict_proba(X), lambda: NaiveBayes("gamma").fit(X, y)):
         with pytest.raises(DataError, match=r"'x1' contains -5 in row 42 .*above 0\..*missing"):
             call()
+
+
+@pytest.mark.parametrize(("family", "least"), [("normal_known_variance", 300), ("normal", -300), ("poisson", -300)])
+def test_extreme_weights_do_not_overflow(family, least):
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(3.0, size=(60, 2)).astype(float), np.where(np.arange(60) % 7, np.arange(60) % 3, np.nan)
+    model = NaiveBayes(family, pseudo_count=1e-8, unlabelled="missing")
+    with np.errstate(all="raise", under="ignore"):
+        P = model.fit(X, y, sample_weight=10.0 ** np.linspace(least, 300, 60)).predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-12)

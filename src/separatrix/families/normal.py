@@ -157,7 +157,7 @@ class NormalGamma(Prior[Normal, Moments], of=Normal):
 
     def _rate_increase(self, facts: Moments) -> Float:
         """Difference b_n - b of the rates of posterior and prior."""
-        shrunk = self.count * (facts.count / (self.count + facts.count))
+        shrunk = self.count * (facts.count / (self.count + facts.count))  # the product of both counts may overflow
         return 0.5 * (facts.scatter + shrunk * (facts.mean - self.mean) ** 2)
 
     @property
@@ -247,14 +247,15 @@ class NormalNormal(Prior[NormalKnownVariance, Moments], of=NormalKnownVariance):
         sd = within_sd(facts) if sd is None else sd
         return cls(facts.overall().mean, sd / np.sqrt(worth), sd)
 
-    def _precision_ratio(self, facts: Moments) -> Float:
-        """Ratio n s²/σ² of the precision of the data to the precision of the prior."""
-        return facts.count * np.square(self.spread / self.sd)
+    @property
+    def count(self) -> Float:
+        """Number of pseudo-observations ν = σ²/s²."""
+        return np.square(self.sd / self.spread)
 
     def updated(self, facts: Moments) -> Self:
-        q = self._precision_ratio(facts)
-        mean = self.mean + (facts.mean - self.mean) * (q / (1 + q))  # (2.141, 2.142)
-        return type(self)(mean, self.spread / np.sqrt(1 + q), self.sd)
+        n, nu = facts.count, self.count
+        mean = self.mean + (facts.mean - self.mean) * (n / (nu + n))  # (2.141, 2.142)
+        return type(self)(mean, self.spread * np.sqrt(nu / (nu + n)), self.sd)
 
     @property
     def mode(self) -> NormalKnownVariance:
@@ -266,9 +267,9 @@ class NormalNormal(Prior[NormalKnownVariance, Moments], of=NormalKnownVariance):
         return NormalKnownVariance(self.mean, np.hypot(self.spread, self.sd))
 
     def log_marginal(self, facts: Moments) -> Float:
-        n, q = facts.count, self._precision_ratio(facts)
-        fit = facts.scatter / self.sd**2 + n * ((facts.mean - self.mean) / self.sd) ** 2 / (1 + q)
-        return -0.5 * (fit + np.log1p(q)) - n * (np.log(self.sd) + LOG_SQRT_2PI)
+        n, nu = facts.count, self.count
+        fit = facts.scatter / self.sd**2 + n * (nu / (nu + n)) * ((facts.mean - self.mean) / self.sd) ** 2
+        return -0.5 * (fit + log1p_ratio(n, nu)) - n * (np.log(self.sd) + LOG_SQRT_2PI)
 
 
 def within_sd(facts: Moments) -> Float:

@@ -289,9 +289,10 @@ def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedF
     weight = np.ones(len(block)) if block.weight is None else block.weight
     joint = density.log_density(block.X, names) + log_pi
     labelled = block.codes != UNLABELLED
-    total = np.where(labelled, joint[np.arange(len(joint)), block.codes], logsumexp(joint, axis=1))
-    impossible = np.isneginf(total)  # the density is zero in all classes, so the responsibilities are the priors
-    gamma = np.exp(np.where(impossible[:, None], log_pi, joint - np.where(impossible, 0.0, total)[:, None]))
+    evidence = logsumexp(joint, axis=1)
+    total = np.where(labelled, joint[np.arange(len(joint)), block.codes], evidence)
+    impossible = np.isneginf(evidence)  # the density is zero in all classes, so the responsibilities are the priors
+    gamma = np.exp(np.where(impossible[:, None], log_pi, joint - np.where(impossible, 0.0, evidence)[:, None]))
     one_hot = np.arange(len(log_pi)) == block.codes[:, None]
     R = weight[:, None] * np.where(labelled[:, None], one_hot, gamma)
     parts = tuple(group.facts(group.of(block.X), R) for group in density.groups)

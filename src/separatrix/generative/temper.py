@@ -100,6 +100,7 @@ def fit_temperature(
     Each step needs one pass. The method stops when a step is at most ``tol`` relative to τ. ``trace`` contains L before
     each step. If the columns contain no information about the classes, L is constant and τ stays 1.
     """
+    prior_weight = min(prior_weight, 1e16)  # the labels no longer matter, and larger products overflow
     tau, low, high, trace = 1.0, 0.0, math.inf, []
     for _ in range(max_steps):
         at: Callable[[Block], Float] = partial(
