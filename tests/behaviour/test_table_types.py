@@ -258,7 +258,7 @@ def test_a_few_odd_cells_do_not_change_the_type(texts, kind, words):
     (plan,) = found.plans
     assert plan.kind == kind
     assert [word for word in words if word not in plan.note] == []
-    X, unseen, _ = found.encode_counted(pd.DataFrame({"c": texts}), sparse=False)
+    X, unseen = found.encode_counted(pd.DataFrame({"c": texts}), sparse=False)
     assert X[:, -1].sum() == unseen["c"].total() + pd.isna(texts).sum()  # the indicator of missing values
 
 

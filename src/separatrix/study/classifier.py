@@ -155,7 +155,7 @@ class TableClassifier(ClassifierMixin, Estimator):
             if isinstance(template, Mapping | list):
                 template = NamedRows(np.empty((0, len(X.columns))), tuple(X.columns))
             encoder.fit_statistics(table_statistics(X, unread=encoder.unread()), template)
-            features, _, _ = encoder.schema_.encode_counted(X)
+            features, _, _ = encoder.schema_.encode_checked(X)
         with unchanged_on_error(self):  # the pass for the moments comes after the fit, and may fail
             return self.fit_encoded(encoder, features, y, sample_weight)
 

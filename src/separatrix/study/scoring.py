@@ -171,7 +171,7 @@ class BatchScorer:
         if not self.is_table:
             return batch.select(list(self.inputs))
         schema = self.model.encoder_.schema_
-        X, new_values, odd_cells = schema.encode_counted(batch)
+        X, new_values, odd_cells = schema.encode_checked(batch)
         for name, odd in odd_cells.items():
             first = self.counts.odd.get(name) or odd._replace(n_cells=0, row=self.counts.rows + odd.row)
             self.counts.odd[name] = first._replace(n_cells=first.n_cells + odd.n_cells)

@@ -132,12 +132,12 @@ class TableEncoder(TransformerMixin, Estimator):
         return self.encode(X)[0]
 
     def encode(self, X: Any) -> tuple[Rows, dict[str, Unseen], dict[str, OddCells]]:
-        """Encode a table as `transform` does; also return what `Schema.encode_counted` does."""
+        """Encode a table as `transform` does; also return what `Schema.encode_checked` does."""
         check_is_fitted(self)
         batch = open_batch(X)
         if isinstance(X, np.ndarray | list) and not is_records(X):
             validate_data(self, X, skip_check_array=True, reset=False)
-        return self.schema_.encode_counted(batch, sparse=None if self.sparse == "auto" else bool(self.sparse))
+        return self.schema_.encode_checked(batch, sparse=None if self.sparse == "auto" else bool(self.sparse))
 
     def unseen(self, X: Any) -> dict[str, Unseen]:
         """Count the rows of each value that did not occur in training, by column."""

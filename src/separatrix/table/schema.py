@@ -98,16 +98,16 @@ class Schema:
 
         Raises DataError if a column is missing, or has numbers instead of dates or the reverse.
         """
-        return self.encode_counted(table, sparse=sparse)[0]
+        return self.encode_checked(table, sparse=sparse)[0]
 
-    def encode_counted(
+    def encode_counted(self, table: Any, *, sparse: bool | None = None) -> tuple[Rows, dict[str, Unseen]]:
+        """Encode as `encode` does; also return the unseen values of each column, with their number of rows."""
+        return self.encode_checked(table, sparse=sparse)[:2]
+
+    def encode_checked(
         self, table: Any, *, sparse: bool | None = None
     ) -> tuple[Rows, dict[str, Unseen], dict[str, OddCells]]:
-        """Encode as `encode` does.
-
-        Also return, by column, the unseen values with their number of rows, and the values that are not numbers or
-        dates as expected.
-        """
+        """Encode as `encode_counted` does; also return the values that are not numbers or dates as expected."""
         batch = open_batch(table)
         parts: list[tuple[Codes, Codes, Float]] = []
         unseen, odd, width = {}, {}, 0
