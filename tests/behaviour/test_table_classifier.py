@@ -129,6 +129,14 @@ def test_a_saved_model_needs_nothing_else(tmp_path, curved):
 # -- forms of the input ------------------------------------------------------------------------------------------------
 
 
+def test_a_model_of_values_whose_squares_overflow_can_be_saved(tmp_path):
+    table = pd.DataFrame({"x": [1e300, -1e300, 2.0, 3.0]})
+    model = TableClassifier(PriorOnly()).fit(table, list("abab"))
+    path = tmp_path / "huge.sx"
+    sx.save(model, path)
+    assert_allclose(sx.load(path).predict_proba(table), model.predict_proba(table))
+
+
 @pytest.mark.parametrize("estimator", [sx.LogisticRegression(), None, LogisticRegression(max_iter=1000)])
 @pytest.mark.parametrize("y", [Y, THREE])
 def test_zero_rows_give_zero_rows_of_the_shape_of_other_rows(estimator, y):

@@ -44,6 +44,7 @@ from separatrix.table import (
 )
 
 MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000
+MAX_SPREAD = 1e300
 
 
 Moments = tuple[Float, Float]  # mean and standard deviation of each feature that has a weight, (M,)
@@ -398,4 +399,5 @@ def named(features: Any, schema: Schema, estimator: Any) -> Any:
 def _moments(source: Source, basis: Any = None) -> Moments:
     """Moments over all rows in one pass, because a sample would miss rare levels."""
     found = (source if basis is None else source.mapped(basis)).reduce(column_moments)
-    return found.mean[0], np.sqrt(found.scatter.squares[0] / found.count[0])
+    # Squares of values above 1e154 overflow. Only models without weights accept such values; files need finite ones.
+    return found.mean[0], np.fmin(np.sqrt(found.scatter.squares[0] / found.count[0]), MAX_SPREAD)
