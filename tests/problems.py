@@ -120,6 +120,19 @@ SETTINGS = {
 #: Those of two classes alone: the others are a rest to them.
 ONE_AGAINST_THE_REST = {"probit", "bayesian_ep", "bayesian_probit", "bayesian_noise", "rbf_random"}
 
+#: Rows of each exponential family.
+FAMILIES = {
+    "bernoulli": lambda rng: rng.integers(2, size=(60, 3)),
+    "categorical": lambda rng: rng.integers(4, size=(60, 3)),
+    "multinomial": lambda rng: rng.integers(5, size=(60, 3)),
+    "poisson": lambda rng: rng.poisson(2.0, size=(60, 3)),
+    "exponential": lambda rng: rng.exponential(size=(60, 3)),
+    "gamma": lambda rng: rng.gamma(2.0, size=(60, 3)),
+    "beta": lambda rng: rng.beta(2.0, 3.0, size=(60, 3)),
+    "dirichlet": lambda rng: rng.dirichlet([1.0, 2.0, 3.0], size=60),
+    "multivariate_normal": lambda rng: rng.normal(size=(60, 3)),
+}
+
 #: Every way to hold a table in memory.
 STORAGES = {
     "c_order": np.ascontiguousarray,

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 import separatrix as sx
-from problems import DISCRIMINATIVE, GENERATIVE, MODELS, blobs
+from problems import DISCRIMINATIVE, FAMILIES, GENERATIVE, MODELS, blobs
 from separatrix.export import FORMAT, FileError, load, read_about, save
 from separatrix.export.archive import read_archive, write_archive
 from separatrix.export.reader import Reader
@@ -43,17 +43,6 @@ EVERY = (
         "decision_rule": lambda: sx.DecisionRule(sx.LogisticRegression(), costs=1 - np.eye(3)),
     }
 )
-FAMILIES = {
-    "bernoulli": lambda rng: rng.integers(2, size=(60, 3)),
-    "categorical": lambda rng: rng.integers(4, size=(60, 3)),
-    "multinomial": lambda rng: rng.integers(5, size=(60, 3)),
-    "poisson": lambda rng: rng.poisson(2.0, size=(60, 3)),
-    "exponential": lambda rng: rng.exponential(size=(60, 3)),
-    "gamma": lambda rng: rng.gamma(2.0, size=(60, 3)),
-    "beta": lambda rng: rng.beta(2.0, 3.0, size=(60, 3)),
-    "dirichlet": lambda rng: rng.dirichlet([1.0, 2.0, 3.0], size=60),
-    "multivariate_normal": lambda rng: rng.normal(size=(60, 3)),
-}
 LOGISTIC = "separatrix.discriminative:LogisticRegression"
 SOLUTION = "separatrix.solvers:Solution"
 MEMBERS = {"model.json": b"{}", "arrays/0.npy": b"numbers" * 40}

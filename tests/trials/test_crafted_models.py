@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
-from problems import GENERATIVE, MODELS, blobs
+from problems import FAMILIES, GENERATIVE, MODELS, blobs
 from separatrix.exceptions import FileError
 
 SAVED = sorted((Path(__file__).parents[1] / "contract" / "saved").glob("format3/*.sx"))
@@ -211,18 +211,7 @@ X, Y = blobs(90, distance=3.0)
 WIDE = np.random.default_rng(0).normal(size=(20, 30))
 TABLE = pd.DataFrame({"plan": ["free", "pro", None, "pro"] * 15, "visits": np.arange(60) % 7, "part": 0.5})
 TABLE.loc[::3, "part"] = 0.25
-RNG = np.random.default_rng(0)
-FAMILY_ROWS = {
-    "bernoulli": RNG.integers(2, size=(90, 3)),
-    "categorical": RNG.integers(4, size=(90, 3)),
-    "multinomial": RNG.integers(5, size=(90, 3)),
-    "poisson": RNG.poisson(2.0, size=(90, 3)),
-    "exponential": RNG.exponential(size=(90, 3)),
-    "gamma": RNG.gamma(2.0, size=(90, 3)),
-    "beta": RNG.beta(2.0, 3.0, size=(90, 3)),
-    "dirichlet": RNG.dirichlet([1.0, 2.0, 3.0], size=90),
-    "multivariate_normal": RNG.normal(size=(90, 3)),
-}
+FAMILY_ROWS = {name: rows(np.random.default_rng(0)) for name, rows in FAMILIES.items()}
 FITTED = {
     **{
         name: lambda make=(MODELS | GENERATIVE)[name]: make().fit(X, Y)
@@ -275,7 +264,7 @@ FITTED = {
     **{
         f"{family} {estimate}": lambda family=family, estimate=estimate: sx.ExponentialFamilyClassifier(
             family, estimate=estimate, shared_scale=False
-        ).fit(FAMILY_ROWS[family], np.arange(90) % 2)
+        ).fit(FAMILY_ROWS[family], np.arange(60) % 2)
         for family in FAMILY_ROWS
         for estimate in ("ml", "predictive")
     },

@@ -46,8 +46,8 @@ MOVED = {
     "solvers": ("solvers", "separation"),
     "tables": ("study",),
 }
-#: Records that no longer exist: class in files of earlier versions -> the field that took its place.
-REPLACED = {"Mistakes": "weights"}
+#: Records that no longer exist: class in files of earlier versions -> the field or fields that took its place.
+REPLACED = {"Mistakes": ("weights",), "_Contrasts": ("origin", "C", "w", "w0")}
 MAX_HEADER_BYTES = 10 + 2**16  # of an array
 PLAIN_KINDS = "biufcUSmM"  # kinds of dtype that contain no Python objects
 #: Number of features and of basis functions that is allowed even if the arrays of a file are small.
@@ -117,8 +117,10 @@ class Reader:
             case "transformer":
                 return self._transformer(node)
             case "record":
-                field = REPLACED.get(str(node["class"]).partition(":")[2])
-                return self.value(node["fields"][field]) if field else self._record(node)
+                if names := REPLACED.get(str(node["class"]).partition(":")[2]):
+                    parts = tuple(self.value(node["fields"][name]) for name in names)
+                    return parts if len(parts) > 1 else parts[0]
+                return self._record(node)
             case other:
                 raise FileError(f"unknown kind of value {other!r}")
 

@@ -22,8 +22,8 @@ from separatrix.exceptions import PACKAGE, FileError
 _TABLE = """
 classes_ #K; feature_names_in_ #D; coef_ CM; intercept_ C; priors_ K; class_count_ K; means_ KM; mean_ M; shrinkage_ K
 GeneralizedLinearModel.coef_ M; covariance_ ?PP; _unscaled ?PP; standard_errors_ ?P; _linear KM,K,M; _fourth K
-scalings_ Mr; ratio_ r; noise_ K; confusion_ KK; mislabelled_ n; centre_ f; spread_ f
-value CP; grad ?CP; coef kM; intercept k; W kM; w0 ~k; w kM; C kMM; V Mr; ratio r; confusion kk
+_contrasts M,KMM,KM,K; scalings_ Mr; ratio_ r; noise_ K; confusion_ KK; mislabelled_ n; centre_ f; spread_ f
+value CP; grad ?CP; coef kM; intercept k; W kM; w0 ~k; V Mr; ratio r; confusion kk
 theta skm|km|k; weights s; mean km|m; precision km|M; basis Mr; axes kk; L qq; scale q; covariance mm
 origin M; spread M; column_factors M; factors j; gradient ?j; eta ?j
 count K; ClassMoments.mean KM; NormalClasses.mean KM; widening k; freedom ~k; matrix MM; matrices KMM; squares KM

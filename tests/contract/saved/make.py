@@ -48,6 +48,7 @@ def models() -> dict[str, tuple[object, object]]:
         "bayesian": (sx.BayesianLogisticRegression(approximation="laplace").fit(X, y > 0), X),
         "bayesian_softmax": (sx.BayesianLogisticRegression(tune="evidence").fit(X, y), X),
         "lda": (sx.LinearDiscriminantAnalysis().fit(X, y), X),
+        "qda": (sx.QuadraticDiscriminantAnalysis().fit(X, y), X),
         "qda_predictive": (sx.QuadraticDiscriminantAnalysis(estimate="predictive").fit(X, y), X),
         "naive_bayes": (sx.NaiveBayes().fit(frame, t), frame),
         "one_vs_one": (sx.OneVsOne(sx.ProbitRegression()).fit(X, y), X),
