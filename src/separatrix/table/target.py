@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -106,7 +105,16 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
             "or free text instead of classes. Choose another column, or cut it into classes.",
             **({} if categorical else _if_classes(name)),
         )
-    notes = [*_case_notes(classes, name)]
+    notes = []
+    alike: defaultdict[str, list[str]] = defaultdict(list)  # labels that are equal except for upper and lower case
+    for label in classes.tolist() if classes.dtype.kind in "UO" else ():
+        alike[str(label).casefold()].append(repr(label))
+    for labels in alike.values():
+        if len(labels) > 1:
+            notes.append(
+                f"The labels {enumerated(labels)} of {name!r} differ only in case and are treated as {len(labels)} "
+                "classes. If they mean the same, write them alike."
+            )
     if classes.dtype.kind in "iuf" and len(classes) > MANY_CLASSES and not categorical:
         notes.append(
             f"{name} has whole numbers in {len(classes)} distinct values, from {classes[0]} to {classes[-1]}. Each "
@@ -147,19 +155,6 @@ def clean_labels(labels: Any, *, unlabelled: Any = "error", categorical: bool = 
 def _trimmed(label: Any) -> Any:
     """Label without surrounding white space, visible or not."""
     return label.strip().strip(INVISIBLE).strip() if isinstance(label, str) else label
-
-
-def _case_notes(classes: Array, name: str) -> Iterator[str]:
-    """Notes on labels that are equal except for upper and lower case."""
-    alike: defaultdict[str, list[str]] = defaultdict(list)
-    for label in classes.tolist() if classes.dtype.kind in "UO" else ():
-        alike[str(label).casefold()].append(repr(label))
-    for labels in alike.values():
-        if len(labels) > 1:
-            yield (
-                f"The labels {enumerated(labels)} of {name!r} differ only in case and are treated as {len(labels)} "
-                "classes. If they mean the same, write them alike."
-            )
 
 
 def _declared_order(series: Any) -> list[Any]:
