@@ -109,12 +109,11 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
     alike: defaultdict[str, list[str]] = defaultdict(list)  # labels that are equal except for upper and lower case
     for label in classes.tolist() if classes.dtype.kind in "UO" else ():
         alike[str(label).casefold()].append(repr(label))
-    for labels in alike.values():
-        if len(labels) > 1:
-            notes.append(
-                f"The labels {enumerated(labels)} of {name!r} differ only in case and are treated as {len(labels)} "
-                "classes. If they mean the same, write them alike."
-            )
+    for labels in (labels for labels in alike.values() if len(labels) > 1):
+        notes.append(
+            f"The labels {enumerated(labels)} of {name!r} differ only in case and are treated as {len(labels)} "
+            "classes. If they mean the same, write them alike."
+        )
     if classes.dtype.kind in "iuf" and len(classes) > MANY_CLASSES and not categorical:
         notes.append(
             f"{name} has whole numbers in {len(classes)} distinct values, from {classes[0]} to {classes[-1]}. Each "
