@@ -245,7 +245,7 @@ FITTED = {
     "one vs rest": lambda: sx.OneVsRest(sx.LogisticRegression()).fit(X, Y),
     "decision rule": lambda: sx.DecisionRule(sx.LogisticRegression(), costs=1 - np.eye(3)).fit(X, Y),
     "average": lambda: sx.ModelAverage({"a": sx.BayesianLogisticRegression()}).fit(X, Y > 0),
-    "trace": lambda: sx.Perceptron(max_epochs=5, trace=True).fit(X, Y > 0),
+    "trace": lambda: sx.Perceptron(max_epochs=1, trace=True).fit(X[:6], Y[:6] > 0),
     "naive bayes of a table": lambda: sx.NaiveBayes({"visits": "poisson", "part": "beta"}).fit(
         TABLE, np.arange(60) % 2
     ),
