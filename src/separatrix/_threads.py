@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from itertools import compress
+from itertools import compress, repeat
 from math import prod
 from threading import Lock, local
 from typing import Any, TypeVar
@@ -54,10 +54,11 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generato
             yield from map(function, items)
         return
 
-    def apply(item: In) -> Out:
-        with single_thread_blas():  # some libraries have a limit per thread
+    def limited(item: In) -> Out:
+        with single_thread_blas():
             return function(item)
 
+    apply = limited if _libraries()[0] else function  # a limit per process holds for all threads
     with single_thread_blas(), ThreadPoolExecutor(threads) as pool:
         pending: deque[Future[Out]] = deque()
         try:
@@ -129,13 +130,11 @@ def single_thread_blas() -> Iterator[None]:
 
     A limit of the process is restored when the last of nested and concurrent passes ends.
     """
-    local_libraries, shared_libraries = _libraries()
-    own_limits = [library.num_threads for library in local_libraries]
-    _set_limits(local_libraries, [1] * len(own_limits))
+    of_thread, of_process = _libraries()
+    limits = _limit(of_thread)
     with _Hold.lock:
         if _Hold.passes == 0:
-            _Hold.limits = [library.num_threads for library in shared_libraries]
-            _set_limits(shared_libraries, [1] * len(shared_libraries))
+            _Hold.limits = _limit(of_process)
         _Hold.passes += 1
     try:
         yield
@@ -143,14 +142,20 @@ def single_thread_blas() -> Iterator[None]:
         with _Hold.lock:
             _Hold.passes -= 1
             if _Hold.passes == 0:
-                _set_limits(shared_libraries, _Hold.limits)
-        _set_limits(local_libraries, own_limits)
+                _limit(of_process, _Hold.limits)
+        _limit(of_thread, limits)
 
 
-def _set_limits(libraries: Sequence[Any], limits: Sequence[int]) -> None:
-    for library, limit in zip(libraries, limits, strict=True):
+def _limit(libraries: Sequence[Any], limits: Iterable[int] = repeat(1)) -> Sequence[int]:
+    """Set the number of threads of each library; return the numbers before."""
+    before = []
+    for library, limit in zip(libraries, limits, strict=False):
+        before.append(library.num_threads)
         # threadpoolctl ignores a new limit of the process, unless the thread that set the last limit sets it.
-        release = getattr(library, "clear_controlling_thread", lambda force: None)
-        release(force=True)
+        release = getattr(library, "clear_controlling_thread", None)
+        if release is not None:
+            release(force=True)
         library.set_num_threads(limit)
-        release(force=True)
+        if release is not None:
+            release(force=True)
+    return before

@@ -41,7 +41,8 @@ def block_rows(width: float) -> int:
 
 def cut_spans(n_rows: int, height: int, rng: np.random.Generator | None = None) -> list[slice]:
     """Cut all rows into spans of ``height`` rows; the last one may be shorter. With ``rng``, spans are shuffled."""
-    spans = [slice(start, min(start + height, n_rows)) for start in range(0, n_rows, height)]
+    starts = range(0, n_rows, height)
+    spans = list(map(slice, starts, [*starts[1:], n_rows]))
     return spans if rng is None else [spans[i] for i in rng.permutation(len(spans))]
 
 

@@ -338,7 +338,8 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
         Z = scratch(X.T.shape, X.dtype).T if X.strides[0] < X.strides[1] else scratch(X.shape, X.dtype)
         np.copyto(Z, X)
         total, mean = _centre(Z, weight)
-        Z = _times_root(Z, weight)
+        if weight is not None:
+            Z = _times_root(Z, weight)
         squares = np.einsum("nm,nm->m", Z, Z).astype(np.float64, copy=False)
         return ClassMoments(np.array([total]), mean[None], DiagonalScatter(squares[None]))
 
@@ -350,13 +351,11 @@ def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[
     for k, (start, stop) in enumerate(pairwise(bounds)):
         if start < stop:
             count[k], mean[k] = _centre(Z[start:stop], None if weight is None else weight[start:stop])
-    return ClassMoments(count, mean, scatter.of(_times_root(Z, weight), bounds))
+    return ClassMoments(count, mean, scatter.of(Z if weight is None else _times_root(Z, weight), bounds))
 
 
-def _times_root(Z: Array, weight: Float | None) -> Array:
+def _times_root(Z: Array, weight: Float) -> Array:
     """Z times √weight, in place; a copy in double precision if squares would overflow or underflow in float32."""
-    if weight is None:
-        return Z
     root = np.sqrt(weight)[:, None]
     if Z.dtype != np.float64 and not 1 / MAX_SINGLE_ROOT < root.max(initial=0.0) < MAX_SINGLE_ROOT:
         return Z * root
