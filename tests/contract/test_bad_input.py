@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -25,11 +26,11 @@ def test_nan_and_infinity_name_the_column_and_the_count(model, value, kind):
     bad = X.copy()
     bad[[3, 7, 20], 1] = value
     table = {
-        "pandas": lambda: pd.DataFrame(bad, columns=NAMED.columns),
-        "polars": lambda: pl.DataFrame(bad, schema=list(NAMED.columns)),
-        "csr": lambda: sparse.csr_array(bad),
-        "float32": lambda: bad.astype(np.float32),
-    }[kind]()
+        "pandas": pd.DataFrame(bad, columns=NAMED.columns),
+        "polars": pl.DataFrame(bad, schema=list(NAMED.columns)),
+        "csr": sparse.csr_array(bad),
+        "float32": bad.astype(np.float32),
+    }[kind]
     name = "income" if kind in ("pandas", "polars") else "x1"
     with pytest.raises(DataError, match=rf"NaN or infinity in column '{name}' \(3 of 60 rows\)"):
         model.fit(table, Y)
@@ -48,11 +49,9 @@ def test_nan_at_predict_names_the_column(model):
 def test_missing_labels(model, missing):
     y = np.where(Y == 1, "a", "b").astype(object)
     y[[4, 9]] = missing
-    with pytest.raises(DataError, match=r"2 of 60 labels are missing .*, the first in row 5"):
-        model.fit(X, y)
-    if missing is not None:
-        with pytest.raises(DataError, match="2 of 60 labels are missing"):
-            model.fit(X, np.where(np.isin(np.arange(60), [4, 9]), np.nan, Y))
+    for labels in (y, np.where(np.isin(np.arange(60), [4, 9]), np.nan, Y)):
+        with pytest.raises(DataError, match=r"2 of 60 labels are missing .*, the first in row 5"):
+            model.fit(X, labels)
 
 
 @every_model
@@ -233,16 +232,11 @@ def test_masked_entries_are_missing_values(model):
         model.fit(masked, Y)
 
 
-@pytest.mark.parametrize("storage", ["pandas", "polars", "pyarrow"])
-def test_nulls_in_frames_are_missing_values(storage):
+@pytest.mark.parametrize("convert", [pd.DataFrame.convert_dtypes, pl.from_pandas, pa.Table.from_pandas])
+def test_nulls_in_frames_are_missing_values(convert):
     frame = pd.DataFrame({"a": [1.0, None, 3.0, 4.0], "b": [1, 2, 3, 4]})
-    table = {"pandas": frame.convert_dtypes(), "polars": pl.DataFrame(frame, nan_to_null=True)}.get(storage)
-    if table is None:
-        import pyarrow as pa
-
-        table = pa.Table.from_pandas(frame)
     with pytest.raises(DataError, match=r"column 'a' \(1 of 4 rows\)"):
-        sx.LeastSquaresClassifier().fit(table, [0, 1, 0, 1])
+        sx.LeastSquaresClassifier().fit(convert(frame), [0, 1, 0, 1])
 
 
 def test_a_constant_column_of_many_weighted_blocks_gets_no_weight():
@@ -280,8 +274,6 @@ def test_nan_among_text_labels_is_a_missing_label():
 
 
 def test_arrow_batches_and_streams_are_checked_by_name():
-    import pyarrow as pa
-
     batch = pa.RecordBatch.from_pandas(NAMED)
     model = sx.FisherDiscriminant().fit(batch, Y)
     assert list(model.feature_names_in_) == list(NAMED.columns)
@@ -292,11 +284,7 @@ def test_arrow_batches_and_streams_are_checked_by_name():
     assert np.array_equal(sx.FisherDiscriminant().fit(once, Y).predict(NAMED), model.predict(NAMED))
 
 
-def test_one_column_lazy_and_sparse_frames():
-    with pytest.raises(ValueError, match=r"single column .* X.to_frame\(\)"):
-        sx.FisherDiscriminant().fit(NAMED["age"], Y)
-    with pytest.raises(ValueError, match=r"X.collect\(\)"):
-        sx.FisherDiscriminant().fit(pl.DataFrame(NAMED).lazy(), Y)
+def test_a_frame_of_sparse_columns_gives_the_same_predictions():
     stored = NAMED.astype(pd.SparseDtype("float64", 0.0))
     model = sx.FisherDiscriminant().fit(stored, Y)
     assert np.array_equal(model.predict(stored), sx.FisherDiscriminant().fit(NAMED, Y).predict(NAMED))
@@ -316,22 +304,3 @@ def test_float32_that_overflows():
 def test_every_model_accepts_tiny_and_huge_weights(name, scale):
     model = ESTIMATORS[name]().fit(X, Y, sample_weight=np.full(60, scale))
     assert np.isfinite(getattr(model, "predict_proba", model.predict)(X)).all()
-
-
-def test_one_row_per_class_is_an_error():
-    with pytest.raises(DataError, match="Every class has one row"):
-        sx.FisherDiscriminant(shrinkage=0.5).fit(X[:3], [0, 1, 2])
-
-
-@pytest.mark.parametrize(
-    ("y", "weight", "message"),
-    [
-        (np.zeros(60), None, "only one class"),
-        (Y[1:], None, "60 rows but y has 59"),
-        (Y, 1.0 * (Y == 0), "class 1 has weight 0"),
-        (Y, np.zeros(60), "Every sample_weight is zero"),
-    ],
-)
-def test_is_separable_refuses_the_same_labels_and_weights(y, weight, message):
-    with pytest.raises(DataError, match=message):
-        sx.is_separable(X, y, sample_weight=weight)
