@@ -50,13 +50,7 @@ def is_tensor(X: Any) -> bool:
 
 
 def to_tensor(X: Any) -> Any:
-    """Return a torch tensor over the same memory, detached from any autograd graph.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If X is a CuPy array and torch is not installed; all GPU computations use torch.
-    """
+    """Return a torch tensor over the same memory, detached from any autograd graph."""
     try:
         import torch
     except ModuleNotFoundError as missing:

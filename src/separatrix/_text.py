@@ -44,8 +44,6 @@ def columns_are(names: Sequence[str]) -> str:
 def decimals(value: float, form: str = ".4f") -> str:
     """Format a number with a fixed number of decimals, or with an exponent if it is huge.
 
-    Examples
-    --------
     >>> decimals(0.25), decimals(1e300)
     ('0.2500', '1e+300')
     """

@@ -22,16 +22,7 @@ from separatrix._array import Array, Float, Rows
 from separatrix._text import listed
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError, StreamEndedError
-from separatrix.rows import (
-    DeviceRows,
-    LabelRules,
-    RowMap,
-    Source,
-    in_memory,
-    labels_of,
-    open_rows,
-    targets_in_memory,
-)
+from separatrix.rows import DeviceRows, LabelRules, RowMap, Source, in_memory, labels_of, open_rows, targets_in_memory
 from separatrix.solvers import Solution
 from separatrix.stats import dots, require_finite, require_squares
 

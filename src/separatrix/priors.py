@@ -146,10 +146,7 @@ class Penalty:
 def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, columns: tuple[str, ...]) -> Penalty:
     """Prior on θ of shape (C, P); with ``fit_intercept``, the last weight is the bias.
 
-    Raises
-    ------
-    DataError
-        If a scale, mean or covariance does not match the columns, or is invalid.
+    Raises DataError if a scale, mean or covariance does not match the columns, or is invalid.
     """
     C, P = shape
     M = P - fit_intercept

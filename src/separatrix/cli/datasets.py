@@ -78,10 +78,7 @@ def datasets(
     printer.document({"name": name, "target": target, "rows": count, "files": {"data": output}})
 
 
-@command(
-    "separatrix demo",
-    "separatrix demo --folder /tmp/try --force",
-)
+@command("separatrix demo", "separatrix demo --folder /tmp/try --force")
 def demo(
     folder: Annotated[
         str, typer.Option("--folder", metavar="DIR", help="Folder for the table, the model and the report.")

@@ -194,8 +194,6 @@ def curves_of(model: Any, weights: Sequence[Coefficient]) -> list[Curve]:
 def sparkline(values: Sequence[float]) -> str:
     """One block character per value, whose height shows the value.
 
-    Examples
-    --------
     >>> sparkline([0.0, 1.0, 2.0, 7.0])
     '▁▂▃█'
     """
@@ -335,9 +333,7 @@ def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool, mos
     return scorer.features(rows.take(known)), scorer.classes[codes[known]]
 
 
-@command(
-    "separatrix export model.sx -o model.onnx",
-)
+@command("separatrix export model.sx -o model.onnx")
 def export(
     model: Saved,
     onnx_file: Annotated[

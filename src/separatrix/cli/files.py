@@ -158,10 +158,7 @@ def require_ending(path: str, endings: Iterable[str], *, what: str) -> None:
     """Raise unless the file name has one of the endings."""
     known = list(endings)
     if Path(path).suffix.lower() not in known:
-        raise CommandError(
-            "output",
-            f"{path}: the name of {what} must end in {' or '.join(known)}.",
-        )
+        raise CommandError("output", f"{path}: the name of {what} must end in {' or '.join(known)}.")
 
 
 def write_together(contents: Mapping[str, bytes]) -> None:

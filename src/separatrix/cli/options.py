@@ -139,8 +139,6 @@ def model_names(values: Iterable[str] | None) -> list[str] | None:
 def split_types(values: Iterable[str] | None) -> dict[str, str]:
     """Parse ``["age=number,zip=categorical"]`` into a mapping; names may contain commas and equal signs.
 
-    Examples
-    --------
     >>> split_types(["age=number,size, in mm=number", "a=b=date"])
     {'age': 'number', 'size, in mm': 'number', 'a=b': 'date'}
     """

@@ -152,10 +152,8 @@ def make_loans(
         Rows.
     missing : float, default 0.04
         Fraction of incomes that are missing (NaN).
-    as_frame : bool, default False
-        Return X as a pandas DataFrame and y as a Series.
-    rng : int or Generator, optional
-        Seed or generator; with None a fixed seed is used.
+    as_frame, rng
+        As in `make_mixed_types`.
 
     Returns
     -------

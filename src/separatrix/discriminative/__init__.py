@@ -7,16 +7,8 @@ label_noise  logistic regression with wrong labels;   noise_rates: joint estimat
 glm          generalised linear models;   glm_fit: maximum likelihood;   inference: tests, intervals, summary table
 """
 
-from separatrix.discriminative.glm import GeneralizedLinearModel
-from separatrix.discriminative.label_noise import LabelNoiseLogisticRegression
-from separatrix.discriminative.logistic import LogisticRegression
-from separatrix.discriminative.model import DiscriminativeClassifier
-from separatrix.discriminative.probit import ProbitRegression
-
-__all__ = [
-    "DiscriminativeClassifier",
-    "GeneralizedLinearModel",
-    "LabelNoiseLogisticRegression",
-    "LogisticRegression",
-    "ProbitRegression",
-]
+from separatrix.discriminative.glm import GeneralizedLinearModel as GeneralizedLinearModel
+from separatrix.discriminative.label_noise import LabelNoiseLogisticRegression as LabelNoiseLogisticRegression
+from separatrix.discriminative.logistic import LogisticRegression as LogisticRegression
+from separatrix.discriminative.model import DiscriminativeClassifier as DiscriminativeClassifier
+from separatrix.discriminative.probit import ProbitRegression as ProbitRegression

@@ -23,14 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix._arguments import Estimator, check_count, check_number, check_option, check_positive
 from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.basis import fit_basis
-from separatrix.discriminative.glm_fit import (
-    GLMFit,
-    check_maximum,
-    fit_glm,
-    null_deviance,
-    open_targets,
-    per_row,
-)
+from separatrix.discriminative.glm_fit import GLMFit, check_maximum, fit_glm, null_deviance, open_targets, per_row
 from separatrix.discriminative.inference import (
     TESTS,
     Summary,

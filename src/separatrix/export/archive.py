@@ -62,12 +62,7 @@ def write_archive(members: Mapping[str, bytes], header: Mapping[str, Any]) -> by
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytearray]]:
     """Read the manifest and the members of a model, and verify the checksums.
 
-    Raises
-    ------
-    FileError
-        If the file is damaged, of a later format, or not a model.
-    OSError
-        If the file does not exist or cannot be read.
+    Raises FileError if the file is damaged, of a later format, or not a model; OSError if it cannot be read.
     """
     data = Path(path).read_bytes()
     allowed = _allowed_bytes(len(data))

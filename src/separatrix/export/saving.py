@@ -84,13 +84,7 @@ def packed(model: Any, about: Mapping[str, str | None] | None = None) -> bytes:
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Names that `save` stored in the header of a file; empty if it stored none.
-
-    Raises
-    ------
-    FileError
-        If the file is damaged, of a later format, or not a model.
-    """
+    """Names that `save` stored in the header of a file; empty if it stored none. Raises FileError as `load` does."""
     return _about(read_archive(path)[0])
 
 

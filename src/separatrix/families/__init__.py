@@ -30,14 +30,7 @@ from separatrix.families.multinomial import DirichletMultinomial, Multinomial
 from separatrix.families.multivariate_normal import MultivariateNormal, MultivariateT, NormalWishart, SingularFactsError
 from separatrix.families.normal import Normal, NormalGamma, NormalKnownVariance, NormalNormal, StudentT
 from separatrix.families.poisson import GammaPoisson, NegativeBinomial, Poisson
-from separatrix.families.sufficient_statistics import (
-    Facts,
-    FactsError,
-    LogMoments,
-    Moments,
-    Sums,
-    VectorMoments,
-)
+from separatrix.families.sufficient_statistics import Facts, FactsError, LogMoments, Moments, Sums, VectorMoments
 
 #: The families by the names that estimators accept.
 FAMILIES: dict[str, type[Family[Any]]] = {

@@ -16,14 +16,7 @@ from separatrix.files.location import STANDARD, find, output_location
 from separatrix.files.records import RecordsFile
 from separatrix.files.table import TableFile
 from separatrix.files.workbook import ExcelSheet, ExcelSink
-from separatrix.files.writer import (
-    ArrowSink,
-    CsvSink,
-    JsonSink,
-    ParquetSink,
-    StandardOutput,
-    TableWriter,
-)
+from separatrix.files.writer import ArrowSink, CsvSink, JsonSink, ParquetSink, StandardOutput, TableWriter
 
 #: For each format: class that reads it, class that writes it, and the libraries that these need.
 CLASSES: dict[str, tuple[Any, Any, tuple[str, ...]]] = {

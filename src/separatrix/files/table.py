@@ -29,37 +29,22 @@ class TableFile(ABC):
 
     Subclasses set ``columns``, and ``types`` (an Arrow schema) or, if cells have no Arrow types, ``kinds``; they
     implement `stream`.
-
-    Attributes
-    ----------
-    path : Path
-        The file or folder, or ``-`` for standard input.
-    format : str
-        One of `FORMATS`.
-    columns : tuple of str
-        Column names in the order of the file.
-    n_rows : int or None
-        Number of rows; None if only a pass can count them.
-    n_bytes : int
-        Size on disk of all parts.
-    fingerprint : tuple
-        Size, modification time and inode of each part when the table was opened.
     """
 
-    columns: tuple[str, ...]
-    n_rows: int | None = None
+    columns: tuple[str, ...]  # in the order of the file
+    n_rows: int | None = None  # None if only a pass can count them
     types: pa.Schema
     target: str | None = None  # column of labels, whose values may be counted while types are inferred
     travels = False  # whether an open table can be sent to another process
     is_plain = False  # True for a Parquet file that DuckDB and pyarrow can read directly
 
     def __init__(self, where: Location) -> None:
-        self.path: Path = where.path
-        self.format = where.format
+        self.path: Path = where.path  # file or folder, or "-" for standard input
+        self.format = where.format  # one of `FORMATS`
         self.where = where
         self.kinds: dict[str, Kind] = {}
         self._notes: list[str] = []
-        self.fingerprint = where.fingerprint()
+        self.fingerprint = where.fingerprint()  # size, modification time and inode of each part
         self.n_bytes = sum(size for size, *_ in self.fingerprint)
 
     @abstractmethod

@@ -36,12 +36,7 @@ MakeSink = Callable[[Any, Any, Location], Sink]  # opens a sink for a file or st
 class TableWriter:
     """Context manager that writes a table to a file, as `open_writer` returns it.
 
-    Attributes
-    ----------
-    path : Path
-        Final path of the file, which appears there if the block ends without an error.
-    n_rows : int
-        Number of rows written so far.
+    The file appears at ``path`` if the block ends without an error; ``n_rows`` rows were written so far.
     """
 
     def __init__(self, where: Location, make_sink: MakeSink, *, force: bool) -> None:

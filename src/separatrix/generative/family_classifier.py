@@ -42,14 +42,7 @@ from separatrix.generative.em import Expectation, maximise_expectation
 from separatrix.generative.temper import check_temper, fit_temperature, tempered
 from separatrix.rows import UNLABELLED, Block, Source, as_frame, as_table, open_rows
 from separatrix.solvers import Solution, Status
-from separatrix.stats import (
-    Group,
-    GroupedFacts,
-    group_statistics,
-    require_finite,
-    require_squares,
-    require_support,
-)
+from separatrix.stats import Group, GroupedFacts, group_statistics, require_finite, require_squares, require_support
 
 
 class Layout(NamedTuple):

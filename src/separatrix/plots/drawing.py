@@ -66,8 +66,6 @@ class ClassStyle(NamedTuple):
 def class_style(k: int) -> ClassStyle:
     """Style of class k; the first `MAX_DRAWN_CLASSES` styles are all different.
 
-    Examples
-    --------
     >>> class_style(1)
     ClassStyle(colour='#E69F00', marker='s', line='-', hatch='')
     >>> class_style(9)

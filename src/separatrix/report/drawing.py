@@ -130,8 +130,6 @@ def line(x: Float, y: Float, kind: str, *, end: str = "") -> Picture:
 def round_step(step: float) -> float:
     """1, 2 or 5 times a power of ten, whichever is nearest in ratio.
 
-    Examples
-    --------
     >>> round_step(37.0), round_step(0.13)
     (50.0, 0.1)
     """
@@ -142,8 +140,6 @@ def round_step(step: float) -> float:
 def nice_scale(values: Sequence[float] | Float, *, n_ticks: int = 4, at_ticks: bool = False) -> Scale:
     """Scale that contains all finite values, with about ``n_ticks`` round ticks; ``at_ticks`` makes it end at ticks.
 
-    Examples
-    --------
     >>> nice_scale([0.1, 0.93], at_ticks=True)
     Scale(low=0.0, high=1.0, ticks=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
     >>> nice_scale([17, 90]).ticks
@@ -181,8 +177,6 @@ def axis_along(x: Float, *, is_date: bool = False) -> Axis:
 
     Values that crowd at one end, such as incomes, get the axis asinh(x / s): linear up to about s, logarithmic beyond.
 
-    Examples
-    --------
     >>> axis = axis_along(np.array([0.0, 100.0, 1000.0, 2000.0, 5000.0, 99999.0]))
     >>> [word for _, word in axis.ticks]
     ['0', '1k', '10k', '100k']

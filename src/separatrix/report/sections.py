@@ -288,8 +288,6 @@ def thresholds_for(p: Float) -> list[float]:
     If one row in a hundred belongs to the class, nearly all probabilities are below 0.1, and higher thresholds would
     give the same decisions.
 
-    Examples
-    --------
     >>> thresholds_for(np.linspace(0.0, 0.04, 1001) ** 1.5)  # at most 0.8 %
     [0.0001, 0.0002, 0.001, 0.002, 0.005, 0.01, 0.5]
     """

@@ -16,8 +16,6 @@ MINUS = "\N{MINUS SIGN}"
 def number(value: float, digits: int = 3) -> str:
     """Format a number to ``digits`` significant digits, without an exponent if it is not too small or large.
 
-    Examples
-    --------
     >>> number(0.31415), number(41234.5), number(3.0), number(0.0000123), number(float("nan"))
     ('0.314', '41,234', '3', '1.23e-05', '–')
     """
@@ -36,8 +34,6 @@ def number(value: float, digits: int = 3) -> str:
 def fixed(value: float, decimals: int = 3) -> str:
     """Format a number with a fixed number of decimals, for columns of a table.
 
-    Examples
-    --------
     >>> fixed(-0.5), fixed(float("nan"))
     ('−0.500', '–')
     """
@@ -47,8 +43,6 @@ def fixed(value: float, decimals: int = 3) -> str:
 def percent(fraction: float) -> str:
     r"""Format a fraction in per cent, with decimals near 0 and 100; only exact 0 and 1 give 0 and 100.
 
-    Examples
-    --------
     >>> percent(0.1234), percent(0.0049), percent(0.95), percent(0.00002), percent(1.0)
     ('12\xa0%', '0.5\xa0%', '95\xa0%', '<0.1\xa0%', '100\xa0%')
     """
@@ -76,8 +70,6 @@ def interval(value: float, lower: float, upper: float) -> str:
 
     Without an interval, only the value is returned.
 
-    Examples
-    --------
     >>> interval(1.4142, 1.31, 1.532), interval(1.00312, 1.0021, 1.0041), interval(2.0, float("nan"), float("nan"))
     ('1.41 (1.31 to 1.53)', '1.003 (1.002 to 1.004)', '2')
     >>> interval(1.28, 1.004, 1.63), interval(0.9, 0.81, 0.9996)
@@ -115,8 +107,6 @@ def counted(n: float, noun: str) -> str:
 def label_text(label: Any) -> str:
     """Class label or category as text; blank text becomes "(blank)".
 
-    Examples
-    --------
     >>> label_text(np.float64(2.0)), label_text(" "), label_text(True), label_text(np.datetime64("2024-03-01"))
     ('2', '(blank)', 'True', '2024-03-01')
     """

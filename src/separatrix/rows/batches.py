@@ -46,24 +46,12 @@ def batch_rows(width: int) -> int:
 
 
 class ArrowRows(ABC):
-    """A table that is read as Arrow record batches, any number of times, always with the same rows.
+    """A table that is read as Arrow record batches, any number of times, always with the same rows."""
 
-    Attributes
-    ----------
-    title : str
-        Name of the table in messages.
-    columns : tuple of str
-        All columns of the table.
-    reads_ahead : bool
-        Whether another thread may read the table; False if its database connection is bound to one thread.
-    known_rows : int or None
-        Number of rows; None if not counted yet.
-    """
-
-    title: str
+    title: str  # name of the table in messages
     columns: tuple[str, ...]
-    reads_ahead: bool = True
-    known_rows: int | None = None
+    reads_ahead: bool = True  # False if its database connection is bound to one thread
+    known_rows: int | None = None  # None if the rows have not been counted
     may_be_empty = False  # True if this is one of several parts of a table
 
     @abstractmethod
@@ -405,10 +393,7 @@ class LabelCounts:
     def classes(self, unlabelled: Any, place: Callable[[int], str] = lambda row: f"row {row + 1:,}") -> Array:
         """Sorted classes, without the label that marks unlabelled rows. ``place`` names a row in messages.
 
-        Raises
-        ------
-        DataError
-            If labels are missing and ``unlabelled`` does not allow it, or no row has a label.
+        Raises DataError if labels are missing and ``unlabelled`` does not allow it, or no row has a label.
         """
         if self.n_missing and unlabelled != "missing":
             column = '"' + self.name.replace('"', '""') + '"'

@@ -45,11 +45,7 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled
     """Encode labels and weights in memory as the targets of one partition.
 
     Targets are class codes (N,), with -1 for rows without a label, or class probabilities: (N, K), or (N,) if K = 2.
-
-    Raises
-    ------
-    DataError
-        If y or the weights do not have ``n_rows`` values, or a class has no row or no weight.
+    Raises DataError if y or the weights do not have ``n_rows`` values, or a class has no row or no weight.
     """
     t: Array
     if rules.soft and is_shares(y):
@@ -79,13 +75,7 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
 
     ``unlabelled`` determines which rows have no label (code -1): with "missing", rows with None or NaN; with another
     value, rows with that value; with "error", every row must have a label.
-
-    Raises
-    ------
-    DataError
-        If a label is missing.
-    ValueError
-        If ``y`` is real-valued (scikit-learn's own message).
+    Raises DataError if a label is missing, ValueError if ``y`` is real-valued (scikit-learn's own message).
     """
     if y is None:
         raise ValueError("This classifier requires y to be passed, but the target y is None.")
@@ -151,11 +141,7 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
     """Check soft targets; return the classes and the probabilities (N, K), which sum to 1 in each row.
 
     The classes are the column names of a data frame, or 0 .. K-1 for an array.
-
-    Raises
-    ------
-    DataError
-        If a row is not a probability distribution.
+    Raises DataError if a row is not a probability distribution.
     """
     names = getattr(y, "columns", None)
     T = np.asarray(to_host(y), dtype=np.float64)

@@ -47,20 +47,11 @@ def cut_spans(n_rows: int, height: int, rng: np.random.Generator | None = None) 
 
 
 class Memory:
-    """A partition of rows in memory. Each kind of table is a subclass with its own ``read``.
-
-    Attributes
-    ----------
-    n_rows : int
-    columns : tuple of str
-        Names of the columns; x0, x1, ... if the table has no names.
-    numbers_per_row : float
-        Average memory per row, in values: the number of columns, or less for a sparse table.
-    """
+    """A partition of rows in memory. Each kind of table is a subclass with its own ``read``."""
 
     n_rows: int
-    columns: tuple[str, ...]
-    numbers_per_row: float
+    columns: tuple[str, ...]  # x0, x1, ... if the table has no names
+    numbers_per_row: float  # average memory per row, in values: the number of columns, or less for a sparse table
     copies = False
 
     @property

@@ -105,37 +105,21 @@ class PassCount:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Rows and their targets. One call of `reduce` or `fold` is a pass, the unit of cost.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Names of the features, or of the basis functions.
-    height : int
-        Number of rows per block.
-    template : object
-        A table with the same columns, for scikit-learn's checks of feature names.
-    classes : ndarray or None
-        Sorted labels; class code k stands for ``classes[k]``.
-    n_unlabelled : int
-        Number of rows without a label, which have code -1.
-    is_soft : bool
-        Whether the targets are class probabilities.
-    """
+    """Rows and their targets. One call of `reduce` or `fold` is a pass, the unit of cost."""
 
     partitions: tuple[Any, ...]
     runner: Any
-    columns: tuple[str, ...]
-    height: int
-    template: Any = None
+    columns: tuple[str, ...]  # names of the features, or of the basis functions
+    height: int  # rows per block
+    template: Any = None  # a table with the same columns, for scikit-learn's checks of feature names
     store: Any = None  # the RowStore that holds labels and weights next to the rows
     targets: tuple[Any, ...] = (Targets(),)
     views: tuple[Callable[[Block], Block], ...] = ()
     widest: int = 0  # largest number of columns before or after basis functions; 0 without them
     first: int = 0  # row number of the first row, if this is one partition of a larger source
-    classes: Any = None
-    n_unlabelled: int = 0
-    is_soft: bool = False
+    classes: Any = None  # sorted labels; class code k stands for classes[k]
+    n_unlabelled: int = 0  # number of rows without a label, which have code -1
+    is_soft: bool = False  # whether the targets are class probabilities
     count: PassCount = field(default_factory=PassCount)
 
     @property

@@ -65,8 +65,6 @@ def watched(callback: Callback) -> Iterator[None]:
         Takes the number of rows read so far in this pass, the total number of rows (None if not known yet), and the
         number of the pass, from 1. It is called in the thread that fits, after each block and at the end of each pass.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from separatrix.rows import open_rows, watched
     >>> rows = open_rows(np.array([[1.0], [2.0], [3.0]]))

@@ -4,13 +4,7 @@
 `least_squares`, `fisher` and `perceptron` contain one model each; `_online` is the compiled loop of the perceptron.
 """
 
-from separatrix.rules.fisher import FisherDiscriminant
-from separatrix.rules.least_squares import LeastSquaresClassifier
-from separatrix.rules.perceptron import Perceptron, Update
-
-__all__ = [
-    "FisherDiscriminant",
-    "LeastSquaresClassifier",
-    "Perceptron",
-    "Update",
-]
+from separatrix.rules.fisher import FisherDiscriminant as FisherDiscriminant
+from separatrix.rules.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
+from separatrix.rules.perceptron import Perceptron as Perceptron
+from separatrix.rules.perceptron import Update as Update

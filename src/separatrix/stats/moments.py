@@ -285,10 +285,7 @@ def collect_moments(
 ) -> ClassMoments[S] | ClassMoments[FactoredScatter]:
     """Moments of all rows, in one pass. With fewer rows than columns, the scatter is a `FactoredScatter`.
 
-    Raises
-    ------
-    DataError
-        If values are NaN, infinite, or too large to square; the message names the columns.
+    Raises DataError with the names of the columns if values are NaN, infinite, or too large to square.
     """
     kind: type[Scatter] = FactoredScatter if source.n_rows < len(source.columns) else scatter
     with np.errstate(invalid="ignore", over="ignore"):

@@ -145,8 +145,6 @@ class PriorOnly(Classifier):
     ``class_count_`` (K,) are the rows of each class, ``bias_`` the fitted `BayesianLogisticRegression`, and
     ``log_evidence_``, ``bic_`` and ``aic_`` evidence and criteria of the labels.
 
-    Examples
-    --------
     >>> from separatrix.study import PriorOnly
     >>> model = PriorOnly().fit([[5.0], [6.0], [7.0]], ["no", "no", "yes"])
     >>> model.predict_proba([[1.0]]).round(2)

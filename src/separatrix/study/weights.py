@@ -88,8 +88,6 @@ def explain(
     the second of two classes, or of each class if there are more. With ``intercept``, the weights of each class are
     followed by its intercept, which has no column.
 
-    Examples
-    --------
     >>> from separatrix.datasets import make_mixed_types
     >>> from separatrix.study import TableClassifier, explain
     >>> table, y = make_mixed_types(500, as_frame=True, rng=0)
