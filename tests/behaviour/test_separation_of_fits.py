@@ -170,18 +170,22 @@ CASES = {
 every_case = pytest.mark.parametrize("name", CASES)
 
 
-@cache
-def flat_fit(name):
-    return fitted(CASES[name], alpha=0.0)
+def caught(fit):
+    """The result of a call, and its warnings."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        return fit(), found
 
 
 def fitted(case, **options):
     """The model, and the warnings of its fit."""
     model = sx.LogisticRegression(fit_intercept=case.fit_intercept, **options)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(case.X, case.y, sample_weight=case.weight)
-    return model, caught
+    return caught(lambda: model.fit(case.X, case.y, sample_weight=case.weight))
+
+
+@cache
+def flat_fit(name):
+    return fitted(CASES[name], alpha=0.0)
 
 
 @every_case
@@ -195,10 +199,8 @@ def test_without_a_prior_the_status_is_correct_and_the_warning_names_the_columns
     if case.columns is not None:
         assert found.columns == case.columns
     if found:
-        message = str(caught[0].message)
-        assert all(repr(column) in message for column in found.columns[:6])
-        assert f"status {case.status!r}" in message
-        assert "alpha > 0" in message
+        words = [*map(repr, found.columns[:6]), f"status {case.status!r}", "alpha > 0"]
+        assert [word for word in words if word not in str(caught[0].message)] == []
         assert caught[0].filename == __file__
 
 
@@ -280,12 +282,6 @@ def test_collinear_columns_are_named_once_whatever_the_number_of_classes(n_class
     assert np.abs(model.coef_[:, 5]).max() == 0
 
 
-def test_soft_targets_below_one_overlap():
-    X, y = TRIPLE
-    model = sx.LogisticRegression(alpha=0.0).fit(X, 0.1 + 0.8 * np.eye(2)[y])
-    assert model.separation_.status == "overlapping"
-
-
 def test_many_columns_are_abbreviated():
     with pytest.warns(SeparationWarning, match="and .* more"):
         sx.LogisticRegression(alpha=0.0).fit(rows(20, 40), np.arange(20) % 2)
@@ -309,10 +305,8 @@ def test_radial_functions_of_several_widths_are_decided(alpha):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     X = rng.normal(size=(200, 2)) + np.where(y == 1, 0.5, -0.5)[:, None]
-    model = sx.LogisticRegression(alpha=alpha, basis=sx.basis.MultiScaleRBF(5, 3), tol=1e-5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CollinearWarning)
-        assert model.fit(X, y).separation_.status == "overlapping"
+    model, _ = fitted(Case(X, y, ""), alpha=alpha, basis=sx.basis.MultiScaleRBF(5, 3), tol=1e-5)
+    assert model.separation_.status == "overlapping"
 
 
 # Soft targets and counts
@@ -320,13 +314,6 @@ def test_radial_functions_of_several_widths_are_decided(alpha):
 RNG = np.random.default_rng(0)
 GROUP = np.repeat([0.0, 1.0], 50)
 NOISE = RNG.normal(size=(100, 2))
-
-
-def caught(fit):
-    """The result of a call, and its warnings."""
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        return fit(), found
 
 
 def separated(fit):
@@ -341,17 +328,12 @@ def test_counts_that_are_zero_in_a_whole_group():
     y = np.where(GROUP == 1, 0, RNG.poisson(3, 100))
     table = np.column_stack([NOISE, GROUP])
     _, message = separated(lambda: sx.GeneralizedLinearModel("poisson").fit(table, y))
-    assert "Every count" in message
-    assert "50 rows" in message
-    assert "'x2'" in message
+    assert all(words in message for words in ("Every count", "50 rows", "'x2'"))
+    exposure = RNG.uniform(0.5, 2, 100)
+    separated(lambda: sx.GeneralizedLinearModel("poisson").fit(table, y, exposure=exposure))
     y[-1] = 1
     assert caught(lambda: sx.GeneralizedLinearModel("poisson").fit(table, y))[1] == []
     assert caught(lambda: sx.GeneralizedLinearModel("poisson", alpha=1.0).fit(table, y * GROUP))[1] == []
-
-
-def test_an_exposure_does_not_hide_a_group_without_events():
-    y, exposure = np.where(GROUP == 1, 0, RNG.poisson(3, 100)), RNG.uniform(0.5, 2, 100)
-    separated(lambda: sx.GeneralizedLinearModel("poisson").fit(GROUP[:, None], y, exposure=exposure))
 
 
 def test_successes_and_failures_of_which_a_group_has_no_failure():
@@ -393,9 +375,8 @@ def test_a_table_of_zeros_and_ones_is_labels(K, dtype):
         np.testing.assert_array_equal(model.coef_, hard.coef_)
         assert model.separation_.status == hard.separation_.status == "overlapping"
     table = np.column_stack([NOISE, t])
-    assert (
-        separated(lambda: sx.LogisticRegression(alpha=0.0).fit(table, np.eye(K)[t]))[0].separation_.status == "complete"
-    )
+    model, _ = separated(lambda: sx.LogisticRegression(alpha=0.0).fit(table, np.eye(K)[t]))
+    assert model.separation_.status == "complete"
 
 
 def test_a_table_of_labels_keeps_its_class_names_even_without_rows():

@@ -83,15 +83,6 @@ def test_methods_that_the_model_lacks_do_not_exist():
             TableClassifier(estimator).fit(TABLE, Y).contrasts  # noqa: B018
 
 
-def test_new_categories_missing_columns_and_changed_types():
-    with pytest.warns(UserWarning, match="'weekly'; 300 rows"):
-        assert np.isfinite(MODEL.predict_proba(TABLE.assign(contract="weekly"))).all()
-    with pytest.raises(DataError, match="'charge'"):
-        MODEL.predict(TABLE.drop(columns="charge"))
-    with pytest.warns(UserWarning, match=r"'tenure' has 300 values that are not numbers, the first is 'long' in row 1"):
-        MODEL.predict(TABLE.assign(tenure="long"))
-
-
 @pytest.mark.parametrize("value", ["12O0", np.inf, 10**400, "1e999", Decimal("-Infinity")])
 def test_odd_values_of_new_rows_are_missing_with_a_warning(value):
     new = TABLE.head(5).astype({"charge": object})
@@ -127,14 +118,6 @@ def test_a_saved_model_needs_nothing_else(tmp_path, curved):
 
 
 # -- forms of the input ------------------------------------------------------------------------------------------------
-
-
-def test_a_model_of_values_whose_squares_overflow_can_be_saved(tmp_path):
-    table = pd.DataFrame({"x": [1e300, -1e300, 2.0, 3.0]})
-    model = TableClassifier(PriorOnly()).fit(table, list("abab"))
-    path = tmp_path / "huge.sx"
-    sx.save(model, path)
-    assert_allclose(sx.load(path).predict_proba(table), model.predict_proba(table))
 
 
 @pytest.mark.parametrize("estimator", [sx.LogisticRegression(), None, LogisticRegression(max_iter=1000)])

@@ -269,14 +269,3 @@ def test_only_categories_of_more_levels_than_allowed_are_hashed(rng):
         *(f"zip#{i}" for i in range(64)), "size", *(f"colour={level}" for level in table["colour"].value_counts().index)
     )  # fmt: skip
     assert "zip" not in encoder.unseen(pd.DataFrame({"zip": ["99999"], "size": [1.0], "colour": ["red"]}))
-
-
-@pytest.mark.filterwarnings("ignore:Some columns have values")  # a missing zip, and a new one
-def test_a_saved_classifier_keeps_its_hashes(rng, tmp_path):
-    table = zips(rng)
-    model = sx.TableClassifier(sx.LogisticRegression(), types={"zip": "categorical"}, hashing=32)
-    model.fit(table, rng.integers(2, size=len(table)))
-    sx.save(model, tmp_path / "model.sx")
-    loaded = sx.load(tmp_path / "model.sx")
-    new = pd.DataFrame({"zip": ["07030", "never seen", None], "size": [0.0, 1.0, 2.0]})
-    np.testing.assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
