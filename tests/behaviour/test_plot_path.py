@@ -1,7 +1,6 @@
 import warnings
 from itertools import pairwise
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from PIL import Image
@@ -74,23 +73,6 @@ def test_early_frames_are_chosen_more_densely_than_late_ones(newton):
     long = FitPathDisplay(newton.frames * 40, newton.points, newton.codes, newton.classes, newton.columns, "", False)
     gaps = np.diff(long.chosen(6))
     assert (np.diff(gaps) > 0).all()
-
-
-def test_wrong_frames_and_axes_are_refused(newton):
-    with pytest.raises(ValueError, match=r"frames=\[0, 99\].*no frame 99, only 0 to"):
-        newton.plot(frames=[0, 99])
-    with pytest.raises(ValueError, match="2 frames and their objective need 3 axes, not 2"):
-        newton.plot(plt.subplots(1, 2)[1], frames=2)
-    with pytest.raises(ValueError, match="frames must be an integer, at least 1"):
-        newton.plot(frames=0)
-
-
-def test_other_animation_formats_are_refused_before_any_work(newton, tmp_path):
-    with pytest.raises(ValueError, match=r"path.mp4.*must end in .gif.*to_jshtml"):
-        newton.animate(tmp_path / "path.mp4")
-    with pytest.raises(ValueError, match="fps must be an integer"):
-        newton.animate(tmp_path / "path.gif", fps=0)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_row_at_the_origin_changes_only_the_bias():

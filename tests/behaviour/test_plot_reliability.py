@@ -1,13 +1,11 @@
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 from scipy import stats
 from sklearn.calibration import calibration_curve
 
 import separatrix as sx
 from problems import blobs
 from separatrix import metrics
-from separatrix.exceptions import DataError
 
 Display = sx.plots.ReliabilityDisplay
 
@@ -93,9 +91,3 @@ def test_the_event_of_two_classes_is_named():
     assert display.axes_[1].get_xlabel() == "predicted probability of class well"
     assert display.hits.sum() == (labels == "well").sum()
     assert display.ax_.get_title() == "Patients"
-
-
-def test_probabilities_must_sum_to_one(rng):
-    P, t = calibrated(rng, 50)
-    with pytest.raises(DataError, match="probabilities that sum to one"):
-        Display.from_predictions(2 * P, t)

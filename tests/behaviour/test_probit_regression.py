@@ -30,14 +30,6 @@ def test_the_weights_minimise_the_stated_objective(alpha):
     assert_allclose(np.append(model.coef_, model.intercept_), minimum(X, y, alpha), atol=1e-5)
 
 
-def test_the_maximum_likelihood_is_that_of_statsmodels():
-    sm = pytest.importorskip("statsmodels.api")
-    X, y = two_classes()
-    theirs = sm.Probit(y, sm.add_constant(X)).fit(disp=0, tol=1e-12).params
-    model = ProbitRegression(alpha=0.0).fit(X, y)
-    assert_allclose(np.append(model.intercept_, model.coef_), theirs, rtol=1e-8)
-
-
 def test_probabilities_are_normal_and_keep_their_digits_in_both_tails():
     X, y = two_classes()
     model = ProbitRegression().fit(X, y)

@@ -19,7 +19,6 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import indexable
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -211,12 +210,6 @@ def test_probabilities_of_pairs_that_are_consistent_are_recovered():
     assert_allclose(model.predict_proba(X), joint.predict_proba(X), rtol=1e-8, atol=1e-12)
 
 
-def test_a_precomputed_kernel_is_refused():
-    X, y = blobs(30)
-    with pytest.raises(DataError, match=r"SVC needs similarities to all training rows.*OneVsRest"):
-        OneVsOne(SVC(kernel="precomputed")).fit(X @ X.T, y)
-
-
 def pairwise(P):
     """p_j / (p_i + p_j) for each pair (i, j): the probabilities of consistent pairwise classifiers."""
     return np.column_stack([P[:, j] / (P[:, i] + P[:, j]) for i, j in pairs(P.shape[1])])
@@ -274,19 +267,10 @@ def test_probabilities_of_zero_and_one_have_a_solution(K):
     assert_allclose(couple(np.array([[1.0, 0.0, 1.0]]), 3), 1 / 3)  # a cycle of wins
 
 
-ROWS = np.array([3, 0, 3])
-
-
-X = np.arange(10.0).reshape(5, 2)
-
-
-def dense(table):
-    return table.toarray() if sparse.issparse(table) else np.asarray(table, dtype=float)
-
-
 @pytest.mark.parametrize("storage", STORAGES)
 def test_rows_are_selected_in_the_given_order(storage):
+    X, rows = np.arange(10.0).reshape(5, 2), np.array([3, 0, 3])
     table = indexable(STORAGES[storage](X))[0]
-    some = take_rows(table, ROWS)
-    np.testing.assert_array_equal(dense(some), X[ROWS])
+    some = take_rows(table, rows)
+    assert_array_equal(some.toarray() if sparse.issparse(some) else np.asarray(some, dtype=float), X[rows])
     assert type(some) is type(table)

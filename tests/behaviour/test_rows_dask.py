@@ -16,7 +16,7 @@ from scipy import sparse
 import separatrix as sx
 from problems import blobs
 from separatrix.exceptions import DataError
-from separatrix.rows import LabelRules, as_source, in_memory, is_dask, labels_of, open_rows, pair, watched
+from separatrix.rows import LabelRules, as_source, in_memory, labels_of, open_rows, pair, watched
 from separatrix.rows.dask import Dask
 from separatrix.stats import ClassScatter, collect_moments
 
@@ -134,12 +134,6 @@ def test_rows_that_change_between_passes_are_an_error():
 
 
 # -- collections
-
-
-def test_collections_are_recognised_without_importing_dask():
-    assert is_dask(da.ones((2, 2)))
-    assert not is_dask(X)
-    assert not is_dask(None)
 
 
 def test_names_filters_types_and_sparse_chunks():

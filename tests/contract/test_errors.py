@@ -19,6 +19,7 @@ import dask.array as da
 import dask.bag as db
 import dask.dataframe as dd
 import duckdb
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -30,6 +31,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import separatrix as sx
 from problems import blobs
@@ -233,6 +235,7 @@ def glm(family: str, link: str | None = None, *, rows: Any = X, y: Any = COUNTS 
 
 
 POISSON = glm("poisson")
+PAIRS = sx.OneVsOne(SVC(kernel="precomputed"))
 DISCRIMINATIVE = [
     Mistake(name, lambda _, call=call: call(), error, tuple(words))
     for name, call, error, *words in [
@@ -306,6 +309,7 @@ DISCRIMINATIVE = [
         ("separability of 59 labels", lambda: sx.is_separable(X, Y[1:]), DataError, "60 rows but y has 59"),
         ("class without weight", lambda: sx.is_separable(X, Y, sample_weight=Y), DataError, "class 0 has weight 0"),
         ("no weights", lambda: sx.is_separable(X, Y, sample_weight=0 * Y), DataError, "Every sample_weight is zero"),
+        ("pairs of a kernel", lambda: PAIRS.fit(X @ X.T, THREE), DataError, "SVC needs similarities", "OneVsRest"),
         ("margin of overlapping classes", lambda: sx.is_separable(X, Y[::-1]).margin, DataError, "'overlapping'"),
         ("bound of three classes", lambda: sx.is_separable(X, THREE).novikoff, DataError, "y has 3", "two classes"),
         ("separability of NaN", lambda: sx.is_separable(with_fourth(X, np.nan), Y), DataError, "column 'x0'"),
@@ -453,42 +457,21 @@ ROWS = [
         ("complex Dask", lambda: _lazy_fit(da.ones((5, 2), dtype=complex)), DataError, "complex128", "X.astype(float)"),
         ("a Dask series", lambda: _lazy_fit(dd.from_pandas(pd.Series([1.0]))), DataError, "X.to_frame()"),
         ("a Dask bag", lambda: _lazy_fit(db.from_sequence([1, 2])), DataError, "Dask Bag", "to_dataframe"),
-        (
-            "text in Dask",
-            lambda: _lazy_fit(dd.from_pandas(pd.DataFrame({"city": ["Rome"]}))),
-            DataError,
-            "'city' (",
-            "get_dummies",
-            "TableClassifier",
-        ),
+        ("text in Dask", lambda: _lazy_fit(dd.from_pandas(pd.DataFrame({"city": ["Rome"]}))), DataError, "'city' (",
+         "get_dummies", "TableClassifier"),
         ("an empty Dask array", lambda: _lazy_fit(da.ones((6, 3))[da.zeros(6) > 0]), DataError, "0 sample"),
-        (
-            "a partition with another column",
-            lambda: _other_part(lambda part: part.rename(columns={"b": "bb"})),
-            DataError,
-            "no column 'b'",
-            "'bb'",
-            "map_partitions",
-        ),
-        (
-            "a partition with a column twice",
-            lambda: _other_part(lambda part: part[["a", "b", "a"]]),
-            DataError,
-            "2 columns named 'a'",
-        ),
+        ("a partition with another column", lambda: _other_part(lambda part: part.rename(columns={"b": "bb"})),
+         DataError, "no column 'b'", "'bb'", "map_partitions"),
+        ("a partition with a column twice", lambda: _other_part(lambda part: part[["a", "b", "a"]]), DataError,
+         "2 columns named 'a'"),
         ("text in a partition", lambda: _other_part(lambda part: part.assign(b="x")), DataError, "In partition", "'b'"),
         ("too many Dask labels", lambda: _lazy_labels(da.zeros(61, chunks=9)), DataError, "60 rows", "61 labels"),
         ("one class in Dask", lambda: _lazy_labels(da.zeros(60, chunks=9)), DataError, "every label is 0.0"),
         ("Dask labels that mark none", lambda: _lazy_labels(0 * HALVES, unlabelled=0), DataError, "None of 60 rows"),
         ("NaN in Dask labels", lambda: _lazy_labels(da.where(HALVES > 0, np.nan, 1.0)), DataError, "of y:", "missing"),
-        (
-            "Dask labels of two types",
-            lambda: _lazy_labels(
-                da.concatenate([HALVES[:30].astype(object), da.full(30, "a", dtype=object, chunks=30)])
-            ),
-            DataError,
-            "int, str",
-        ),
+        ("Dask labels of two types",
+         lambda: _lazy_labels(da.concatenate([HALVES[:30].astype(object), da.full(30, "a", dtype=object, chunks=30)])),
+         DataError, "int, str"),
         ("Dask labels of three dimensions", lambda: _lazy_labels(da.ones((60, 2, 2))), DataError, "3 dimensions"),
         ("a bag of labels", lambda: _lazy_labels(db.from_sequence([1, 2])), DataError, "y is a Dask Bag"),
         ("no labels for Dask", lambda: _lazy_labels(None, da.ones(60)), ValueError, "requires y"),
@@ -509,7 +492,7 @@ ROWS = [
         ("normal of infinity", lambda: _support("normal", 0.0, np.inf), SupportError, "'b' contains inf"),
         ("normal row with NaN", lambda: _support("multivariate_normal", np.nan, 0.0), DataError, "'a' has 1 missing"),
     ]
-]
+]  # fmt: skip
 
 # Files, queries and scans
 CELLS = pa.table({"a": [1, 2, 3], "A": [4, 5, 6], "b c": ["x", "y", "z"], "d": [1.0, 2.0, 3.0]})
@@ -536,17 +519,11 @@ def _write(name: str, cell: Any, folder: Path) -> None:
 
 
 UNREADABLE: dict[str, tuple[str, str | bytes, tuple[str, ...]]] = {
-    "a line with too many fields": (
-        "t.csv",
-        'a,b\n1,2\n"two\nlines",3\n\n4,5,6\n7,8\n',
-        ("t.csv, line 6", "expected 2", "found 3", "'4,5,6'", "quotes"),
-    ),
+    "a line with too many fields": ("t.csv", 'a,b\n1,2\n"two\nlines",3\n\n4,5,6\n7,8\n',
+        ("t.csv, line 6", "expected 2", "found 3", "'4,5,6'", "quotes")),
     "a line with too few fields": ("t.csv", "a,b\n1\n2,3\n", ("line 2", "expected 2", "found 1", "delimiters (',')")),
-    "a wrong line under a title": (
-        "t.csv",
-        "Sales of 2020\n\nname;price\nAda;1,5\nAlan;7\nx;1;2\n",
-        ("line 6", "expected 2 fields, as in line 3", "found 3"),
-    ),
+    "a wrong line under a title": ("t.csv", "Sales of 2020\n\nname;price\nAda;1,5\nAlan;7\nx;1;2\n",
+        ("line 6", "expected 2 fields, as in line 3", "found 3")),
     "a title above a list of names": ("t.csv", "names\nSmith,John\nDoe,Jane\n", ("line 2", "if line 1 is a title")),
     "a quote that is never closed": ("t.csv", 'a,b\n1,"2, 2"\n3,"4\n' + "1,2\n" * 600_000, ("never closed",)),
     "a CSV file without a line": ("t.csv", "", ("t.csv is empty",)),
@@ -561,11 +538,8 @@ UNREADABLE: dict[str, tuple[str, str | bytes, tuple[str, ...]]] = {
     "a JSON list without end": ("t.json", '[{"a": 1},\n{"a": 2}', ("line 2: not JSON", "The list is not closed")),
     "an empty JSON list": ("t.json", "[]", ("is empty", "no record")),
     "an empty file of JSON lines": ("t.jsonl", "", ("is empty", "no record")),
-    "ids as names in JSON": (
-        "t.jsonl",
-        json.dumps({"by day": {f"day {i}": i for i in range(10_001)}}),
-        ("more than 10000 different names", "'by day.day 10000'"),
-    ),
+    "ids as names in JSON": ("t.jsonl", json.dumps({"by day": {f"day {i}": i for i in range(10_001)}}),
+        ("more than 10000 different names", "'by day.day 10000'")),
     "a workbook that is text": ("t.xlsx", b"a,b\n1,2\n", ("t.xlsx is damaged", "save it as .xlsx")),
     "an empty Arrow file": ("t.arrow", b"", ("t.arrow is damaged", "Arrow")),
     "an Arrow file without end": ("t.arrow", b"ARROW1", ("t.arrow is damaged",)),
@@ -579,7 +553,7 @@ UNREADABLE: dict[str, tuple[str, str | bytes, tuple[str, ...]]] = {
     "a zip archive that is text": ("t.zip", b"PK not really", ("t.zip is damaged", "zip archive")),
     "an unknown suffix": ("t.doc", b"", ("'.doc' is not a supported suffix", "parquet (.parquet .pq)", "Rename")),
     "no suffix": ("plain", b"", ("it has no suffix",)),
-}
+}  # fmt: skip
 UNSCANNABLE: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "a target that is not a column": ({"target": "bc"}, ("no column 'bc'", "Did you mean 'b c'")),
     "a feature that is not a column": ({"columns": ["x9"]}, ("no column 'x9'", "There are 'a'")),
@@ -603,28 +577,16 @@ UNSCANNABLE: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 }
 SPARSE: dict[str, tuple[str | bytes, dict[str, Any], type[Exception], tuple[str, ...]]] = {
     "a sparse file without rows": ("# nothing\n  \n", {}, FileReadError, ("t.svm has no rows", "label index:value")),
-    "a truncated archive of rows": (
-        gzip.compress(b"1 1:1\n" * 1000)[:-20],
-        {},
-        FileReadError,
-        ("t.svm.gz", "truncated"),
-    ),
-    "an index below the first": (
-        "1 1:1\n0 0:1\n",
-        {"zero_based": False},
-        FileReadError,
-        ("line 2: index 0", "below 1"),
-    ),
-    "an index above the last": (
-        "1 1:1\n0 3:1\n",
-        {"n_features": 2, "zero_based": False},
-        FileReadError,
-        ("line 2: index 3", "n_features=2"),
-    ),
+    "a truncated archive of rows": (gzip.compress(b"1 1:1\n" * 1000)[:-20], {}, FileReadError,
+        ("t.svm.gz", "truncated")),
+    "an index below the first": ("1 1:1\n0 0:1\n", {"zero_based": False}, FileReadError,
+        ("line 2: index 0", "below 1")),
+    "an index above the last": ("1 1:1\n0 3:1\n", {"n_features": 2, "zero_based": False}, FileReadError,
+        ("line 2: index 3", "n_features=2")),
     "one index more than features": ("1 0:1\n0 2:1\n", {"n_features": 2}, FileReadError, ("0 to 2", "n_features=3")),
     "sparse labels that are not whole": ("0.5 1:1\n1 1:2\n", {}, DataError, ("label 0.5", "fit(file, y)")),
     "sparse labels of one class": ("3 1:1\n3 1:2\n", {}, DataError, ("one class", "3")),
-}
+}  # fmt: skip
 FILES = [
     *(
         Mistake(name, partial(_read_sparse, text, given), error, words)
@@ -917,6 +879,7 @@ RBF = sx.basis.RBF(n_centres=3, centres="grid")
 REGIONS = sx.geometry.LinearRegions([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])
 boundary, weights = sx.plots.DecisionBoundaryDisplay.from_estimator, sx.plots.CoefficientDisplay
 surface, path_of = sx.plots.LikelihoodSurfaceDisplay.from_estimator, sx.plots.FitPathDisplay.of_fit
+STEPS = path_of(sx.LogisticRegression(solver="newton"), PLANE, PLANE_Y)
 
 
 def in_use(folder: Path) -> Path:
@@ -1025,6 +988,14 @@ EXPORT = [
     drawn("the reliability of other classes",
           lambda: sx.plots.ReliabilityDisplay.from_predictions(np.full((4, 2), 0.5), [0, 1, 0, 1], classes="abc"),
           "2 columns", "3 classes"),
+    drawn("the reliability of scores",
+          lambda: sx.plots.ReliabilityDisplay.from_predictions(np.ones((2, 2)), [0, 1]),
+          "probabilities that sum to one"),
+    argument("frame 99", lambda: STEPS.plot(frames=[0, 99]), "frames=[0, 99]", "no frame 99, only 0 to"),
+    argument("no frame", lambda: STEPS.plot(frames=0), "frames must be an integer, at least 1"),
+    argument("two axes for two frames", lambda: STEPS.plot(plt.subplots(1, 2)[1], frames=2), "need 3 axes, not 2"),
+    argument("a film", lambda: STEPS.animate("path.mp4"), "path.mp4", "must end in .gif", "to_jshtml"),
+    argument("no frame per second", lambda: STEPS.animate("path.gif", fps=0), "fps must be an integer"),
     argument("a response that does not exist", lambda: boundary(FISHER, PLANE, response="contours"), "'regions'"),
     argument("a surface that does not exist", lambda: surface(LOGISTIC, PLANE, PLANE_Y, of="evidence"), "'evidence'"),
     argument("one bin", lambda: sx.plots.ProjectionDisplay.from_estimator(FISHER, PLANE, PLANE_Y, n_bins=1), "n_bins"),

@@ -14,7 +14,7 @@ describes; `load` reads them.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +28,6 @@ N_TEST = 200
 class Problem:
     """Data, likelihood and prior of a posterior."""
 
-    name: str
-    seed: int
     X: np.ndarray  # (N, M)
     y: np.ndarray  # (N,) codes 0 .. K-1
     X_test: np.ndarray  # (200, M)
@@ -37,6 +35,7 @@ class Problem:
     intercept_scale: float | None = 5.0  # None if there is no bias
     likelihood: str = "logit"  # or "probit", "label_noise", "softmax"
     noise: float = 0.0  # probability of a flipped label, for "label_noise"
+    seed: int = 0
 
     @property
     def n_classes(self) -> int:
@@ -170,135 +169,105 @@ def _split(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return X[:-N_TEST], X[-N_TEST:]
 
 
-def _logistic(
-    name: str, seed: int, X: np.ndarray, w: np.ndarray, w0: float, rng: np.random.Generator, **prior
-) -> Problem:
+def _logistic(X: np.ndarray, w: list[float] | np.ndarray, w0: float, rng: np.random.Generator, **prior) -> Problem:
     """Return a problem with labels drawn from the logistic model."""
     X, X_test = _split(X)
-    return Problem(name, seed, X, _labels(rng, special.expit(X @ w + w0)), X_test, **prior)
+    return Problem(X, _labels(rng, special.expit(X @ w + w0)), X_test, **prior)
 
 
-def one_weight(name: str, seed: int) -> Problem:
+def one_weight(rng: np.random.Generator) -> Problem:
     """(a) One weight, no bias, 20 rows."""
-    rng = np.random.default_rng(seed)
-    X = _normals(rng, 20 + N_TEST, 1)
-    return _logistic(name, seed, X, np.array([1.2]), 0.0, rng, intercept_scale=None)
+    return _logistic(_normals(rng, 20 + N_TEST, 1), [1.2], 0.0, rng, intercept_scale=None)
 
 
-def weight_and_bias(name: str, seed: int) -> Problem:
+def weight_and_bias(rng: np.random.Generator) -> Problem:
     """(b) One weight and a bias, 30 rows."""
-    rng = np.random.default_rng(seed)
-    X = _normals(rng, 30 + N_TEST, 1)
-    return _logistic(name, seed, X, np.array([1.5]), -0.7, rng)
+    return _logistic(_normals(rng, 30 + N_TEST, 1), [1.5], -0.7, rng)
 
 
-def correlated(name: str, seed: int) -> Problem:
+def correlated(rng: np.random.Generator) -> Problem:
     """(c) 200 rows, five columns with correlations of 0.8."""
-    rng = np.random.default_rng(seed)
     common = _normals(rng, 200 + N_TEST, 1)
     X = np.sqrt(0.8) * common + np.sqrt(0.2) * _normals(rng, 200 + N_TEST, 5)
-    return _logistic(name, seed, X, np.array([1.0, -1.0, 0.5, 0.0, 0.8]), 0.3, rng)
+    return _logistic(X, [1.0, -1.0, 0.5, 0.0, 0.8], 0.3, rng)
 
 
-def moderate(name: str, seed: int) -> Problem:
+def moderate(rng: np.random.Generator) -> Problem:
     """(d) 100 rows, ten columns."""
-    rng = np.random.default_rng(seed)
-    return _logistic(name, seed, _normals(rng, 100 + N_TEST, 10), np.linspace(-1, 1, 10), 0.5, rng)
+    return _logistic(_normals(rng, 100 + N_TEST, 10), np.linspace(-1, 1, 10), 0.5, rng)
 
 
-def well_identified(name: str, seed: int) -> Problem:
+def well_identified(rng: np.random.Generator) -> Problem:
     """(e) 1000 rows, eight columns: nearly Gaussian."""
-    rng = np.random.default_rng(seed)
-    return _logistic(name, seed, _normals(rng, 1000 + N_TEST, 8), np.linspace(-0.8, 1.2, 8), -0.4, rng)
+    return _logistic(_normals(rng, 1000 + N_TEST, 8), np.linspace(-0.8, 1.2, 8), -0.4, rng)
 
 
-def few_rows(name: str, seed: int) -> Problem:
+def few_rows(rng: np.random.Generator) -> Problem:
     """(f) 60 rows, twenty columns: the prior matters."""
-    rng = np.random.default_rng(seed)
-    return _logistic(name, seed, _normals(rng, 60 + N_TEST, 20), _normals(rng, 20), 0.0, rng)
+    return _logistic(_normals(rng, 60 + N_TEST, 20), _normals(rng, 20), 0.0, rng)
 
 
-def unbalanced(name: str, seed: int) -> Problem:
+def unbalanced(rng: np.random.Generator) -> Problem:
     """(g) 400 rows, of which one in twenty has class 1."""
-    rng = np.random.default_rng(seed)
-    X = _normals(rng, 400 + N_TEST, 4)
-    return _logistic(name, seed, X, np.array([0.8, -0.6, 0.4, 0.0]), -3.2, rng)
+    return _logistic(_normals(rng, 400 + N_TEST, 4), [0.8, -0.6, 0.4, 0.0], -3.2, rng)
 
 
-def rare_dummy(name: str, seed: int) -> Problem:
+def rare_dummy(rng: np.random.Generator) -> Problem:
     """(h) A 0/1 column that is 1 in six rows, all of class 1, so that only the prior bounds its weight."""
-    rng = np.random.default_rng(seed)
     X = np.column_stack([_normals(rng, 300 + N_TEST, 2), rng.random(300 + N_TEST) < 0.02]).astype(float)
     X[:6, 2], X[6:300, 2] = 1.0, 0.0
-    problem = _logistic(name, seed, X, np.array([1.0, -0.5, 0.0]), -1.0, rng, scale=10.0)
+    problem = _logistic(X, [1.0, -0.5, 0.0], -1.0, rng, scale=10.0)
     problem.y[:6] = 1
     return problem
 
 
-def separable(name: str, seed: int) -> Problem:
+def separable(rng: np.random.Generator) -> Problem:
     """(i) Linearly separable classes, and a prior scale of 2."""
-    rng = np.random.default_rng(seed)
     X, X_test = _split(_normals(rng, 80 + N_TEST, 2))
-    return Problem(name, seed, X, (X @ np.array([1.0, 0.7]) > 0.2).astype(int), X_test, scale=2.0)
+    return Problem(X, (X @ np.array([1.0, 0.7]) > 0.2).astype(int), X_test, scale=2.0)
 
 
-def three_classes(name: str, seed: int) -> Problem:
+def three_classes(rng: np.random.Generator) -> Problem:
     """(j) Softmax of three classes, 150 rows, three columns."""
-    rng = np.random.default_rng(seed)
     X, X_test = _split(_normals(rng, 150 + N_TEST, 3))
     W = np.array([[1.2, -0.5, 0.0], [-0.8, 0.6, 0.5], [0.0, 0.3, -0.9]])
     P = special.softmax(X @ W.T + np.array([0.3, 0.0, -0.3]), axis=1)
     y = (rng.random((150, 1)) > np.cumsum(P, axis=1)).sum(axis=1)
-    return Problem(name, seed, X, y, X_test, intercept_scale=10.0, likelihood="softmax")
+    return Problem(X, y, X_test, intercept_scale=10.0, likelihood="softmax")
 
 
-def probit(name: str, seed: int) -> Problem:
+def probit(rng: np.random.Generator) -> Problem:
     """(k) Probit, 150 rows, four columns."""
-    rng = np.random.default_rng(seed)
     X, X_test = _split(_normals(rng, 150 + N_TEST, 4))
     p = special.ndtr(X @ np.array([0.8, -0.5, 0.3, 0.0]) + 0.2)
-    return Problem(name, seed, X, _labels(rng, p), X_test, likelihood="probit")
+    return Problem(X, _labels(rng, p), X_test, likelihood="probit")
 
 
-def label_noise(name: str, seed: int) -> Problem:
+def label_noise(rng: np.random.Generator) -> Problem:
     """(l) One label in ten flipped, 200 rows, three columns."""
-    rng = np.random.default_rng(seed)
     X, X_test = _split(_normals(rng, 200 + N_TEST, 3))
     y = _labels(rng, special.expit(X @ np.array([2.0, -1.5, 0.5]) + 0.5))
     flipped = rng.random(len(y)) < 0.1
     y = np.where(flipped, 1 - y, y)
-    return Problem(name, seed, X, y, X_test, scale=2.0, likelihood="label_noise", noise=0.1)
+    return Problem(X, y, X_test, scale=2.0, likelihood="label_noise", noise=0.1)
 
 
-def many_dummies(name: str, seed: int) -> Problem:
+def many_dummies(rng: np.random.Generator) -> Problem:
     """(m) A category of twenty rare levels as 0/1 columns, three numeric columns, 500 rows and a rare class."""
-    rng = np.random.default_rng(seed)
     numbers = _normals(rng, 500 + N_TEST, 3)
     share = 0.5 / np.arange(2, 22)
     level = (rng.random((500 + N_TEST, 1)) > np.cumsum(share / share.sum() * 0.6)).sum(axis=1)  # 20 is none of them
     X = np.column_stack([numbers, level[:, None] == np.arange(20)]).astype(float)
     w = np.concatenate([[1.0, -0.7, 0.4], np.tile([-4.0, 0.5, -4.0, 3.0], 5)])
-    return _logistic(name, seed, X, w, -2.0, rng, scale=5.0)
+    return _logistic(X, w, -2.0, rng, scale=5.0)
 
 
-PROBLEMS = {
-    "one_weight": (one_weight, 1),
-    "weight_and_bias": (weight_and_bias, 2),
-    "correlated": (correlated, 3),
-    "moderate": (moderate, 4),
-    "well_identified": (well_identified, 5),
-    "few_rows": (few_rows, 6),
-    "unbalanced": (unbalanced, 7),
-    "rare_dummy": (rare_dummy, 8),
-    "separable": (separable, 9),
-    "three_classes": (three_classes, 10),
-    "probit": (probit, 11),
-    "label_noise": (label_noise, 12),
-    "many_dummies": (many_dummies, 13),
-}
+GENERATORS = [one_weight, weight_and_bias, correlated, moderate, well_identified, few_rows, unbalanced, rare_dummy]
+GENERATORS += [separable, three_classes, probit, label_noise, many_dummies]
+PROBLEMS = {generate.__name__: (generate, seed) for seed, generate in enumerate(GENERATORS, start=1)}
 
 
 def make(name: str) -> Problem:
     """Return the problem with a given name."""
     generate, seed = PROBLEMS[name]
-    return generate(name, seed)
+    return replace(generate(np.random.default_rng(seed)), seed=seed)

@@ -15,7 +15,7 @@ from scipy import stats
 
 from oracles.gold import PROBLEMS, Gold, load
 from separatrix.bayesian.ep import expectation_propagation
-from separatrix.bayesian.inference import choose, pareto_k, skewness, third_order
+from separatrix.bayesian.inference import pareto_k, skewness, third_order
 from separatrix.bayesian.posterior import Approximation, laplace
 from separatrix.bayesian.predictive import logit_normal, probit_normal, softmax_normal
 from separatrix.bayesian.sampling import importance
@@ -166,18 +166,6 @@ def test_the_corrected_mean(name):
     found = skewness(case.objective, case.laplace)
     after = case.errors(third_order(case.objective, case.laplace, found))[0]
     assert after < (0.025 if found.largest < 0.5 else 0.5 * case.errors(case.laplace)[0])
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_the_chosen_approximation_predicts_well(name):
-    case = posed(name)
-    found = skewness(case.objective, case.laplace)
-    choice = choose(case.objective, found)
-    assert choice == ("importance" if name == "three_classes" else "ep")
-    approximation = by_ep(name) if choice == "ep" else third_order(case.objective, case.laplace, found)
-    errors = case.probability_errors(approximation)
-    assert errors.mean() < 0.002
-    assert np.quantile(errors, 0.99) < 0.02
 
 
 def test_pareto_k_is_poor_if_the_mean_of_laplace_is_far_off():

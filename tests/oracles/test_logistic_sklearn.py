@@ -1,5 +1,7 @@
 """Weights agree with scikit-learn, which minimises the same objective with alpha = 1/C."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -23,8 +25,7 @@ def theirs(X, y, alpha, weight=None, fit_intercept=True):
         return peer.fit(X, y, sample_weight=weight)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("alpha", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize(("n_classes", "alpha"), [*product([2, 3, 5], [1e-3, 1.0, 100.0]), (2, 0.0)])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_weights(n_classes, alpha, fit_intercept, weighted, rng):
@@ -46,10 +47,7 @@ def test_probabilities_on_real_tables(load):
     ours = sx.LogisticRegression().fit(X, y)
     peer = LogisticRegression(tol=1e-10, max_iter=10_000).fit(X, y)
     assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=2e-6)
-    assert_objective_no_higher(X, y, ours, peer)
 
-
-def assert_objective_no_higher(X, y, ours, peer):
     def objective(model):
         return len(y) * log_loss(y, model.predict_proba(X)) + 0.5 * (model.coef_**2).sum()
 
@@ -69,13 +67,6 @@ def test_wide_rows():
     X, y = rng.normal(size=(50, 300)), rng.integers(2, size=50)
     ours = sx.LogisticRegression(alpha=1.0, tol=1e-11).fit(X, y)
     assert_allclose(ours.coef_, theirs(X, y, 1.0).coef_, rtol=1e-6, atol=1e-9)
-
-
-def test_without_a_prior():
-    X, y = blobs(300, n_classes=2, distance=0.5)
-    ours, peer = sx.LogisticRegression(alpha=0.0, tol=1e-10).fit(X, y), theirs(X, y, 0.0)
-    assert_allclose(ours.coef_, peer.coef_, rtol=1e-6)
-    assert_allclose(ours.intercept_, peer.intercept_, rtol=1e-6)
 
 
 def test_works_in_sklearn_pipeline_and_cross_validation():

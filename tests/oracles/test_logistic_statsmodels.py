@@ -46,13 +46,13 @@ def log_likelihood(model, X, y):
     return model.predict_log_proba(X)[np.arange(len(y)), y].sum()
 
 
-@pytest.mark.parametrize(
-    ("kind", "make", "likelihood"),
-    [("Logit", sx.LogisticRegression, Logit()), ("Probit", sx.ProbitRegression, Probit())],
-    ids=["logit", "probit"],
-)
-def test_two_classes(kind, make, likelihood):
+KINDS = {"Logit": (sx.LogisticRegression, Logit()), "Probit": (sx.ProbitRegression, Probit())}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_classes(kind):
     X, y = table()
+    make, likelihood = KINDS[kind]
     model, result = make(alpha=0.0, tol=1e-11).fit(X, y), fitted(kind, X, y)
     assert_allclose(np.append(model.coef_, model.intercept_), result.params, rtol=1e-6)
     assert log_likelihood(model, X, y) == pytest.approx(result.llf, rel=1e-11)
@@ -76,12 +76,11 @@ def test_many_classes_relative_to_the_first(n_classes):
     assert_allclose(model.predict_proba(X), result.predict(), atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", ["Logit", "Probit"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_frequency_weights_equal_repeated_rows(kind):
     X, y = table()
     often = np.random.default_rng(0).integers(1, 4, size=len(y))
-    make = {"Logit": sx.LogisticRegression, "Probit": sx.ProbitRegression}[kind]
-    model = make(alpha=0.0, tol=1e-11).fit(X, y, sample_weight=often)
+    model = KINDS[kind][0](alpha=0.0, tol=1e-11).fit(X, y, sample_weight=often)
     result = fitted(kind, np.repeat(X, often, axis=0), np.repeat(y, often))
     assert_allclose(np.append(model.coef_, model.intercept_), result.params, rtol=1e-6)
 
