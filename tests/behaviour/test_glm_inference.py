@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression
 
 from separatrix.discriminative import GeneralizedLinearModel
-from separatrix.discriminative.inference import TESTS, Summary, conditional_mean, fit_restricted, profile_interval
+from separatrix.discriminative.inference import TESTS, Summary
 from separatrix.exceptions import SeparationWarning
 
 
@@ -42,17 +41,6 @@ def test_a_true_hypothesis_is_rejected_at_the_nominal_level(family, method):
     p = [model.test(["x0", "x2"], method=method).p_value for model in fits(family)]
     assert stats.kstest(p, "uniform").pvalue > 1e-3
     assert np.mean(np.array(p) < 0.2) == pytest.approx(0.2, abs=0.12)
-
-
-def test_for_the_normal_model_ratio_and_wald_are_the_f_test_of_nested_least_squares():
-    X, y = table_of("gaussian", effect=0.2)
-    model = GeneralizedLinearModel().fit(X, y)
-    rest = [np.sum((y - LinearRegression().fit(Z, y).predict(Z)) ** 2) for Z in (X, X[:, [1]])]
-    F = (rest[1] - rest[0]) / 2 / (rest[0] / 96)
-    for method in ("wald", "likelihood-ratio"):
-        found = model.test([0, 2], method=method)
-        assert found.statistic == pytest.approx(F, rel=1e-9)
-        assert found.p_value == pytest.approx(stats.f.sf(F, 2, 96), rel=1e-8)
 
 
 def test_a_squared_t_is_f_and_a_squared_z_is_chi2():
@@ -94,31 +82,14 @@ def test_profile_intervals_of_the_normal_model_are_students_intervals(rng):
     np.testing.assert_allclose(profile.upper, wald.upper, rtol=1e-6)
 
 
-def test_profile_intervals_of_two_rates_agree_with_the_deviance_in_closed_form():
-    y = np.array([3.0, 0.0, 2.0, 1.0])
-    X = np.array([[1.0], [-1.0], [-1.0], [1.0]])  # balanced, so that both groups have their own rate
-    model = GeneralizedLinearModel("poisson").fit(X, y)
-    low, high = profile_interval(model._fit, 0, np.sqrt(stats.chi2.ppf(0.95, 1)))
-
-    def ratio(b):  # rates m e^±b with total 2 m (e^b + e^-b) = 6
-        m = 6 / (2 * (np.exp(b) + np.exp(-b)))
-        mu = m * np.exp(b * X[:, 0])
-        best = np.where(X[:, 0] > 0, 2.0, 1.0)
-        return 2 * np.sum(y * np.log(best / mu))
-
-    assert ratio(low) == pytest.approx(stats.chi2.ppf(0.95, 1), rel=1e-6)
-    assert ratio(high) == pytest.approx(stats.chi2.ppf(0.95, 1), rel=1e-6)
-    assert low < model.coef_[0] < high
-
-
 def test_an_end_is_infinite_if_the_likelihood_never_falls():
     X = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [1.0]])
     y = np.array([0, 1, 0, 1, 1, 1])  # every row of the second group is a 1
     with pytest.warns(SeparationWarning):
         model = GeneralizedLinearModel("bernoulli", tol=1e-4).fit(X, y)
-    low, high = profile_interval(model._fit, 0, 1.96)
-    assert np.isfinite(low)
-    assert high == np.inf
+    table = model.summary(interval="profile")
+    assert np.isfinite(table.lower[0])
+    assert table.upper[0] == np.inf
 
 
 def test_the_boundary_of_the_inverse_link_is_not_crossed():
@@ -129,39 +100,6 @@ def test_the_boundary_of_the_inverse_link_is_not_crossed():
     assert np.isfinite([table.lower, table.upper]).all()
     assert (table.lower < table.coefficient).all()
     assert (table.coefficient < table.upper).all()
-
-
-# Restricted fits
-
-
-@pytest.fixture(scope="module")
-def poisson_table():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 3)) + 2.0
-    return X, rng.poisson(np.exp(0.2 * X[:, 0])).astype(float)
-
-
-def full(poisson_table, **settings):
-    return GeneralizedLinearModel("poisson", tol=1e-11, **settings).fit(*poisson_table)._fit
-
-
-def test_a_column_held_at_a_value_is_an_offset(poisson_table):
-    X, y = poisson_table
-    fit = full(poisson_table)
-    value = np.array([0.37])
-    deviance, w = fit_restricted(fit, [1], value, conditional_mean(fit, [1], value))
-    smaller = GeneralizedLinearModel("poisson", tol=1e-11).fit(X[:, [0, 2]], y, offset=0.37 * X[:, 1])
-    assert deviance == pytest.approx(smaller.deviance_, rel=1e-12)
-    np.testing.assert_allclose(w, [smaller.coef_[0], 0.37, smaller.coef_[1], smaller.intercept_], rtol=1e-7)
-
-
-def test_an_intercept_held_at_zero_is_a_fit_without_one(poisson_table):
-    X, y = poisson_table
-    fit = full(poisson_table)
-    deviance, w = fit_restricted(fit, [0, 3], np.zeros(2), conditional_mean(fit, [0, 3], np.zeros(2)))
-    smaller = GeneralizedLinearModel("poisson", tol=1e-11, fit_intercept=False).fit(X[:, 1:], y)
-    assert deviance == pytest.approx(smaller.deviance_, rel=1e-12)
-    np.testing.assert_allclose(w[[1, 2]], smaller.coef_, rtol=1e-7)
 
 
 # The summary table

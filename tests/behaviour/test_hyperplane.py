@@ -21,12 +21,6 @@ def test_the_foot_lies_on_the_plane_and_the_way_to_it_is_the_distance(seed, D):
     assert_allclose(plane.signed_distance(np.zeros((1, D))), -plane.distance_from_origin, atol=1e-12)  # (4.5)
 
 
-def test_the_length_of_w_does_not_matter(rng):
-    X = rng.normal(size=(9, 3))
-    w, w0 = rng.normal(size=3), 0.7
-    assert_allclose(Hyperplane(1e3 * w, 1e3 * w0).signed_distance(X), Hyperplane(w, w0).signed_distance(X))
-
-
 def test_the_plane_of_a_model():
     X, y = separable(50)
     model = sx.FisherDiscriminant().fit(X, y)

@@ -8,46 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
-from scipy import special, stats
+from scipy import stats
 
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
 from separatrix.bayesian.sampling import (
     Proposal,
     fit_generalized_pareto,
     importance,
-    log_likelihood_sums,
     pareto_smooth,
     weighted_draws,
 )
-from separatrix.likelihoods import Logit, Softmax
+from separatrix.likelihoods import Softmax
 from separatrix.solvers import factorise
-
-
-@pytest.fixture(params=[1, 3])
-def C(request):
-    return request.param
-
-
-def problem(C, rng, **options):
-    X, t = rng.normal(size=(40, 3)), rng.integers(max(C, 2), size=40)
-    likelihood = Logit() if C == 1 else Softmax(C)
-    return posed(X, t, likelihood=likelihood, fit_intercept=True, **options), X, t
-
-
-def activations(objective, X, theta, offset=0.0):
-    """Return activations (S, n, C)."""
-    return np.einsum("np,scp->snc", objective.design.regressors(X), theta) + np.reshape(offset, (-1, 1))
-
-
-def test_log_likelihoods_are_sums_over_rows(C, rng):
-    weight, offset = rng.gamma(1.0, size=40), rng.normal(size=40)
-    objective, X, t = problem(C, rng, weight=weight, offset=offset, rows=11)
-    theta = rng.normal(size=(7, C, 4))
-    A = activations(objective, X, theta, offset)
-    log_p = special.log_expit(np.where(t, 1, -1) * A[:, :, 0]) if C == 1 else special.log_softmax(A, axis=2)
-    if C > 1:
-        log_p = np.take_along_axis(log_p, t[None, :, None], axis=2)[:, :, 0]
-    assert_allclose(objective.reduce(log_likelihood_sums, theta=theta).grad, log_p @ weight, rtol=1e-10)
 
 
 def factor_of(precision):

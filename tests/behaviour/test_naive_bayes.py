@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from separatrix.exceptions import DataError
 from separatrix.generative import NaiveBayes
@@ -13,13 +12,6 @@ from separatrix.generative import NaiveBayes
 RNG = np.random.default_rng(8)
 t = RNG.integers(0, 2, 200)
 B = (RNG.random((200, 4)) < np.array([[0.2, 0.5, 0.7, 0.4], [0.6, 0.5, 0.1, 0.9]])[t]).astype(float)
-
-
-def test_bernoulli_probabilities_have_laplaces_correction():
-    for c in (1.0, 0.25, 7.0):
-        density = NaiveBayes("bernoulli", pseudo_count=c).fit(B, t).densities_["bernoulli"]
-        expected = [(B[t == k].sum(0) + c) / ((t == k).sum() + 2 * c) for k in (0, 1)]
-        np.testing.assert_allclose(density.probability, expected, rtol=1e-13)
 
 
 def test_the_bias_of_the_linear_form_is_the_textbook_one():
@@ -148,25 +140,3 @@ def test_a_given_exponent_allows_partial_fits_and_a_fitted_one_does_not():
         found.merge(whole)
     assert found.temperature_ == NaiveBayes("bernoulli", temper=True).fit(B, t).temperature_
     assert whole.add_class(B[:20], 7).temperature_ == 0.4
-
-
-IN_PIECES = dict.fromkeys(
-    ["check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_estimators_partial_fit_n_features"],
-    "the check calls partial_fit, which needs a given exponent: an error by design",
-)
-
-
-def checks():
-    """Checks of the tempered model; the plain model is part of the contract tests."""
-    for instance, check in estimator_checks_generator(NaiveBayes(temper=True), legacy=True):
-        name = getattr(check, "func", check).__name__
-        reason = IN_PIECES.get(name)
-        marks = [pytest.mark.xfail(reason=reason, raises=DataError, strict=True)] if reason else []
-        yield pytest.param(instance, check, id=name, marks=marks)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
-def test_scikit_learn_check(estimator, check):
-    with np.errstate(all="warn", under="ignore"):  # as NumPy is by default
-        check(estimator)

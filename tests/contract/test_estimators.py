@@ -17,9 +17,14 @@ WITHOUT_SPREAD = "every row of a class is equal, so S_W = 0 and Fisher's J(w) is
 FISHER_DEGENERATE = dict.fromkeys(
     ["check_sample_weights_shape", "check_sample_weights_not_overwritten"], WITHOUT_SPREAD
 )
+WEIGHT_CHECKS = ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"]
 SINGULAR = FISHER_DEGENERATE | dict.fromkeys(
-    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
-    "15 rows of 30 columns: the covariance is singular without shrinkage (checked with shrinkage below)",
+    WEIGHT_CHECKS, "15 rows of 30 columns: the covariance is singular without shrinkage (checked with shrinkage below)"
+)
+WIDE = dict.fromkeys(WEIGHT_CHECKS, "15 rows of 30 columns: not unique without a penalty, an error by design")
+IN_PIECES = dict.fromkeys(
+    ["check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_estimators_partial_fit_n_features"],
+    "the check calls partial_fit, which needs a given exponent: an error by design",
 )
 WEIGHT_IS_A_STEP = "a perceptron sees rows in order; a weight scales a row's step and does not repeat the row"
 AVERAGED = {
@@ -37,6 +42,7 @@ ESTIMATORS = {
     "qda": (sx.QuadraticDiscriminantAnalysis(), SINGULAR),
     "qda_shrunk": (sx.QuadraticDiscriminantAnalysis(shrinkage=0.1), FISHER_DEGENERATE),
     "naive_bayes": (sx.NaiveBayes(), {}),
+    "naive_bayes_tempered": (sx.NaiveBayes(temper=True), IN_PIECES),
     "exponential_family": (sx.ExponentialFamilyClassifier(), {}),
     "logistic": (sx.LogisticRegression(), {}),
     "logistic_lbfgs": (sx.LogisticRegression(solver="lbfgs"), {}),
@@ -46,16 +52,11 @@ ESTIMATORS = {
     "bayesian": (sx.BayesianLogisticRegression(), {}),
     "bayesian_probit": (sx.BayesianLogisticRegression(likelihood="probit"), {}),
     "bayesian_tuned": (sx.BayesianLogisticRegression(approximation="laplace", tune="evidence"), AVERAGED),
-    "perceptron": (
-        sx.Perceptron(),
-        dict.fromkeys(
-            [
-                "check_sample_weight_equivalence_on_dense_data",
-                "check_sample_weight_equivalence_on_sparse_data",
-            ],
-            WEIGHT_IS_A_STEP,
-        ),
-    ),
+    "perceptron": (sx.Perceptron(), dict.fromkeys(WEIGHT_CHECKS, WEIGHT_IS_A_STEP)),
+    "gaussian": (sx.GeneralizedLinearModel(), WIDE),
+    "gaussian_penalised": (sx.GeneralizedLinearModel(alpha=1.0), {}),
+    "poisson": (sx.GeneralizedLinearModel("poisson", alpha=1.0), {}),
+    "gamma_log": (sx.GeneralizedLinearModel("gamma", "log", alpha=1.0), {}),
 }
 
 
