@@ -107,9 +107,6 @@ def weighted_mean(values: Any, weight: Any = None) -> Estimate:
     return Estimate(m, float(np.sqrt(w @ (v - m) ** 2 / (W * (W - 1)))) if W > 1 else np.nan)
 
 
-# -- means over rows ---------------------------------------------------------------------------------------------------
-
-
 def log_likelihoods(P: Any, codes: Any) -> Float:
     """ln P_nt of each row, (N,); -inf if the true class has probability zero."""
     P, codes, _ = _checked(P, codes, None)
@@ -178,9 +175,6 @@ def confusion(P: Any, codes: Any, weight: Any = None) -> Confusion:
     freedom = np.broadcast_to(total - 1, (K, K))
     variance = np.divide(share * (1 - share), freedom, out=np.full((K, K), np.nan), where=freedom > 0)
     return Confusion(share, np.sqrt(variance))
-
-
-# -- calibration -------------------------------------------------------------------------------------------------------
 
 
 def ece(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS) -> Estimate:
@@ -261,9 +255,6 @@ def _binned(P: Float, codes: Codes, weight: Float, n_bins: int) -> tuple[Float, 
     return p, hit, np.unique(bins[place], return_inverse=True)[1]
 
 
-# -- ranking -----------------------------------------------------------------------------------------------------------
-
-
 def auc(P: Any, codes: Any, weight: Any = None) -> Estimate:
     """Area under the ROC curve (Mann-Whitney); for K classes, the mean over pairs of Hand and Till (2001).
 
@@ -302,9 +293,6 @@ def _fraction_below(values: Float, others: Float, weight: Float) -> Float:
     ranked = others[order]
     below, up_to = (mass[np.searchsorted(ranked, values, side)] for side in ("left", "right"))
     return np.asarray((below + up_to) / (2 * mass[-1]))
-
-
-# -- arguments ---------------------------------------------------------------------------------------------------------
 
 
 def require_probabilities(probabilities: Any) -> Float:

@@ -14,7 +14,7 @@ import numpy as np
 from separatrix._arguments import generator
 from separatrix._array import MIN_STD, Codes, Float, Rows, to_dense
 from separatrix.exceptions import DataError
-from separatrix.rows import Block, Source
+from separatrix.rows import Block, Source, Summed
 from separatrix.stats import MAX_MAGNITUDE, Extent, extent, require_finite, require_squares
 
 MARKS = ("grid", "quantile")
@@ -22,14 +22,11 @@ SURVEY_ROWS = 10_000  # rows sampled for k-means and for quantiles, whose rank i
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Summed):
     """Range of each column over all rows, and a sample of rows with their row numbers."""
 
     extent: Extent
     pieces: tuple[tuple[Codes, Rows], ...] = ()
-
-    def __add__(self, other: Survey) -> Survey:
-        return Survey(self.extent + other.extent, self.pieces + other.pieces)
 
     @property
     def sample(self) -> Float:

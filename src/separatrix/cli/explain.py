@@ -202,9 +202,6 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(BLOCKS[round((value - low) / step)] for value in values)
 
 
-# -- plot and export ---------------------------------------------------------------------------------------------------
-
-
 @command(
     "separatrix plot model.sx --kind coefficients -o weights.png",
     "separatrix plot model.sx held_out.csv --kind reliability -o calibration.svg",

@@ -27,9 +27,6 @@ TABLES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".arrow", ".xls
 TABLE_FIRST = "It has the name of a table. Name the saved model first, such as model.sx, and then the table."
 
 
-# -- tables ------------------------------------------------------------------------------------------------------------
-
-
 def open_input(data: str, types: Mapping[str, str]) -> TableFile:
     """Open the table of a command; raises if its name is empty or the name of a model."""
     from separatrix.files import open_table
@@ -95,9 +92,6 @@ def name_of(data: str) -> str:
     return table or ("standard input" if file == STANDARD else Path(file).name.partition(".")[0]) or "data"
 
 
-# -- models ------------------------------------------------------------------------------------------------------------
-
-
 def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, str]]:
     """Load a model and the names saved with it: "target", "positive" and "model", if they are known.
 
@@ -130,9 +124,6 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
                 "command needs a model of separatrix fit, or a TableClassifier; predict accepts any model.",
             )
     return model, {name: str(text) for name, text in found.items() if text is not None} | names
-
-
-# -- outputs -----------------------------------------------------------------------------------------------------------
 
 
 def require_free(paths: Iterable[str | None], *, force: bool, inputs: Iterable[str | None] = ()) -> None:

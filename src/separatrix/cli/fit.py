@@ -147,9 +147,6 @@ def report(
     printer.document(output.study_document(study, notes, {"report": output_file}))
 
 
-# -- steps of a study --------------------------------------------------------------------------------------------------
-
-
 def study_file(
     data: str, target: str, outputs: dict[str, str], *, level: float = 0.95, as_json: bool = False, **options: Any
 ) -> None:

@@ -21,9 +21,6 @@ OTHER_MODEL_TOPICS = ("other model", "failure")  # notes about models that were 
 EVIDENCE_KEYS = ("log_evidence", "log_likelihood", "occam_factor", "effective_parameters", "bic", "aic", "pareto_k")
 
 
-# -- tables ------------------------------------------------------------------------------------------------------------
-
-
 def text_table(*heads: str, right: Iterable[int] = ()) -> Table:
     """Empty table with a line under its heads; columns in ``right`` are aligned to the right."""
     from rich.box import SIMPLE_HEAD
@@ -106,9 +103,6 @@ def listed_notes(notes: Iterable[Any]) -> list[str]:
     found = list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in OTHER_MODEL_TOPICS))
     more = len(found) - MAX_LISTED_NOTES
     return found if more <= 1 else [*found[:MAX_LISTED_NOTES], f"{more} more notes are in the report and in --json."]
-
-
-# -- documents ---------------------------------------------------------------------------------------------------------
 
 
 def study_document(found: Study | Compared, notes: list[str], files: dict[str, str]) -> dict[str, Any]:

@@ -49,9 +49,6 @@ UNSUPERVISED_MODULES = (
 )
 
 
-# -- names -------------------------------------------------------------------------------------------------------------
-
-
 def name_models(models: Any, names: Any = None) -> dict[str, Any]:
     """Return clones of the models by name: the key of a mapping, the given name, or by default the class name.
 
@@ -88,9 +85,6 @@ def name_models(models: Any, names: Any = None) -> dict[str, Any]:
     if twice:
         raise ValueError(f"names={names!r}: {twice[0]!r} is used for two models. Give each model its own name.")
     return {name: clone(model, safe=False) for name, model in zip(names, models, strict=True)}
-
-
-# -- evidence ----------------------------------------------------------------------------------------------------------
 
 
 class Evidence(NamedTuple):
@@ -159,9 +153,6 @@ def _ignores_labels(step: Any) -> bool:
         parts = step.transformers if isinstance(step, ColumnTransformer) else step.steps
         return all(_ignores_labels(part[1]) for part in parts)
     return type(step).__module__.startswith(UNSUPERVISED_MODULES) and not get_tags(step).target_tags.required
-
-
-# -- fitting and predicting --------------------------------------------------------------------------------------------
 
 
 def weight_arguments(model: Any, weight: Float) -> dict[str, Any]:

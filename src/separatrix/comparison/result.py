@@ -285,9 +285,6 @@ def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
     return notes
 
 
-# -- text --------------------------------------------------------------------------------------------------------------
-
-
 def as_text(comparison: Comparison) -> str:
     """The comparison as text: scores on test rows, then training scores, evidence and times, then notes."""
     found, n = comparison.to_dict(), len(comparison)

@@ -156,9 +156,6 @@ def _opened(X: Any, y: Any, sample_weight: Any, *, least_classes: int = 2) -> tu
     return fold, classes
 
 
-# -- one model ---------------------------------------------------------------------------------------------------------
-
-
 def run_trial(name: str, model: Any, train: Fold, test: Fold, classes: Array, *, most_probable: bool = False) -> Trial:
     """Fit a model to the training rows and score it on both folds; an exception is recorded as a failed trial.
 

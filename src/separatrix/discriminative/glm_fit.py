@@ -38,7 +38,7 @@ from separatrix._threads import single_thread_blas
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import MeanLikelihood, NormalIdentity, NormalLog
 from separatrix.priors import Flat, Gaussian
-from separatrix.rows import Block, Source, check_weight, in_memory
+from separatrix.rows import Block, Source, Summed, check_weight, in_memory
 from separatrix.separation import Separability, Support, check_separation, separability
 from separatrix.solvers import Newton, Posterior, Solution, pose
 from separatrix.stats import Design, Tally
@@ -241,17 +241,12 @@ def null_deviance(likelihood: MeanLikelihood, targets: Targets) -> float:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Goodness:
+class Goodness(Summed):
     """Deviance Σ d, Pearson's statistic Σ (t - μ)²/V, and the information (P, P)."""
 
     deviance: float
     pearson: float
     information: Float
-
-    def __add__(self, other: Goodness) -> Goodness:
-        return Goodness(
-            self.deviance + other.deviance, self.pearson + other.pearson, self.information + other.information
-        )
 
 
 def goodness(block: Block, theta: Float, likelihood: MeanLikelihood, design: Design) -> Goodness:

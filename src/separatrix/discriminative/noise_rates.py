@@ -40,7 +40,7 @@ from scipy import special
 from separatrix._array import Array, Codes, Float, bincount
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
-from separatrix.rows import Block
+from separatrix.rows import Block, Summed
 from separatrix.solvers import (
     LBFGS,
     RENEWAL_STEPS,
@@ -180,15 +180,12 @@ def given_confusion(owner: str, noise: Any, n_classes: int) -> Float:
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyValueGrad:
+class NoisyValueGrad(Summed):
     """L, its gradient in θ (C, P), and expected counts of true class k and label j (K, K)."""
 
     value: float
     grad: Float
     counts: Float
-
-    def __add__(self, other: NoisyValueGrad) -> NoisyValueGrad:
-        return NoisyValueGrad(self.value + other.value, self.grad + other.grad, self.counts + other.counts)
 
 
 def noisy_value_grad(block: Block, theta: Float, likelihood: Noisy, design: Design) -> NoisyValueGrad:

@@ -170,9 +170,6 @@ class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
         return np.asarray(levels.sum(axis=-1) - log_rising(self.alpha.sum(axis=-1), counts.sum(axis=-1)))
 
 
-# -- categories by value ---------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class ValueCounts:
     """Weighted counts (K, D, L) of the values of each column; ``counts[k, d, l]`` is the count of ``values[d][l]``.

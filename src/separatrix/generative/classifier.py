@@ -41,8 +41,6 @@ class GenerativeClassifier(Classifier):
         tags.input_tags.allow_nan = True
         return tags
 
-    # -- defined by each model -------------------------------------------------------------------------------------
-
     @abstractmethod
     def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
         """Collect the statistics of the rows in one pass, or by EM if ``whole`` says that these are all rows."""
@@ -64,8 +62,6 @@ class GenerativeClassifier(Classifier):
 
     def _require_mergeable(self) -> None:
         """Raise if the model cannot be fitted by adding statistics."""
-
-    # -- fitting ---------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate p(x | C_k) and p(C_k).
@@ -156,8 +152,6 @@ class GenerativeClassifier(Classifier):
         self.priors_ = class_priors(self.priors, classes, self.class_count_)
         self._keep(solution, passes)
         self._estimate(self.facts_)
-
-    # -- prediction ------------------------------------------------------------------------------------------------
 
     def _require_parameters(self) -> None:
         check_is_fitted(self)
@@ -256,9 +250,6 @@ def class_priors(priors: Any, classes: Array, count: Float) -> Float:
     if abs(pi.sum() - 1) > 1e-6:
         raise DataError(f"priors={priors!r} sum to {pi.sum():g}, not to 1.")
     return np.asarray(pi / pi.sum())
-
-
-# -- adding the statistics of two sets of rows -----------------------------------------------------------------------
 
 
 def _united(a: Any, a_classes: Array, b: Any, b_classes: Array) -> tuple[Any, Array]:

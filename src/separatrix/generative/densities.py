@@ -84,9 +84,6 @@ class GroupedDensity:
         return X
 
 
-# -- estimates -------------------------------------------------------------------------------------------------------
-
-
 def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
     """Conjugate prior equivalent to ``worth`` observations, in the units of the data."""
     if family == "normal_known_variance":
@@ -138,9 +135,6 @@ def log_prior(prior: Any, density: Any) -> float:
                 chi = np.concatenate([chi, prior.mean], axis=-1)
             terms = prior.count * ((density.natural * chi).sum(axis=-1) - density.log_normaliser)
     return float(np.sum(terms))
-
-
-# -- the linear form -------------------------------------------------------------------------------------------------
 
 
 class Affine(NamedTuple):

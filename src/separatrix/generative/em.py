@@ -24,7 +24,7 @@ from separatrix._array import Array, Float, to_dense
 from separatrix.exceptions import ConvergenceWarning, DataError
 from separatrix.families import Moments
 from separatrix.generative.covariance import NormalClasses, condition
-from separatrix.rows import Block, Source
+from separatrix.rows import Block, Source, Summed
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, ClassScatter, PooledScatter, class_moments, has_missing, label_weights
 
@@ -32,17 +32,12 @@ F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation(Generic[F]):
+class Expectation(Summed, Generic[F]):
     """Expected statistics, the log likelihood of the observed values, and the total weight of the rows."""
 
     facts: F
     log_likelihood: float
     weight: float = 0.0
-
-    def __add__(self, other: Expectation[F]) -> Expectation[F]:
-        facts: Any = self.facts
-        total = self.log_likelihood + other.log_likelihood
-        return Expectation(facts + other.facts, total, self.weight + other.weight)
 
 
 def maximise_expectation(
@@ -82,9 +77,6 @@ def maximise_expectation(
             stacklevel=4,
         )
     return Solution(facts, status, len(trace), len(trace), tuple(trace))
-
-
-# -- normal classes --------------------------------------------------------------------------------------------------
 
 
 def available_moments(block: Block, n_classes: int) -> Moments:

@@ -60,8 +60,6 @@ class FamilyClassifier(GenerativeClassifier):
     pseudo_count: Any = 1.0
     temper: Any = False
 
-    # -- defined by each model -------------------------------------------------------------------------------------
-
     @abstractmethod
     def _layout(self, source: Source) -> Layout:
         """Groups of columns whose statistics are collected."""
@@ -84,8 +82,6 @@ class FamilyClassifier(GenerativeClassifier):
                 "Pass all rows to fit, or fix the exponent: temper=<a number>."
             )
 
-    # -- opening tables ------------------------------------------------------------------------------------------
-
     def _training_table(self, X: Any, *, reset: bool) -> Any:
         """Replace text columns by new codes."""
         table, self._text = encode_text(X)
@@ -100,8 +96,6 @@ class FamilyClassifier(GenerativeClassifier):
     def _texts(self) -> dict[int, Array]:
         """Categories of each text column, by index of the column."""
         return {d: values for d, values in self.facts_.categories.items() if values.dtype.kind == "U"}
-
-    # -- statistics ------------------------------------------------------------------------------------------------
 
     def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
         """Collect statistics in one pass, after a pass to choose families if needed; run EM if labels are missing."""
@@ -156,8 +150,6 @@ class FamilyClassifier(GenerativeClassifier):
         solution = maximise_expectation(source, start, expected_facts, parameters)
         return replace(solution, passes=solution.passes + passes)
 
-    # -- parameters ------------------------------------------------------------------------------------------------
-
     def _estimate(self, facts: GroupedFacts) -> None:
         self._density_of_rows = self._densities_of(facts, self.estimate, self._priors_of(facts))
         self.densities_ = dict(zip((g.family for g in facts.groups), self._density_of_rows.densities, strict=True))
@@ -199,8 +191,6 @@ class FamilyClassifier(GenerativeClassifier):
         except FactsError as error:
             problem = error.describe(self.classes_.tolist(), group.names(self._columns))
             raise DataError(f"Family {group.family!r}: {problem}") from None
-
-    # -- prediction ------------------------------------------------------------------------------------------------
 
     def _map_rows(self, X: Any, row_function: Callable[[Rows], Array], **options: Any) -> Array:
         """As in `Classifier`. All classes have the family of a column, so a value outside its support is an error."""
@@ -268,9 +258,6 @@ class FamilyClassifier(GenerativeClassifier):
         return {self._columns[d]: values for d, values in self.facts_.categories.items()}
 
 
-# -- EM --------------------------------------------------------------------------------------------------------------
-
-
 #: p(x | C_k), ln p(C_k), log prior of the parameters divided by the number of rows (because the contributions of blocks
 #: are summed), and column names for errors.
 Parameters = tuple[GroupedDensity, Float, float, Sequence[str]]
@@ -293,9 +280,6 @@ def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedF
     counted = weight > 0
     value = float(weight[counted] @ total[counted]) + log_prior_per_row * len(block)
     return Expectation(facts, value, float(weight.sum()))
-
-
-# -- text columns ----------------------------------------------------------------------------------------------------
 
 
 Encoded = tuple[Any, dict[int, Array]]  # a numeric table, and the categories of each text column by its index

@@ -92,8 +92,6 @@ class GaussianClassifier(GenerativeClassifier):
                 "Use 'evidence' or a number."
             )
 
-    # -- statistics ------------------------------------------------------------------------------------------------
-
     def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
         """Collect moments in one pass, or by EM if values or labels are missing."""
         self._columns, n_classes = source.columns, len(source.classes)
@@ -135,8 +133,6 @@ class GaussianClassifier(GenerativeClassifier):
             source, uncorrelated(start, self._scatter), partial(expected_moments, scatter=self._scatter), parameters
         )
         return replace(solution, passes=source.passes)
-
-    # -- parameters ------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
@@ -234,9 +230,6 @@ def covariance_weights(estimate: str, N: float, n: float, shrinkage: float) -> t
         return 1 / (c + N), c / (c + N), np.inf
     freedom = c + 2 + n
     return 1 / freedom, c / freedom, freedom
-
-
-# -- shrinkage -------------------------------------------------------------------------------------------------------
 
 
 def fourth_moment(block: Block, mean: Float, scale: Float) -> Float:

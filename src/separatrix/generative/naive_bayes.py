@@ -230,9 +230,6 @@ def given_families(families: Any, columns: tuple[str, ...]) -> dict[int, str]:
     return found
 
 
-# -- choosing families -----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class ColumnSurvey:
     """Smallest and largest value of each column (NaN if none), whether all values are integers, and distinct values.

@@ -73,9 +73,6 @@ class Axis(NamedTuple):
     ticks: tuple[tuple[float, str], ...]
 
 
-# -- elements ----------------------------------------------------------------------------------------------------------
-
-
 def element(tag: str, attributes: Mapping[str, object], *children: str) -> Picture:
     """One SVG element. Children that are plain text are escaped; attributes that are None are left out."""
     inside = "".join(child if isinstance(child, Picture) else escape(child) for child in children)
@@ -122,9 +119,6 @@ def line(x: Float, y: Float, kind: str, *, end: str = "") -> Picture:
         move = "L" if i and known[i - 1] else "M"
         steps.append(f"{move}{INNER_UNITS * x[i]:.0f},{INNER_UNITS * (1 - y[i]):.0f}")
     return element("path", {"class": kind, "d": "".join(steps) + end})
-
-
-# -- scales and axes ---------------------------------------------------------------------------------------------------
 
 
 def round_step(step: float) -> float:
@@ -217,9 +211,6 @@ def _short(value: float) -> str:
     return number(value, 4)
 
 
-# -- rows of tables ----------------------------------------------------------------------------------------------------
-
-
 def bar(fraction: float, title: str, kind: str = "k0") -> Picture:
     """Bar over a fraction of the width."""
     box = {"x": 0, "y": "25%", "height": "50%", "rx": 2}
@@ -251,9 +242,6 @@ def axis_row(scale: Scale, wording: Callable[[float], str], title: str, *, width
         anchor = "start" if at < 0.02 else "end" if at > 0.98 else "middle"
         parts.append(text(place(at), "80%", word, kind=f"tick {anchor}"))
     return picture(ROW_PIXELS - 4, title, parts, kind="row axis")
-
-
-# -- curves and calibration --------------------------------------------------------------------------------------------
 
 
 def curves(

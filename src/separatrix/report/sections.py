@@ -56,9 +56,6 @@ def colour(k: int, n_classes: int) -> str:
     return f"k{k % N_COLOURS}" + (f" dash{min(k // N_COLOURS, 2)}" if k >= N_COLOURS else "")
 
 
-# -- data --------------------------------------------------------------------------------------------------------------
-
-
 def data_section(study: Study) -> dict[str, Any]:
     """Classes with counts and bars, the largest first, and the used and dropped columns."""
     used = [plan for plan in study.schema.plans if plan.names]
@@ -86,9 +83,6 @@ def data_section(study: Study) -> dict[str, Any]:
         "columns": columns,
         "dropped": [(shortened(plan.column, MAX_COLUMN_LETTERS), plan.why) for plan in dropped],
     }
-
-
-# -- models ------------------------------------------------------------------------------------------------------------
 
 
 def models_section(study: Study) -> dict[str, Any] | None:
@@ -169,9 +163,6 @@ def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
     return rows
 
 
-# -- effects -----------------------------------------------------------------------------------------------------------
-
-
 def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
     """One card per column, the most important first, all on one scale. Of two classes, the positive one is drawn."""
     ranked = () if perf.is_prior_only else study.effects
@@ -225,9 +216,6 @@ def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, bas
     axis_picture = drawing.axis_row(upright, percent, "probability", width=MIN_LEVEL_ROW_PIXELS)
     more = rows[split : split + N_FOLDED_LEVELS]
     return card | {"curve": None, "axis": axis_picture, "levels": rows[:split], "more_levels": more}
-
-
-# -- calibration and decisions -----------------------------------------------------------------------------------------
 
 
 def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
@@ -300,9 +288,6 @@ def thresholds_for(p: Float) -> list[float]:
 
 def _fraction(part: Any, whole: Any) -> str:
     return percent(float(part / whole)) if whole else UNKNOWN
-
-
-# -- usage -------------------------------------------------------------------------------------------------------------
 
 
 def usage_section(study: Study, model_path: str) -> dict[str, str]:

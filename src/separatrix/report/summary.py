@@ -22,9 +22,6 @@ MAX_SURE_ECE = 0.04  # if chance alone gives a larger ECE, rows are too few to c
 SAME_SOURCE = "These results hold for data collected in the same way. If the source changes, validate the model again."
 
 
-# -- the answer --------------------------------------------------------------------------------------------------------
-
-
 def answer_sentences(study: Study, perf: Performance) -> list[str]:
     """Sentences at the top: target and columns, quality, calibration, and the most influential columns."""
     target, columns = shortened(study.question.target), counted(len(study.schema.inputs), "column")
@@ -123,9 +120,6 @@ def headline_figures(perf: Performance) -> list[tuple[str, str, str]]:
         ("area under the ROC curve", fixed(perf.auc.value), ranking),
         ("calibration error", points(perf.ece.value), f"{points(perf.ece_if_calibrated)} expected by chance"),
     ]
-
-
-# -- warnings ----------------------------------------------------------------------------------------------------------
 
 
 class Warned(NamedTuple):

@@ -130,9 +130,6 @@ def _evidence_sentence(estimator: Any, n_rows: int | None) -> str:
     )
 
 
-# -- steps -------------------------------------------------------------------------------------------------------------
-
-
 def merge_two_levels(coefficients: Iterable[Coefficient], schema: Schema) -> list[Coefficient]:
     """Replace the two weights of each category of two levels by one: the rarer level against the other.
 

@@ -58,5 +58,6 @@ from separatrix.rows.open import targets_in_memory as targets_in_memory
 from separatrix.rows.open import without_targets as without_targets
 from separatrix.rows.source import RowMap as RowMap
 from separatrix.rows.source import Source as Source
+from separatrix.rows.source import Summed as Summed
 from separatrix.rows.threads import Threads as Threads
 from separatrix.rows.threads import watched as watched

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -34,6 +34,16 @@ class Addable(Protocol):
 
 
 Stat = TypeVar("Stat", bound=Addable)
+
+
+class Summed:
+    """Base class of data classes whose ``+`` adds each field."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 
 class RowMap(Protocol):

@@ -49,7 +49,7 @@ from scipy import sparse
 
 from separatrix._array import Codes, Float, Rows, is_sparse
 from separatrix._threads import single_thread_blas
-from separatrix.rows import Block, Source
+from separatrix.rows import Block, Source, Summed
 from separatrix.separation.directions import UndecidedError, fewest_columns, find_margin, largest_sum
 from separatrix.stats import ClassMoments, DiagonalScatter, Extent, class_moments, extent, require_finite
 
@@ -87,14 +87,11 @@ class Separability:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Summed):
     """Class means and the extent of the rows."""
 
     moments: ClassMoments[DiagonalScatter]
     extent: Extent
-
-    def __add__(self, other: Survey) -> Survey:
-        return Survey(self.moments + other.moments, self.extent + other.extent)
 
 
 def survey_classes(block: Block, n_classes: int) -> Survey:

@@ -14,7 +14,7 @@ import numpy as np
 
 from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse
 from separatrix.exceptions import DataError
-from separatrix.rows import Block, DeviceRows, Source
+from separatrix.rows import Block, DeviceRows, Source, Summed
 from separatrix.stats.device import extents
 
 MAX_COLUMNS_NAMED = 8  # in one error message
@@ -22,13 +22,10 @@ MAX_MAGNITUDE = 1e125  # sums of squares of larger values overflow, if they are 
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """An array of counts; ``+`` adds them."""
+class Tally(Summed):
+    """An array of counts."""
 
     count: Array
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.count + other.count)
 
 
 def confusion(block: Block, predicted: Codes, n_classes: int) -> Tally:

@@ -31,7 +31,7 @@ from sklearn.utils import gen_batches
 from separatrix._array import Array, Float, Rows, device_aware, is_sparse, to_dense, to_host
 from separatrix._threads import scratch
 from separatrix.likelihoods import Covariances, Likelihood, Logit
-from separatrix.rows import CHUNK_ROWS, Block, DeviceRows
+from separatrix.rows import CHUNK_ROWS, Block, DeviceRows, Summed
 from separatrix.stats.device import DERIVATIVES, bordered, gram_with_bias, has_kernels
 from separatrix.stats.moments import MIN_COMPILED_ENTRIES
 
@@ -250,36 +250,27 @@ def linear_scores(X: Rows, W: Float, w0: Float, origin: Float) -> Float:
 
 
 @dataclass(frozen=True, slots=True)
-class Grad:
+class Grad(Summed):
     """A sum over rows in one array: of the shape of θ, or one matrix per class."""
 
     grad: Float
 
-    def __add__(self, other: Grad) -> Grad:
-        return Grad(self.grad + other.grad)
-
 
 @dataclass(frozen=True, slots=True)
-class ValueGrad:
+class ValueGrad(Summed):
     """L and its gradient (C, P)."""
 
     value: float
     grad: Float
 
-    def __add__(self, other: ValueGrad) -> ValueGrad:
-        return ValueGrad(self.value + other.value, self.grad + other.grad)
-
 
 @dataclass(frozen=True, slots=True)
-class ValueGradHess:
+class ValueGradHess(Summed):
     """L, its gradient (C, P) and its Hessian (CP, CP)."""
 
     value: float
     grad: Float
     hess: Float
-
-    def __add__(self, other: ValueGradHess) -> ValueGradHess:
-        return ValueGradHess(self.value + other.value, self.grad + other.grad, self.hess + other.hess)
 
 
 @dataclass(frozen=True, slots=True)

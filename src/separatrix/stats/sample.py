@@ -16,22 +16,19 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._array import Array, Codes, device_aware, is_sparse
-from separatrix.rows import Block, DeviceRows, Source, as_source, open_rows
+from separatrix.rows import Block, DeviceRows, Source, Summed, as_source, open_rows
 
 BLOCK_FACTOR = 16  # blocks have this many times more rows than in other passes, because few rows are kept
 MAX_WEIGHT_RATIO = 2.0  # largest error, as a factor, of the total weight estimated from a representative sample
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Sample:
+class Sample(Summed):
     """Blocks of drawn rows, and the number and total weight of all rows with positive weight."""
 
     parts: tuple[Block, ...]
     n_live: int
     total: float
-
-    def __add__(self, other: Sample) -> Sample:
-        return Sample(self.parts + other.parts, self.n_live + other.n_live, self.total + other.total)
 
 
 @device_aware

@@ -192,9 +192,6 @@ def _not_tried(expected: float, budget: Budget) -> str:
     )
 
 
-# -- rows --------------------------------------------------------------------------------------------------------------
-
-
 def labelled_rows(table: Any, target: str, types: Mapping[str, str] | None = None) -> LabelledTable:
     """Rows that have a label, of classes with two rows or more; raises DataError if there are not two such classes."""
     kind = (types or {}).get(target)
@@ -293,9 +290,6 @@ def held_out_rows(codes: Codes, fraction: float, rng: np.random.Generator) -> Ar
     held: Array = np.zeros(len(codes), dtype=bool)
     held[order[marked]] = True
     return held
-
-
-# -- choice ------------------------------------------------------------------------------------------------------------
 
 
 def choose(comparison: Comparison) -> Choice:

@@ -154,9 +154,6 @@ def _activations_and_importances(model: TableClassifier, features: Float) -> tup
     return total, {column: float(np.sqrt(each.mean())) for column, each in variance.items()}
 
 
-# -- curves ------------------------------------------------------------------------------------------------------------
-
-
 def _point_curves(model: TableClassifier, sample: Float, grid: Grid, place: range) -> Curves:
     """Average predictions of a model without a posterior."""
     means = []
@@ -225,9 +222,6 @@ def _variants(sample: Float, place: range, features: Float) -> Float:
 def _centred(a: Float) -> Float:
     """Subtract the mean over classes, because only differences between classes are identified."""
     return np.asarray(a - a.mean(axis=1, keepdims=True))
-
-
-# -- values ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -156,7 +156,6 @@ def _without_arguments(text: str, topic: Topic) -> str:
     return text if not kept or len(kept) == len(sentences) else " ".join([*kept, *REMEDIES.get(topic, ())])
 
 
-# -- separation --------------------------------------------------------------------------------------------------------
 # If a hyperplane separates the classes, the likelihood has no maximum, and only the prior limits the size of some
 # weights. A fit with a prior does not fail in this case, so separation has to be checked.
 
