@@ -11,7 +11,7 @@ from scipy import optimize, special
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian, penalty
 from separatrix.rows import as_source
-from separatrix.solvers import Posterior, Units
+from separatrix.solvers import Posterior, Units, pose
 
 FLAT = Flat()
 
@@ -43,6 +43,12 @@ class Problem:
         prior = penalty(self.prior, shape, fit_intercept=self.fit_intercept, columns=source.columns)
         likelihood = Logit() if self.n_outputs == 1 else Softmax(self.n_outputs)
         return Posterior(source.with_numbers(self.t, self.weight, self.offset), likelihood, prior, design, units)
+
+    def posed(self, store=np.asarray) -> Posterior:
+        """The objective of an estimator: with a sample of the rows if there are many."""
+        source = as_source(store(self.X)).with_numbers(self.t, self.weight, self.offset)
+        likelihood = Logit() if self.n_outputs == 1 else Softmax(self.n_outputs)
+        return pose(source, likelihood, self.prior, fit_intercept=self.fit_intercept)
 
     def plain(self, flat):
         """The objective and its gradient at (W, w0), as one flat vector, written independently of the library."""

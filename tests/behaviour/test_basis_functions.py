@@ -55,36 +55,27 @@ def test_gaussians_do_not_change_when_the_data_are_shifted(centres, dtype):
     shift = dtype(2.0**23 if dtype is np.float64 else 2.0**16)
     basis = RBF(centres=centres, n_centres=None if centres == "data" else 3)
     here, there = basis.fit_transform(rows), clone(basis).fit_transform(rows + shift)
-    tolerance = 1e-9 if dtype is np.float64 else 1e-4
-    assert there.dtype == dtype
-    np.testing.assert_allclose(there, here, atol=tolerance)
+    np.testing.assert_allclose(there, here, atol=1e-9 if dtype is np.float64 else 1e-4)
 
 
-def by_differences(rows, centres, widths):
-    """Functions from the difference of every pair, in double precision."""
-    squared = ((rows[:, None].astype(float) - centres) ** 2).sum(axis=2)
-    return np.hstack([np.exp(-squared / (2 * width**2)) for width in widths])
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_one_outlier_costs_the_other_rows_no_digits(dtype):
-    rows = np.random.default_rng(3).normal(size=(50, 3)).astype(dtype)
-    rows[0] = 1e10
-    Phi = RBF(width=1.0).fit_transform(rows)
-    tolerance = 2e-12 if dtype is np.float64 else 1e-5
-    np.testing.assert_allclose(Phi, by_differences(rows, rows.astype(float), [1.0]), atol=tolerance)
-    np.testing.assert_allclose(np.diag(Phi), 1.0, rtol=tolerance)  # also for the outlier and its own centre
+NEAR = np.random.default_rng(4).integers(-8, 9, size=(300, 4)) / 8
+FAR = {  # rows, width, and the tolerance in single precision
+    "one outlier": (np.concatenate([[[1e10] * 3], X]), 1.0, 1e-5),
+    "clusters, narrow": (np.concatenate([NEAR, NEAR + 2.0**20, NEAR - 2.0**20]), 0.5, 1e-6),
+    "clusters, wide": (np.concatenate([NEAR, NEAR + 2.0**20, NEAR - 2.0**20]), 1e3, 1e-6),
+}
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("width", [0.5, 1e3])
-def test_clusters_many_widths_apart_keep_their_digits(dtype, width):
-    """No offset suits both clusters: distances of far rows need differences."""
-    near = np.random.default_rng(4).integers(-8, 9, size=(300, 4)) / 8
-    rows = np.concatenate([near, near + 2.0**20, near - 2.0**20]).astype(dtype)
+@pytest.mark.parametrize(("rows", "width", "single"), FAR.values(), ids=FAR)
+def test_rows_far_apart_cost_no_digits(rows, width, single, dtype):
+    """No offset suits all rows, so that distances need differences."""
+    rows = rows.astype(dtype)
     Phi = RBF(centres=rows[::7], width=width).fit(rows).transform(rows)
-    expected = by_differences(rows, rows[::7].astype(float), [width])
-    np.testing.assert_allclose(Phi, expected, atol=2e-12 if dtype is np.float64 else 1e-6)
+    squared = ((rows[:, None].astype(float) - rows[::7]) ** 2).sum(axis=2)
+    tolerance = 2e-12 if dtype is np.float64 else single
+    np.testing.assert_allclose(Phi, np.exp(-squared / (2 * width**2)), atol=tolerance)
+    np.testing.assert_allclose(np.diag(Phi[::7]), 1.0, rtol=tolerance)  # also of the outlier at its own centre
 
 
 @pytest.mark.parametrize("n_scales", [1, 3, 5, 9])
@@ -194,12 +185,11 @@ def test_with_an_intercept_the_functions_contain_every_cubic_spline_on_their_kno
     assert np.abs(residual).max() < 1e-12
 
 
-def worst_error(M, seed, width=1.3):
-    Phi = RandomFourier(M, width=width, rng=seed).fit_transform(X)
-    return np.abs(Phi @ Phi.T - rbf_kernel(X, gamma=0.5 / width**2)).max()
-
-
 def test_inner_products_tend_to_the_gaussian_kernel_as_one_over_root_m():
+    def worst_error(M, seed):
+        Phi = RandomFourier(M, width=1.3, rng=seed).fit_transform(X)
+        return np.abs(Phi @ Phi.T - rbf_kernel(X, gamma=0.5 / 1.3**2)).max()
+
     few, many = (np.mean([worst_error(M, seed) for seed in range(4)]) for M in (100, 10_000))
     assert many < 0.05
     assert 5 < few / many < 20  # a hundred times the functions, a tenth of the error

@@ -7,20 +7,12 @@ import pytest
 from scipy import sparse
 
 from posteriors import Problem, identified, overlapping
-from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
-from separatrix.rows import as_source
-from separatrix.solvers import Auto, Newton, pose
+from separatrix.solvers import Auto, Newton
 from separatrix.stats import collect_sample
 
 UNIT = Gaussian(1.0)
 FLAT = Flat()
-
-
-def posed(problem, store=np.asarray):
-    source = as_source(store(problem.X)).with_numbers(problem.t, problem.weight, problem.offset)
-    likelihood = Logit() if problem.n_outputs == 1 else Softmax(problem.n_outputs)
-    return pose(source, likelihood, problem.prior, fit_intercept=problem.fit_intercept)
 
 
 #: The stages that tables of different shapes go through, as functions of the solver and the objective.
@@ -37,7 +29,7 @@ STAGES = {
 
 
 def fit(problem, stages, store=np.asarray, **options):
-    objective, auto = posed(problem, store), Auto(**{"tol": 1e-10} | options)
+    objective, auto = problem.posed(store), Auto(**{"tol": 1e-10} | options)
     names = "joint Hessian" if stages == "Hessian by class" and problem.n_outputs == 1 else stages
     return objective, auto._run(objective, np.zeros(objective.shape), STAGES[names](auto, objective))
 
@@ -163,7 +155,7 @@ def test_many_rows_are_fitted_in_few_passes_after_a_sample():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40_000, 60))
     t = (X @ rng.normal(size=60) / 4 + rng.logistic(size=len(X)) > 0).astype(int)
-    objective = posed(Problem(X, t, UNIT))
+    objective = Problem(X, t, UNIT).posed()
     assert objective.sample is not None
     solution = Auto().minimise(objective, np.zeros(objective.shape))
     assert solution.is_converged
@@ -173,7 +165,7 @@ def test_many_rows_are_fitted_in_few_passes_after_a_sample():
 
 def test_a_joint_prior_on_all_classes():
     """The posterior of an earlier fit as prior: a precision (CP, CP) that ties the classes to each other."""
-    objective = posed(PROBLEMS["softmax"])
+    objective = PROBLEMS["softmax"].posed()
     rng = np.random.default_rng(0)
     size = np.prod(objective.shape)
     root = rng.normal(size=(size, size)) / np.sqrt(size)

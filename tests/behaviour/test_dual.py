@@ -7,10 +7,8 @@ import pytest
 from scipy import sparse
 
 from posteriors import Problem, identified
-from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
-from separatrix.rows import as_source
-from separatrix.solvers import Auto, Newton, dual, is_wide, pose
+from separatrix.solvers import Auto, Newton, dual, is_wide
 
 N, M = 30, 70
 
@@ -20,12 +18,6 @@ def table(n_classes=2, seed=0):
     X = rng.normal(size=(N, M)) * (rng.random((N, M)) < 0.5)
     t = np.append(np.arange(n_classes), rng.integers(n_classes, size=N - n_classes))
     return X, t
-
-
-def posed(problem, store=np.asarray):
-    source = as_source(store(problem.X)).with_numbers(problem.t, problem.weight, problem.offset)
-    likelihood = Logit() if problem.n_outputs == 1 else Softmax(problem.n_outputs)
-    return pose(source, likelihood, problem.prior, fit_intercept=problem.fit_intercept)
 
 
 def problems():
@@ -60,7 +52,7 @@ def test_the_optimum_is_that_of_newtons_method_on_the_columns(name, store):
     problem = PROBLEMS[name]
     if store is np.float32:
         problem = replace(problem, X=problem.X.astype(np.float32).astype(float))
-    objective = posed(problem, store)
+    objective = problem.posed(store)
     assert is_wide(objective)
     solution = Auto(tol=1e-11).minimise(objective, np.zeros(objective.shape))
     assert solution.is_converged
@@ -79,7 +71,7 @@ def test_the_optimum_is_that_of_newtons_method_on_the_columns(name, store):
 def test_rows_far_from_zero(n_classes, distance):
     X, t = table(n_classes)
     X = (X + distance) - distance
-    near, far = (posed(Problem(rows, t, Gaussian(1.0))) for rows in (X, X + distance))
+    near, far = (Problem(rows, t, Gaussian(1.0)).posed() for rows in (X, X + distance))
     at_zero, away = (Auto(tol=1e-11).minimise(each, np.zeros(each.shape)).value for each in (near, far))
     np.testing.assert_allclose(away[:, :M], at_zero[:, :M], atol=1e-8)
     np.testing.assert_allclose(away[:, M], at_zero[:, M], atol=1e-7)  # both biases are those at the mean
@@ -87,7 +79,7 @@ def test_rows_far_from_zero(n_classes, distance):
 
 @pytest.mark.parametrize("name", ["plain_2", "weights_3", "repeated_2", "scales_3"])
 def test_the_dual_has_the_value_of_the_primal_at_every_point(name, rng):
-    objective = posed(PROBLEMS[name])
+    objective = PROBLEMS[name].posed()
     small = dual(objective)
     theta = 0.3 * rng.normal(size=small.objective.shape)
     there = objective.value_grad(small.to_primal(theta)).value
@@ -97,27 +89,16 @@ def test_the_dual_has_the_value_of_the_primal_at_every_point(name, rng):
 
 def test_a_table_is_wide_only_under_a_proper_diagonal_prior():
     X, t = table()
-    mean = np.zeros(M)
-    mean[3] = 1.0
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(M, M))
-    for prior, expected in [
-        (Gaussian(1.0), True),
-        (Flat(), False),  # the best weights are not unique, or not finite
-        (Gaussian(np.append(np.ones(M - 1), np.inf)), False),
-        (Gaussian(mean=mean), False),
-        (Gaussian(covariance=root @ root.T + np.eye(M)), False),
-    ]:
-        assert is_wide(posed(Problem(X, t, prior))) == expected
-    assert not is_wide(posed(Problem(X[:, : N - 1], t, Gaussian(1.0))))
+    assert is_wide(Problem(X, t, Gaussian(1.0)).posed())
+    partly_flat, correlated = Gaussian(np.append(np.ones(M - 1), np.inf)), Gaussian(covariance=np.eye(M) + 0.5)
+    for prior in (Flat(), partly_flat, Gaussian(mean=np.eye(M)[3]), correlated):
+        assert not is_wide(Problem(X, t, prior).posed())
+    assert not is_wide(Problem(X[:, : N - 1], t, Gaussian(1.0)).posed())
 
 
 def test_sparse_rows_stay_sparse_and_no_matrix_over_pairs_of_columns_is_formed():
-    rng = np.random.default_rng(0)
-    X = sparse.random_array(
-        (60, 200_000), density=1e-3, rng=rng, format="csr"
-    )  # a square matrix of this width would have 320 GB
-    objective = posed(Problem(X, np.arange(60) % 2, Gaussian(1.0)), sparse.csr_array)
+    X = sparse.random_array((60, 200_000), density=1e-3, rng=0, format="csr")  # 320 GB as a square of this width
+    objective = Problem(X, np.arange(60) % 2, Gaussian(1.0)).posed(sparse.csr_array)
     solution = Auto().minimise(objective, np.zeros(objective.shape))
     assert solution.is_converged
     assert objective.gradient_size(objective.value_grad(solution.value).grad) < 1e-7

@@ -426,6 +426,19 @@ def _support(family: str, *row: float) -> None:
 ROWS = [
     Mistake(name, lambda _, call=call: call(), error, tuple(words))
     for name, call, error, *words in [
+        # Bases
+        ("a name as basis", lambda: logistic(basis="rbf"), TypeError, "neither a basis nor a transformer", "Pass None"),
+        ("a classifier as basis", lambda: logistic(basis=GaussianNB()), TypeError, "neither a basis nor a transformer"),
+        ("a basis of labels", lambda: logistic(basis=sx.FisherDiscriminant()), TypeError, "the targets", "Pipeline"),
+        *(
+            (f"a union of {bases}", lambda bases=bases: sx.basis.Union(bases).fit(X), TypeError, words)
+            for bases, words in (
+                ([], "list of at least one"),
+                (sx.basis.RBF(), "list of"),
+                ([None], "number 0 is None"),
+                ([sx.basis.RBF], "RBF is a class"),
+            )
+        ),
         # Tables in memory
         *(
             (f"text in {kind.__module__}", lambda kind=kind: open_rows(kind(CITIES)), DataError, city, "'when' (", WRAP)
