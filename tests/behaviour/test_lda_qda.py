@@ -57,8 +57,9 @@ def test_more_columns_than_rows_are_fitted_as_by_the_dense_computation(kind, est
     copies.fit(np.repeat(X, 3, axis=0), np.repeat(y, 3), sample_weight=np.full(54, 1 / 3))
     for rows in (slice(0, 9), slice(9, 18)):
         batches.partial_fit(X[rows], y[rows])
-    for dense in (batches, copies):
-        assert_allclose(wide.predict_log_proba(X), dense.predict_log_proba(X), rtol=1e-6, atol=1e-8)
+    for rows in (X, np.where(np.arange(40) == 5, np.nan, X)):  # without and with missing values
+        for dense in (batches, copies):
+            assert_allclose(wide.predict_log_proba(rows), dense.predict_log_proba(rows), rtol=1e-6, atol=1e-8)
     if estimate == "ml":
         Z = X - wide.means_[y]
         pooled = Z.T @ Z / 18

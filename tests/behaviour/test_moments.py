@@ -28,8 +28,6 @@ from separatrix.stats import (
     require_squares,
 )
 
-BOUNDS = np.array([0, 4, 4, 10])  # three classes, the middle one without rows
-Z = np.random.default_rng(0).normal(size=(10, 3))
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
 
 
@@ -51,18 +49,10 @@ def test_fewer_rows_than_columns_are_kept_as_rows():
     assert moments.scatter.rows.shape == (6, 50)
 
 
-def test_columns_whose_squares_overflow_are_named():
-    X, y = blobs(30)
-    X[4, 2] = 1e200
-    with pytest.raises(DataError, match=r"too large to square: column 'x2' \(up to 1e\+200\)"):
-        collect_moments(as_source(X, y), 3, PooledScatter)
-
-
-def test_the_four_kinds_of_scatter_agree():
-    classes = ClassScatter.of(Z, BOUNDS)
-    assert_allclose(PooledScatter.of(Z, BOUNDS).matrix, classes.matrices.sum(axis=0), rtol=1e-12)
-    assert_allclose(DiagonalScatter.of(Z, BOUNDS).squares, np.einsum("kmm->km", classes.matrices), rtol=1e-12)
-    factored = FactoredScatter.of(Z, BOUNDS)
+def test_factors_give_the_combinations_and_spreads_of_dense_scatters():
+    bounds = np.array([0, 4, 4, 10])  # three classes, the middle one without rows
+    Z = np.random.default_rng(0).normal(size=(10, 3))
+    classes, factored = ClassScatter.of(Z, bounds), FactoredScatter.of(Z, bounds)
     factor, w = np.array([0.5, 9.0, 2.0]), np.array([1.0, -2.0, 0.3])
     F = factored.combined(factor)
     assert_allclose(F.T @ F, classes.combined(factor), rtol=1e-12)
