@@ -3,7 +3,7 @@
 
 import pickle
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -44,20 +44,6 @@ every_basis = pytest.mark.parametrize("basis", BASES, ids=lambda basis: repr(bas
 X = np.random.default_rng(0).normal(size=(120, 3))
 
 
-class CountingSource:
-    """A source that counts its passes."""
-
-    def __init__(self, source):
-        self.source, self.passes = source, 0
-
-    def __getattr__(self, name):
-        return getattr(self.source, name)
-
-    def reduce(self, statistic):
-        self.passes += 1
-        return self.source.reduce(statistic)
-
-
 class Counting:
     """A row map that records the number of rows of each call."""
 
@@ -76,9 +62,9 @@ def test_every_basis_passes_the_checks_of_scikit_learn(basis):
 
 @every_basis
 def test_names_of_functions_are_unique(basis):
-    Phi = clone(basis).fit_transform(X)
-    names = clone(basis).fit(X).get_feature_names_out()
-    assert len(set(names)) == len(names) == Phi.shape[1]
+    fitted = clone(basis).fit(X)
+    names = fitted.get_feature_names_out()
+    assert len(set(names)) == len(names) == fitted.transform(X).shape[1]
 
 
 @settings(max_examples=8, deadline=None)
@@ -106,7 +92,7 @@ def test_targets_and_weights_do_not_affect_the_fit(basis):
 
 @pytest.mark.parametrize("basis", BASES[:-2], ids=repr)
 def test_a_fit_takes_at_most_one_pass(basis):
-    source = CountingSource(as_source(X))
+    source = as_source(X)
     clone(basis).fit_source(source)
     assert source.passes <= 1
 
@@ -149,16 +135,8 @@ def test_the_constant_is_never_a_function(basis):
 def test_evaluation_changes_no_input_and_is_safe_in_threads(basis):
     functions = fit_basis(basis, as_source(X))
     before, expected = X.copy(), functions.evaluate(X)
-    answers = [None] * 4
-
-    def work(i):
-        answers[i] = functions.evaluate(X)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(functions.evaluate, [X] * 4))
     np.testing.assert_array_equal(X, before)
     for answer in answers:
         np.testing.assert_allclose(answer, expected, rtol=1e-13, atol=1e-15)

@@ -24,10 +24,6 @@ WEIGHT_FREE = {  # models without a prior or penalty
 UNIT_FREE = {k: v for k, v in CENTRED.items() if k != "ridge"}  # a ridge penalty depends on units
 
 
-def scores(model, X):
-    return model.decision_function(X)
-
-
 @pytest.mark.parametrize("name", SUM_MODELS)
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_a_weight_of_k_equals_k_copies_of_the_row(name, n_classes, rng):
@@ -36,7 +32,7 @@ def test_a_weight_of_k_equals_k_copies_of_the_row(name, n_classes, rng):
     k[:n_classes] = 2
     weighted = SUM_MODELS[name]().fit(X, y, sample_weight=k)
     repeated = SUM_MODELS[name]().fit(np.repeat(X, k, axis=0), np.repeat(y, k))
-    assert_allclose(scores(weighted, X), scores(repeated, X), rtol=1e-9, atol=1e-9)
+    assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", WEIGHT_FREE)
@@ -47,7 +43,7 @@ def test_the_scale_of_all_weights_does_not_matter(name, scale, dtype):
     X, tol = X.astype(dtype), 1e-8 if dtype == "float64" else 1e-4
     a = WEIGHT_FREE[name]().fit(X, y)
     b = WEIGHT_FREE[name]().fit(X, y, sample_weight=np.full(len(y), scale))
-    assert_allclose(scores(b, X), scores(a, X), rtol=tol, atol=tol)
+    assert_allclose(b.decision_function(X), a.decision_function(X), rtol=tol, atol=tol)
 
 
 @pytest.mark.parametrize("name", UNIT_FREE)
@@ -57,7 +53,7 @@ def test_units_of_a_column_do_not_matter(name, n_classes):
     units = np.array([1e-6, 1e6, 25.4, 1.0])
     a = UNIT_FREE[name]().fit(X, y)
     b = UNIT_FREE[name]().fit(X * units, y)
-    assert_allclose(scores(b, X * units), scores(a, X), rtol=1e-8, atol=1e-8)
+    assert_allclose(b.decision_function(X * units), a.decision_function(X), rtol=1e-8, atol=1e-8)
     assert_allclose(b.coef_ * units, a.coef_, rtol=1e-7, atol=1e-9)
 
 
@@ -71,7 +67,7 @@ def test_an_offset_of_ten_million_does_not_matter(name, n_classes):
     b = CENTRED[name]().fit(X + offset, y)
     if not name.startswith("qda"):  # the linear part of a quadratic form depends on the origin
         assert_allclose(b.coef_, a.coef_, rtol=1e-7, atol=1e-9)
-    assert_allclose(scores(b, X + offset), scores(a, X), rtol=1e-6, atol=1e-6)
+    assert_allclose(b.decision_function(X + offset), a.decision_function(X), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", SUM_MODELS)
@@ -80,7 +76,7 @@ def test_order_of_rows_and_names_of_classes_do_not_matter(name, rng):
     order = rng.permutation(len(y))
     a = SUM_MODELS[name]().fit(X, y)
     b = SUM_MODELS[name]().fit(X[order], np.array(["red", "violet", "blue"])[y][order])
-    assert_allclose(scores(b, X)[:, [1, 2, 0]], scores(a, X), rtol=1e-9, atol=1e-9)
+    assert_allclose(b.decision_function(X)[:, [1, 2, 0]], a.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", SUM_MODELS)
@@ -91,7 +87,7 @@ def test_storage_does_not_matter(name, storage):
     assert X.astype(bool).mean() < MAX_SPARSE_DENSITY
     a = SUM_MODELS[name]().fit(X, y)
     b = SUM_MODELS[name]().fit(STORAGES[storage](X), y)
-    assert_allclose(scores(b, STORAGES[storage](X)), scores(a, X), rtol=1e-9, atol=1e-9)
+    assert_allclose(b.decision_function(STORAGES[storage](X)), a.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", SUM_MODELS)

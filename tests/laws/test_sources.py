@@ -283,15 +283,8 @@ def expected(name, problem):
     return knowledge(model), answers(model, X)
 
 
-METHODS = (
-    "predict_proba",
-    "predict",
-    "decision_function",
-    "log_density",
-    "predict_interval",
-    "transform",
-    "expected_cost",
-)
+METHODS = ["predict_proba", "predict", "decision_function", "log_density", "predict_interval"]
+METHODS += ["transform", "expected_cost"]
 
 
 def knowledge(model):
