@@ -11,14 +11,7 @@ from separatrix import LogisticRegression
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
 from separatrix.rows import as_source
-from separatrix.solvers import (
-    LBFGS,
-    Auto,
-    GradientDescent,
-    Newton,
-    Status,
-    pose,
-)
+from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, Status, pose
 
 SOLVERS = [Newton, LBFGS, GradientDescent, Auto]
 

@@ -20,14 +20,7 @@ from separatrix.families import (
     Poisson,
     VectorMoments,
 )
-from separatrix.families.dirichlet import (
-    by_laplace,
-    by_quadrature,
-    log_kernel,
-    log_partition,
-    maximum,
-    mode_of_log,
-)
+from separatrix.families.dirichlet import by_laplace, by_quadrature, log_kernel, log_partition, maximum, mode_of_log
 from separatrix.families.family import weigh
 from separatrix.families.pseudo_observations import metropolis
 

@@ -49,14 +49,6 @@ def test_frames_out_and_columns_in_any_order(table):
     pd.testing.assert_frame_equal(encoder.transform(moved), encoder.transform(table))
 
 
-def test_unseen_values_are_counted(table):
-    encoder = TableEncoder().fit(table)
-    new = pd.DataFrame({"size": [1.0, None], "colour": ["pink", None]})
-    assert encoder.unseen(new) == {"colour": {"pink": 1, "(missing)": 1}}
-    assert encoder.unseen(table) == {}
-    assert not encoder.transform(new)[:, 2:].any()
-
-
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 

@@ -89,16 +89,10 @@ def test_any_partition_in_any_order_gives_the_same_statistics_and_encoding(rows,
         np.testing.assert_allclose(got.encode(table), encoded, rtol=1e-12, atol=1e-9)
 
 
-def levels_of(values, limit):
-    return Levels.of(Counter(values), limit)
-
-
-@pytest.mark.parametrize("n", [20_000, 300_000])
-@pytest.mark.parametrize("kind", ["text", "numbers"])
-def test_distinct_values_are_estimated_within_four_standard_errors(n, kind):
+@pytest.mark.parametrize(("kind", "n"), [("text", 20_000), ("text", 50_000), ("number", 20_000), ("number", 300_000)])
+def test_distinct_values_are_estimated_within_four_standard_errors(kind, n):
     if kind == "text":
-        levels = levels_of([f"customer-{i:07d}" for i in range(min(n, 50_000))], 10_000)
-        n = min(n, 50_000)
+        levels = Levels.of(Counter(f"customer-{i:07d}" for i in range(n)), 10_000)
     else:
         levels = Levels.of_numbers(np.tile(np.arange(n, dtype=float), 2), 10_000)
     assert levels.hashes

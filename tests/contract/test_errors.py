@@ -807,6 +807,7 @@ FEW = pd.DataFrame({"n": [1.0, 2.0, 3.0, 4.0], "text": list("abab"), "when": pd.
 FORMS = [
     Mistake(name, lambda _, call=call: call(), error, tuple(words))
     for name, call, error, *words in [
+        ("text in a scan", lambda: LR.fit(scan(FEW, target="n")), DataError, "'text' (", "TableClassifier"),
         ("dates in a model of numbers", lambda: LR.fit(FEW[["n", "when"]], [0, 1] * 2), DataError, "'when'", WRAP),
         ("objects in a model of numbers", lambda: LR.fit(FEW.to_numpy(), [0, 1] * 2), ValueError, "'x1'", "'a'", WRAP),
         ("an array of dates", lambda: LR.fit(FEW[["when"]].to_numpy(), [0, 1] * 2), DataError, "datetime64", WRAP),
@@ -874,6 +875,7 @@ STUDIES = [
         ("too many test rows", ValueError, lambda _: conduct(TABLE, "customer", test_share=0.9), "test_share=0.9"),
         ("an impossible level", ValueError, lambda _: conduct(TABLE, "customer", level=1.0), "level=1.0"),
         ("no such class", ValueError, lambda _: conduct(TABLE[:9], "customer", positive="maybe"), "'maybe'", "'stays'"),
+        ("a study of no time", ValueError, lambda _: conduct(TABLE, "customer", time=0), "time=0"),
         ("falling knots", ValueError, lambda _: Ramps([0], knots=[[1.0, 0.0]]).fit(X), "[1.0, 0.0]", "increasing"),
         ("an infinite knot", ValueError, lambda _: Ramps([0], knots=[[0.0, np.inf]]).fit(X), "inf", "increasing"),
         ("knots of too many columns", ValueError, lambda _: Ramps([0], knots=[[0, 1]] * 2).fit(X), "knots for 2"),

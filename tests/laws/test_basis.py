@@ -22,6 +22,7 @@ from separatrix.basis import RBF, Linear, MultiScaleRBF, Polynomial, RandomFouri
 from separatrix.exceptions import DataError
 from separatrix.rows import as_source
 from separatrix.stats import PooledScatter, class_moments
+from separatrix.study import Ramps
 
 BASES = [
     Linear(),
@@ -38,6 +39,7 @@ BASES = [
     Spline(extrapolation="linear"),
     Linear() + RBF("grid", n_centres=2) + RBF("random", n_centres=3),
     Union([MaxAbsScaler(), Sigmoid()]),
+    Ramps((0,)),
 ]
 every_basis = pytest.mark.parametrize("basis", BASES, ids=lambda basis: repr(basis).replace(" ", ""))
 
