@@ -18,7 +18,7 @@ from separatrix.table import infer_types, table_statistics
 
 def csv_file(folder, text, name="t.csv"):
     path = folder / name
-    path.write_text(text, newline="")
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
@@ -95,15 +95,16 @@ def test_quotes_of_a_writer_enclose_fields(rows):
     assert quotes.enclose_fields(",")
 
 
-def test_quotes_newlines_blank_lines_and_line_ends(tmp_path):
-    text = '\n\n"a\nx",b\r\n"1, ""2""\n3",4\r\n\r\n,5\r\n'
-    table = open_table(csv_file(tmp_path, text))
-    assert table.read().to_pydict() == {"a\nx": ['1, "2"\n3', None], "b": [4, 5]}
-
-
-def test_a_space_after_each_comma_is_not_part_of_the_text(tmp_path):
-    table = open_table(csv_file(tmp_path, "age, work\n39, State-gov\n50, ?\n", "adult.txt"))
-    assert table.read().to_pydict() == {"age": [39, 50], "work": ["State-gov", "?"]}
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('\n\n"a\nx",b\r\n"1, ""2""\n3",4\r\n\r\n,5\r\n', {"a\nx": ['1, "2"\n3', None], "b": [4, 5]}),
+        ("age, work\n39, State-gov\n50, ?\n", {"age": [39, 50], "work": ["State-gov", "?"]}),
+    ],
+    ids=["quotes, newlines and blank lines", "a space after each comma"],
+)
+def test_cells_have_neither_quotes_nor_spaces_around_them(tmp_path, text, expected):
+    assert open_table(csv_file(tmp_path, text)).read().to_pydict() == expected
 
 
 def test_a_stray_quote_beyond_the_sample_loses_no_rows(tmp_path):
@@ -125,11 +126,6 @@ def test_lines_longer_than_a_block_and_a_sample(tmp_path):
     table = open_table(csv_file(tmp_path, "\n".join([",".join(names), *[row] * 5, ""])))
     assert table.columns == names
     assert table.read()[names[3]].to_pylist() == [1] * 5
-
-
-def test_a_file_of_names_alone_has_no_rows(tmp_path):
-    table = open_table(csv_file(tmp_path, "a,b\n"))
-    assert (table.columns, table.read().num_rows) == (("a", "b"), 0)
 
 
 def test_a_title_is_skipped_with_a_note(tmp_path):
@@ -198,22 +194,16 @@ def test_missing_and_numeric_names_have_a_note():
     assert "is a number (5.1, 3,5, 0)" in name_columns(["5.1", "3,5", "0"], "t.csv")[1][0]
 
 
+TITLES = {"Sales of 2020\n": "Sales of 2020", '\r\n"Sales"\n\nas of May\n\n': "Sales as of May", "Sales@@\n": "Sales"}
+
+
 @pytest.mark.parametrize("delimiter", sorted(DELIMITERS))
-@pytest.mark.parametrize(
-    ("above", "title"),
-    [
-        ("Sales of 2020\n", "Sales of 2020"),
-        ('\r\n"Sales"\n\nas of May\n\n', "Sales as of May"),
-        ("Sales@@\n", "Sales"),
-    ],
-)
-def test_a_title_above_the_names_is_skipped(delimiter, above, title):
+@pytest.mark.parametrize("above", TITLES)
+def test_a_title_above_the_names_is_skipped(delimiter, above):
     body = "name@price@joined\nAda@1188.62@03.01.2020\nAlan@7@04.01.2020\n"
     dialect = sniff((above + body).replace("@", delimiter), "t.csv")
-    assert dialect.delimiter == delimiter
-    assert dialect.header == ("name", "price", "joined")
-    assert dialect.title == title
-    assert dialect.skipped == above.count("\n")
+    assert (dialect.delimiter, dialect.header) == (delimiter, ("name", "price", "joined"))
+    assert (dialect.title, dialect.skipped) == (TITLES[above], above.count("\n"))
 
 
 @pytest.mark.parametrize(
@@ -236,25 +226,19 @@ def test_possible_data_is_not_a_title(text):
 LETTERS = "name,town\nJürgen,Köln\nZoë,Besançon – “là”\n"
 
 
-def bytes_file(folder, data):
-    path = folder / "t.csv"
-    path.write_bytes(data)
-    return path
-
-
 @pytest.mark.parametrize("name", ["utf-8", "utf-8-sig", "utf-16"])
 def test_marked_and_universal_encodings_need_no_note(tmp_path, name):
-    table = open_table(bytes_file(tmp_path, LETTERS.encode(name)))
+    table = open_table(csv_file(tmp_path, LETTERS.encode(name)))
     assert table.columns == ("name", "town")
     assert table.read().to_pylist()[1] == {"name": "Zoë", "town": "Besançon – “là”"}
     assert table.notes == ()
 
 
 def test_other_encodings_are_read_with_a_note(tmp_path):
-    table = open_table(bytes_file(tmp_path, LETTERS.encode("cp1252")))
+    table = open_table(csv_file(tmp_path, LETTERS.encode("cp1252")))
     assert table.read().to_pylist()[1] == {"name": "Zoë", "town": "Besançon – “là”"}
     assert ["0xfc in line 2" in note and "cp1252" in note for note in table.notes] == [True]
-    table = open_table(bytes_file(tmp_path, b"a,b\n1,\xe9\x81\n"))  # a byte outside the Windows code page
+    table = open_table(csv_file(tmp_path, b"a,b\n1,\xe9\x81\n"))  # a byte outside the Windows code page
     assert table.read().to_pylist() == [{"a": 1, "b": "é\x81"}]
     assert "latin-1" in table.notes[0]
 
@@ -262,8 +246,8 @@ def test_other_encodings_are_read_with_a_note(tmp_path):
 @pytest.mark.parametrize("shift", range(5))
 def test_a_letter_may_lie_across_chunks(tmp_path, shift):
     text = ("a\n" + "x" * (2**20 - 2 - shift) + "€𝄞é\n").encode()
-    assert open_table(bytes_file(tmp_path, text)).notes == ()
-    assert "0xc3 in line 2" in open_table(bytes_file(tmp_path, text[:-2])).notes[0]
+    assert open_table(csv_file(tmp_path, text)).notes == ()
+    assert "0xc3 in line 2" in open_table(csv_file(tmp_path, text[:-2])).notes[0]
 
 
 def test_a_dash_is_standard_input(monkeypatch):

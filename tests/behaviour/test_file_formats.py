@@ -204,15 +204,16 @@ def test_arrow_files_and_streams_under_any_name(tmp_path, make, n_rows, name):
     assert table.n_rows == n_rows
 
 
-def make_sqlite(path, *statements):
-    with closing(sqlite3.connect(path)) as database:
+def make_database(connect, path, *statements):
+    with closing(connect(str(path))) as database:
         for statement in statements:
             database.execute(statement)
         database.commit()
 
 
 def test_sqlite_cells_of_several_types_form_a_column_of_one(tmp_path):
-    make_sqlite(
+    make_database(
+        sqlite3.connect,
         tmp_path / "t.db",
         'CREATE TABLE t (a, b, c, d BOOLEAN, e BOOLEAN, f DATE, g DATE, "h""i")',
         "INSERT INTO t VALUES (1, 1, 1, 1, 1, '2024-01-01', '2024-01-01', NULL)",
@@ -228,26 +229,19 @@ def test_sqlite_cells_of_several_types_form_a_column_of_one(tmp_path):
 
 def test_several_sqlite_tables_need_a_name(tmp_path):
     path = tmp_path / "shop.db"
-    make_sqlite(
-        path, "CREATE TABLE orders (a)", "CREATE TABLE people (b)", "CREATE VIEW both AS SELECT * FROM orders, people"
-    )
-    with pytest.raises(
-        FileReadError, match=r"has 3 tables: 'both', 'orders', 'people'. Choose one, as in .*shop.db::both"
-    ):
+    tables = ("CREATE TABLE orders (a)", "CREATE TABLE people (b)", "CREATE VIEW both AS SELECT * FROM orders, people")
+    make_database(sqlite3.connect, path, *tables)
+    names = "'both', 'orders', 'people'"
+    with pytest.raises(FileReadError, match=rf"has 3 tables: {names}. Choose one, as in .*shop.db::both"):
         open_table(path)
     assert open_table(f"{path}::both").columns == ("a", "b")
-    with pytest.raises(FileReadError, match=r"has no table 'zzz'. There are 'both', 'orders', 'people'"):
+    with pytest.raises(FileReadError, match=f"has no table 'zzz'. There are {names}"):
         open_table(path, table="zzz")
 
 
-def make_duckdb(path, *statements):
-    with duckdb.connect(str(path)) as database:
-        for statement in statements:
-            database.execute(statement)
-
-
 def test_duckdb_types_become_numbers_text_and_times(tmp_path):
-    make_duckdb(
+    make_database(
+        duckdb.connect,
         tmp_path / "t.duckdb",
         "CREATE TABLE t AS SELECT 1.25::DECIMAL(9, 2) AS a, 5::HUGEINT AS b, 'x'::ENUM('x', 'y') AS c, "
         "'00000000-0000-0000-0000-000000000001'::UUID AS d, TIMESTAMP '2024-01-01 10:00:00' AS e, 3::TINYINT AS f",

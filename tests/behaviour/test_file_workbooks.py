@@ -22,15 +22,8 @@ def make(path, **sheets):
 
 
 def test_empty_rows_ragged_rows_and_failed_formulas(tmp_path):
-    rows = [
-        [],
-        ["a", "b", None, 2024],
-        [1, "x", None, dt.datetime(2024, 1, 1)],
-        [],
-        [2.5, "#N/A", None, None, "extra"],
-        [],
-        [],
-    ]
+    first = [1, "x", None, dt.datetime(2024, 1, 1)]
+    rows = [[], ["a", "b", None, 2024], first, [], [2.5, "#N/A", None, None, "extra"], [], []]
     table = open_table(make(tmp_path / "t.xlsx", Sheet=rows))
     assert table.columns == ("a", "b", "column 3", "2024", "column 5")
     assert table.read().to_pydict() == {
@@ -71,23 +64,14 @@ def test_text_in_a_workbook_is_never_a_formula(tmp_path):
 
 
 def test_titles_margins_and_merged_cells_of_a_real_workbook(tmp_path):
-    book = Workbook()
-    sheet = book.active
-    sheet["A1"] = "Harvest of the north, 2024"
-    for place, name in {"B4": "field", "C4": "size", "D4": "sown"}.items():
-        sheet[place] = name
-    sheet.merge_cells("A1:D1")
-    days = [dt.datetime(2024, 5, 1), dt.datetime(2024, 5, 2)]
-    for row, cells in enumerate([("ash", 1.5, days[0]), ("elm", None, days[1])], 5):
-        for column, value in enumerate(cells, 2):
-            sheet.cell(row, column, value)
-    book.save(tmp_path / "t.xlsx")
-    table = open_table(tmp_path / "t.xlsx")
-    assert table.read().to_pydict() == {
-        "field": ["ash", "elm"],
-        "size": [1.5, None],
-        "sown": [day.date() for day in days],
-    }
+    days = [dt.date(2024, 5, 1), dt.date(2024, 5, 2)]
+    cells = [[None, "field", "size", "sown"], [None, "ash", 1.5, days[0]], [None, "elm", None, days[1]]]
+    path = make(tmp_path / "t.xlsx", Sheet=[["Harvest of the north, 2024"], [], [], *cells])
+    book = load_workbook(path)
+    book["Sheet"].merge_cells("A1:D1")
+    book.save(path)
+    table = open_table(path)
+    assert table.read().to_pydict() == {"field": ["ash", "elm"], "size": [1.5, None], "sown": days}
     assert table.n_rows == 2
     assert "skipped as a title: 'Harvest of the north, 2024'" in table.notes[0]
 

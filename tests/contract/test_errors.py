@@ -37,6 +37,7 @@ import separatrix as sx
 from problems import blobs
 from separatrix import table
 from separatrix.datasets import make_mixed_types
+from separatrix.decisions import decide
 from separatrix.exceptions import CollinearError, DataError, ExportError, FileError
 from separatrix.families import FAMILIES, FactsError, NormalGamma, NormalKnownVariance, SupportError, ValueCounts
 from separatrix.files import FileReadError, FileWriteError, LibsvmFile, QueryError, open_table, open_writer, scan
@@ -61,7 +62,7 @@ class Mistake(NamedTuple):
 
 
 # Hyperplanes, rules and decisions
-PLANE_2D = Hyperplane([1.0, 2.0], 0.0)
+PLANE_2D, HALF = Hyperplane([1.0, 2.0], 0.0), [[0.5, 0.5]]
 
 
 def fisher(X, y, basis=None):
@@ -90,6 +91,33 @@ RULES = [
     Mistake("a margin of three classes", lambda _: margin(PLANE_2D, X[:, :2], THREE), DataError, ("two classes",)),
     Mistake("the radius of NaN", lambda _: radius([[np.nan, 1.0], [0.0, 1.0]]), DataError, ("'x0'", "1 of 2 rows")),
 ]  # fmt: skip
+
+NAMED = np.array(["air", "earth", "fire"])[THREE]
+
+
+def rule(**options):
+    return sx.DecisionRule(GaussianNB(), **options).fit(X, NAMED)
+
+
+RULES += [
+    Mistake(name, lambda _, call=call: call(), error, tuple(words))
+    for name, call, error, *words in [
+        ("one probability per row", lambda: decide([0.2, 0.8]), DataError, "(2,)", "np.column_stack([1 - p, p])"),
+        ("sums of 1.4", lambda: decide([[0.5, 0.5], [0.7, 0.7]]), DataError, "1 of 2 rows", "row 2", "[0.7 0.7]"),
+        ("probability NaN", lambda: decide([[np.nan, 1.0]]), DataError, "not probabilities"),
+        ("costs of 3 classes", lambda: decide(HALF, costs=np.zeros((3, 2))), DataError, "(3, 2)", "K = 2", "(2, 3)"),
+        ("cost NaN", lambda: decide(HALF, costs=[[0, 1], [np.nan, 0]]), DataError, "costs[1, 0] is nan"),
+        ("a threshold of 1.2", lambda: decide(HALF, reject=1.2), ValueError, "decide(reject=1.2)", "between 0 and 1"),
+        ("a threshold of text", lambda: decide(HALF, reject="half"), ValueError, "reject='half'"),
+        ("two rules", lambda: decide(HALF, reject=0.5, costs=np.ones((2, 3))), ValueError, "two rules"),
+        ("cost of an unknown class", lambda: rule(costs={("air", "ice"): 2}), DataError, "('air', 'ice')", "'fire'"),
+        ("cost of one class", lambda: rule(costs={"air": 2}), DataError, "the key 'air'", "pair"),
+        ("one cost of rejecting", lambda: rule(costs={("air", "reject"): 1}), DataError, "not for 'earth', 'fire'"),
+        ("a rule that rejects 2", lambda: rule(reject=2), ValueError, "DecisionRule(reject=2)"),
+        ("a class as reject label", lambda: rule(reject=0.5, reject_label="air"), DataError, "'air' is also a class"),
+        ("prefit rule", lambda: sx.DecisionRule(GaussianNB(), prefit=True).predict(X), NotFittedError, "prefit=True"),
+    ]
+]
 
 # Generative models and exponential families
 LDA, QDA, NB = sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis, sx.NaiveBayes
