@@ -1,17 +1,16 @@
 """The public Bayesian classifier: approximations, warnings, batches, arguments and intervals."""
 
 import pickle
+import re
 import tracemalloc
 import warnings
 from dataclasses import replace
 
-import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 import separatrix as sx
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, two_weights
@@ -35,28 +34,25 @@ def model(**arguments):
     return sx.BayesianLogisticRegression(**arguments)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"approximation": "importance"}, {"predictive": "qmc"}, {"basis": "rbf"}])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_shapes_of_results(n_classes, arguments):
-    rows, y = (X, Y) if n_classes == 2 else (X3, Y3)
-    if arguments.get("basis") == "rbf":
-        arguments = {"basis": sx.basis.RBF(centres="kmeans", n_centres=5), "approximation": "laplace"}
+RBF = {"basis": sx.basis.RBF(centres="kmeans", n_centres=5), "approximation": "laplace"}
+
+
+@pytest.mark.parametrize("arguments", [{}, {"approximation": "importance"}, {"predictive": "qmc"}, RBF])
+@pytest.mark.parametrize(("rows", "y", "outputs"), [(X, Y, ()), (X3, Y3, (3,))], ids=["two", "three"])
+def test_shapes_of_results(rows, y, outputs, arguments):
     fitted = model(**arguments).fit(rows, y)
-    C, P = (1, fitted.coef_.shape[1] + 1) if n_classes == 2 else (3, fitted.coef_.shape[1] + 1)
-    n = 7
-    assert fitted.coef_.shape == (C, P - 1)
-    assert fitted.intercept_.shape == (C,)
-    assert fitted.predict_proba(rows[:n]).shape == (n, n_classes)
+    C, P, n, K = len(fitted.coef_), 1 + len(fitted.coef_[0]), 7, len(fitted.classes_)
+    assert fitted.intercept_.shape == (C,) == (outputs or (1,))
+    assert fitted.predict_proba(rows[:n]).shape == (n, K)
     assert_allclose(fitted.predict_proba(rows).sum(axis=1), 1.0, rtol=1e-6)
     assert_allclose(np.exp(fitted.predict_log_proba(rows)), fitted.predict_proba(rows), rtol=1e-9)
-    assert fitted.predict_interval(rows[:n]).shape == ((n, 2) if C == 1 else (n, 3, 2))
-    assert fitted.decision_distribution(rows[:n]).mean.shape == ((n,) if C == 1 else (n, 3))
-    assert fitted.decision_distribution(rows[:n]).variance.shape == ((n,) if C == 1 else (n, 3))
-    assert fitted.posterior_.mean.shape == fitted.posterior_.std.shape == ((P,) if C == 1 else (3, P))
+    assert fitted.predict_interval(rows[:n]).shape == (n, *outputs, 2)
+    found = fitted.decision_distribution(rows[:n])
+    assert found.mean.shape == found.variance.shape == (n, *outputs)
+    assert fitted.posterior_.mean.shape == fitted.posterior_.std.shape == (*outputs, P)
     assert fitted.posterior_.covariance.shape == (C * P, C * P)
-    assert fitted.posterior_.sample(4, rng=0).shape == ((4, P) if C == 1 else (4, 3, P))
-    P_error = fitted.predict_with_error(rows[:n], n=256)
-    assert P_error[0].shape == P_error[1].shape == (n, n_classes)
+    assert fitted.posterior_.sample(4, rng=0).shape == (4, *outputs, P)
+    assert [part.shape for part in fitted.predict_with_error(rows[:n], n=256)] == [(n, K)] * 2
     assert fitted.n_passes_ == fitted.solution_.passes > 0
 
 
@@ -75,20 +71,12 @@ def test_attributes_agree_with_one_another():
 
 
 @pytest.mark.parametrize("arguments", [{}, {"approximation": "importance"}, {"tune": "evidence"}])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_pickle_clone_and_joblib(arguments, n_classes, tmp_path):
-    rows, y = (X, Y) if n_classes == 2 else (X3, Y3)
+@pytest.mark.parametrize(("rows", "y"), [(X, Y), (X3, Y3)], ids=["two", "three"])
+def test_pickled_and_refitted_models_are_the_same(arguments, rows, y):
     fitted = model(prior=sx.Gaussian(2.0), **arguments).fit(rows, y)
-    again = pickle.loads(pickle.dumps(fitted))
-    joblib.dump(fitted, tmp_path / "model.joblib")
-    stored = joblib.load(tmp_path / "model.joblib")
-    for other in (again, stored, clone(fitted).fit(rows, y)):
+    for other in (pickle.loads(pickle.dumps(fitted)), clone(fitted).fit(rows, y)):
         assert np.array_equal(other.predict_proba(rows), fitted.predict_proba(rows))
         assert str(other.summary()) == str(fitted.summary())
-    copy = clone(fitted)
-    assert copy.get_params()["prior"].scale == 2.0
-    with pytest.raises(NotFittedError):
-        copy.predict(rows)
 
 
 @pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
@@ -174,15 +162,15 @@ def test_intervals_of_k_classes_are_computed_in_blocks_of_rows():
     assert peak < 64e6 < 8 * len(rows) * 3 * N_INTERVAL_DRAWS
 
 
-def options(method="auto", structure=None, tune=False, groups=None):
-    return Options(method, structure, tune, groups, 1e-8, np.random.default_rng(0))
+def options(method="auto", structure=None, tune=False):
+    return Options(method, structure, tune, None, 1e-8, np.random.default_rng(0))
 
 
-def posed(X, y, scale=1.0, *, standardize=True, fit_intercept=True):
+def posed(X, y, scale=1.0, *, standardize=True):
     K = int(y.max()) + 1
     prior = Gaussian(scale, intercept_scale=5.0)
     likelihood = Logit() if K == 2 else Softmax(K)
-    return pose(as_source(X, y), likelihood, prior, fit_intercept=fit_intercept, standardize=standardize)
+    return pose(as_source(X, y), likelihood, prior, fit_intercept=True, standardize=standardize)
 
 
 @pytest.fixture(scope="module")
@@ -231,11 +219,7 @@ def test_auto_uses_importance_sampling_for_few_weights_of_k_classes(three):
 def test_auto_falls_back_to_laplace_if_importance_weights_are_poor(three, monkeypatch):
     """The mean of Laplace's Gaussian is corrected, and the draws are discarded."""
     poor = inference.importance
-
-    def with_a_heavy_tail(*arguments, **named):
-        return replace(poor(*arguments, **named), k=0.9)
-
-    monkeypatch.setattr(inference, "importance", with_a_heavy_tail)
+    monkeypatch.setattr(inference, "importance", lambda *a, **n: replace(poor(*a, **n), k=0.9))  # a heavy tail
     found = infer(three, options())
     assert found.approximation.name == "laplace"
     assert found.draws is None
@@ -244,25 +228,18 @@ def test_auto_falls_back_to_laplace_if_importance_weights_are_poor(three, monkey
     assert_allclose(found.approximation.mean, expected.mean, rtol=1e-10)
     asked = infer(three, options("importance"))
     assert asked.approximation.name == "importance"
-    assert "Pareto k = 0.90" in asked.warnings[0]
-    assert "Use a narrower prior" in asked.warnings[0]
+    assert re.search(r"Pareto k = 0\.90.*Use a narrower prior", asked.warnings[0])
 
 
-@pytest.fixture(scope="module")
-def rare_levels():
-    """Return four classes with rare 0/1 columns, each linked to one class: a skewed posterior of 60 weights."""
-    rng = np.random.default_rng(0)
+def test_auto_uses_the_variational_posterior_for_many_skewed_weights():
+    """Four classes with rare 0/1 columns, each linked to one class: a skewed posterior of 60 weights."""
     X, y = overlapping(300, n_classes=4)
     levels = np.where(np.arange(300) < 40, np.arange(300) % 10, 10)
-    X = np.column_stack([X, levels[:, None] == np.arange(10)])
-    return posed(X[rng.permutation(300)], np.where(levels < 10, levels % 4, y), 5.0, standardize=False)
-
-
-def test_auto_uses_the_variational_posterior_for_many_skewed_weights(rare_levels):
-    found = infer(rare_levels, options())
+    X = np.column_stack([X, levels[:, None] == np.arange(10)])[np.random.default_rng(0).permutation(300)]
+    objective = posed(X, np.where(levels < 10, levels % 4, y), 5.0, standardize=False)
+    found, asked = infer(objective, options()), infer(objective, options("variational"))
     assert found.approximation.name == "variational"
     assert found.rule is None
-    asked = infer(rare_levels, options("variational"))
     assert_allclose(found.approximation.mean, asked.approximation.mean, rtol=1e-12)
 
 

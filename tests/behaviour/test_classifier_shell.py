@@ -21,7 +21,9 @@ def test_predictions_follow_from_coefficients_in_the_precision_of_the_rows(n_cla
     assert_allclose(model.decision_function(X.astype(np.float32)), model.decision_function(X), atol=1e-5)
 
 
-@pytest.mark.parametrize("model", [sx.LeastSquaresClassifier, sx.FisherDiscriminant, sx.Perceptron])
+@pytest.mark.parametrize(
+    "model", [sx.LeastSquaresClassifier, sx.FisherDiscriminant, sx.Perceptron, sx.LogisticRegression]
+)
 def test_a_basis_is_fitted_inside_and_used_at_prediction(model, rng):
     X = rng.normal(size=(120, 2))
     X *= np.where(np.hypot(*X.T) > 1.1, 1.3, 0.8)[:, None]
