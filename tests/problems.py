@@ -163,6 +163,13 @@ def blobs(n=300, n_features=4, n_classes=3, seed=0, distance=1.5):
     return X, y
 
 
+def around_the_origin():
+    """Three classes that one-vs-rest leaves ambiguous in the middle."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 40)
+    angle = 2 * np.pi * y / 3
+    return 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.7 * rng.normal(size=(120, 2)), y
+
+
 def separable(n=100, n_features=3, seed=0, gap=0.2):
     """Two classes on the two sides of a random plane, with a gap between them."""
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.contour import QuadContourSet
 
 import separatrix as sx
-from problems import blobs
+from problems import around_the_origin, blobs
 from separatrix.geometry import grid_predictions
 from separatrix.plots.boundary import blurred, margins
 from separatrix.plots.drawing import COLOURS
@@ -27,21 +27,6 @@ def test_a_display_keeps_its_numbers_and_draws_names_and_rows():
     assert ax.get_legend_handles_labels()[1] == ["a", "b", "c"]
     assert sum(len(c.get_offsets()) for c in ax.collections if len(c.get_offsets()) > 1) == 60
     assert len(repr(display)) < 120
-
-
-def test_rows_are_optional_and_axes_can_be_given():
-    X, y = blobs(60, n_features=2)
-    _, ax = plt.subplots()
-    display = sx.plots.DecisionBoundaryDisplay.from_estimator(sx.FisherDiscriminant().fit(X, y), X, ax=ax)
-    assert display.ax_ is ax
-    assert display.points is None
-
-
-def around_the_origin():
-    """Three classes that one-vs-rest leaves ambiguous in the middle."""
-    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 40)
-    angle = 2 * np.pi * y / 3
-    return 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.7 * rng.normal(size=(120, 2)), y
 
 
 def test_the_rejected_region_is_grey_and_has_a_legend_entry():
@@ -113,7 +98,10 @@ def test_every_response_names_the_classes(response):
         (legend,) = draw(model, X, response=response, resolution=30).figure_.legends
         assert [text.get_text() for text in legend.get_texts()] == ["0", "1", "2"]
     ax = plt.subplots()[1]
-    assert draw(model, X, y, response=response, resolution=10, ax=ax).figure_.legends == []
+    display = draw(model, X, response=response, resolution=10, ax=ax)
+    assert display.ax_ is ax
+    assert display.points is None
+    assert display.figure_.legends == []
 
 
 def test_the_boundary_of_a_linear_model_is_a_straight_line():
@@ -232,11 +220,3 @@ def test_the_outline_of_a_cost_sensitive_rule_follows_its_predictions():
     inside = margins(rule, X, grid.codes, 40)
     np.testing.assert_array_equal(inside, blurred(grid.codes, 2))
     assert (inside.argmax(axis=-1) == grid.codes).mean() > 0.98  # except at corners
-
-
-def test_blurring_does_not_move_a_straight_outline():
-    codes = (np.arange(20)[None, :] >= 9).astype(int).repeat(20, axis=0)
-    inside = blurred(codes, 2)
-    np.testing.assert_array_equal(inside.argmax(axis=-1), codes)
-    np.testing.assert_allclose(inside[:, 8, 1], -inside[:, 9, 1])  # zero half way between the two columns
-    assert (inside[..., 2] < 0).all()

@@ -25,6 +25,11 @@ def comparison():
     return sx.compare(models, X, Y)
 
 
+@pytest.fixture
+def display(comparison):
+    return Display.from_comparison(comparison)
+
+
 def test_a_comparison_is_plotted_by_its_display(comparison):
     display = comparison.plot(title="Blobs")
     assert isinstance(display, Display)
@@ -36,8 +41,7 @@ def test_a_comparison_is_plotted_by_its_display(comparison):
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == list(comparison.names)
 
 
-def test_dots_are_filled_if_the_paired_difference_is_within_two_standard_errors(comparison):
-    display = Display.from_comparison(comparison)
+def test_dots_are_filled_if_the_paired_difference_is_within_two_standard_errors(comparison, display):
     close = dict(zip(display.names, display.close, strict=True))
     for name, difference in comparison.differences().items():
         if np.isfinite(difference.value):
@@ -50,8 +54,7 @@ def test_dots_are_filled_if_the_paired_difference_is_within_two_standard_errors(
     assert dots["worse than the best ± standard error"] == [i for i in drawn if not display.close[i]]
 
 
-def test_whiskers_reach_one_standard_error(comparison):
-    display = Display.from_comparison(comparison)
+def test_whiskers_reach_one_standard_error(display):
     for bars in display.ax_.containers:
         (segments,) = bars[2]
         for place, segment in zip(bars[0].get_ydata(), segments.get_segments(), strict=True):
@@ -60,8 +63,7 @@ def test_whiskers_reach_one_standard_error(comparison):
             np.testing.assert_allclose(segment[:, 0], reach)
 
 
-def test_models_without_a_log_likelihood_are_annotated_with_the_reason(comparison):
-    display = Display.from_comparison(comparison)
+def test_models_without_a_log_likelihood_are_annotated_with_the_reason(display):
     reasons = {display.names[int(note.xy[1])]: note.get_text() for note in display.ax_.texts}
     assert reasons == {
         "neighbours": "← −∞: probability zero for an observed class",
@@ -70,8 +72,7 @@ def test_models_without_a_log_likelihood_are_annotated_with_the_reason(compariso
     }
 
 
-def test_the_second_panel_shows_evidences_and_probabilities(comparison):
-    display = Display.from_comparison(comparison)
+def test_the_second_panel_shows_evidences_and_probabilities(comparison, display):
     right = display.axes_[1]
     (dots,) = right.get_lines()
     stated = [i for i, name in enumerate(display.names) if name in ("wide", "narrow", "blind")]

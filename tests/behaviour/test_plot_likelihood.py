@@ -1,12 +1,9 @@
-import warnings
-
 import numpy as np
 import pytest
 
 import separatrix as sx
 from problems import separable
 from separatrix.datasets import make_overlapping
-from separatrix.exceptions import SeparationWarning
 from separatrix.likelihoods import Logit
 from separatrix.plots.likelihood import LikelihoodSurfaceDisplay, take_slice
 from separatrix.priors import Flat
@@ -58,16 +55,13 @@ def test_the_prior_is_added_on_request():
     assert surface(model, X, y).minimum.length > display.minimum.length
 
 
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.SeparationWarning")
 def test_separable_rows_have_a_minimum_only_with_a_prior():
     X, y = separable(18, n_features=2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeparationWarning)
-        model = sx.LogisticRegression(alpha=0).fit(X, y)
-    display = surface(model, X, y, resolution=21)
+    display = surface(sx.LogisticRegression(alpha=0).fit(X, y), X, y, resolution=21)
     assert display.minimum is None
     assert display.quadratic is None
-    best = display.values.min(axis=1)
-    assert (np.diff(best) < 0).all()  # the longer the better
+    assert (np.diff(display.values.min(axis=1)) < 0).all()  # the longer the better
     assert "no minimum" in display.ax_.get_legend_handles_labels()[1][0]
     assert surface(sx.LogisticRegression().fit(X, y), X, y, of="posterior").minimum is not None
 

@@ -8,7 +8,6 @@ import pytest
 from scipy import sparse
 
 from posteriors import PROBLEMS, Problem, overlapping
-from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit
 from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.rows import as_source
@@ -92,14 +91,6 @@ def test_units_are_means_and_spreads(store, fit_intercept, rng):
     np.testing.assert_allclose(units.spread, np.sqrt(np.average((X - about) ** 2, axis=0, weights=weight)), atol=1e-12)
     assert units.total == pytest.approx(weight.sum())
     assert (units.spread[1] == 0.0) == fit_intercept
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_the_error_for_nan_and_infinity_names_the_column(bad):
-    X, t = overlapping(n=30)
-    X[7, 2] = bad
-    with pytest.raises(DataError, match="x2"):
-        Problem(X, t).posterior()
 
 
 def test_only_objectives_with_many_rows_have_a_sample(rng):

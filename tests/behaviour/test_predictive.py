@@ -24,7 +24,6 @@ from separatrix.bayesian.predictive import (
     expected_logit,
     logit_normal,
     probabilities_and_errors,
-    probit_normal,
     softmax_normal,
     softmax_normal_qmc,
     softmax_probit_rule,
@@ -257,12 +256,6 @@ def test_a_large_variance_gives_a_step_function():
 def test_log_odds_do_not_saturate():
     """For very negative a, σ(a) = e^a, and E[e^a] = e^(mu + var/2)."""
     assert_allclose(log_odds(np.array([-2000.0, -1e6]), np.array([4.0, 100.0])), [-1998.0, -999950.0], rtol=1e-12)
-
-
-def test_probit_normal_is_the_probability_that_a_noisy_activation_is_positive(rng):
-    a = 1.5 + np.sqrt(3.0) * rng.normal(size=200_000) + rng.normal(size=200_000)
-    assert abs(probit_normal(1.5, 3.0) - (a > 0).mean()) < 4e-3
-    assert_allclose(probit_normal(np.array([-2.0, 0.0, 2.0]), 0.0), special.ndtr([-2.0, 0.0, 2.0]))
 
 
 @pytest.mark.parametrize("t", [0, 1, 0.3])

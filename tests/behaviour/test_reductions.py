@@ -29,8 +29,6 @@ from separatrix.exceptions import DataError
 from separatrix.reductions import OneVsOne, OneVsRest, couple, pairs, take_rows
 
 BOTH = pytest.mark.parametrize("reduction", [OneVsRest, OneVsOne])
-
-
 newton = LogisticRegression(solver="newton-cholesky")
 
 
@@ -143,8 +141,6 @@ def test_claims_are_those_of_classifiers_fitted_by_hand():
     by_hand = np.column_stack([clone(model.estimator).fit(X, y == k).predict(X) for k in range(4)])
     assert_array_equal(model.claims(X), by_hand)
     assert_array_equal(model.is_ambiguous(X), [sum(row) != 1 for row in by_hand.tolist()])
-    sole = ~model.is_ambiguous(X)
-    assert_array_equal(model.predict(X)[sole], by_hand[sole].argmax(axis=1))
 
 
 class Never(ClassifierMixin, BaseEstimator):
@@ -187,15 +183,12 @@ def test_votes_are_those_of_classifiers_fitted_by_hand():
     assert_array_equal(model.claims(X), count)
     best = np.sort(count, axis=1)
     assert_array_equal(model.is_ambiguous(X), best[:, -1] == best[:, -2])
-    sole = ~model.is_ambiguous(X)
-    assert_array_equal(model.predict(X)[sole], model.classes_[count.argmax(axis=1)][sole])
 
 
 def test_equal_votes_are_resolved_by_the_sum_of_values():
     Y = np.array([[-1.0, 2.0, -5.0], [9.0, -1.0, 1e9]])  # y_01, y_02, y_12
-    K = 3
     model = OneVsOne(None)
-    model.classes_ = np.arange(K)
+    model.classes_ = np.arange(3)
     assert_array_equal(model._strength(Y).argmax(axis=1), [1, 2])
     loud = np.array([[-1e-9, -1e-9, 1e300]])  # class 0 barely wins both of its pairs
     assert model._strength(loud).argmax() == 0

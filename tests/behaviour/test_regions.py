@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import separatrix as sx
-from problems import blobs
+from problems import around_the_origin, blobs
 from separatrix.geometry import LinearRegions, grid_predictions
 from separatrix.geometry.regions import grid_values
 
@@ -70,7 +70,7 @@ def test_the_grid_covers_the_rows_and_has_the_predictions_of_the_model(frame):
 
 
 def test_rejected_points_have_a_code_of_their_own():
-    X, y = ring()
+    X, y = around_the_origin()
     labels = np.array(["a", "b", "c"])[y]
     for model in (
         sx.OneVsRest(sx.LeastSquaresClassifier(), ambiguous="reject"),
@@ -84,13 +84,6 @@ def test_rejected_points_have_a_code_of_their_own():
         assert 0 < ambiguous.sum() < 900
         assert np.array_equal(grid.codes.ravel() == 3, ambiguous)
         assert np.array_equal(model.classes_[grid.codes.ravel()[~ambiguous]], said[~ambiguous])
-
-
-def ring():
-    """Three classes around the origin, which one-vs-rest leaves ambiguous in the middle."""
-    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 40)
-    angle = 2 * np.pi * y / 3
-    return 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.7 * rng.normal(size=(120, 2)), y
 
 
 def test_a_function_on_a_grid_gets_named_columns_and_may_return_several_values(rng):

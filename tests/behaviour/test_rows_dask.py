@@ -136,10 +136,7 @@ def test_rows_that_change_between_passes_are_an_error():
 # -- collections
 
 
-def test_names_filters_types_and_sparse_chunks():
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    model = sx.LinearDiscriminantAnalysis().fit(dd.from_pandas(frame, npartitions=3), y)
-    assert model.feature_names_in_.tolist() == list("abcd")
+def test_filters_types_and_sparse_chunks():
     lazy, labels = da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=75)
     keep = lazy[:, 0] > 0
     found = sx.LogisticRegression().fit(lazy[keep], labels[keep])
@@ -242,7 +239,8 @@ def test_predictions_are_lazy_and_have_the_form_of_memory(model, method):
 
 def test_a_dataframe_must_have_the_names_of_the_fit():
     frame = pd.DataFrame(X, columns=list("abcd"))
-    named = sx.LinearDiscriminantAnalysis().fit(frame, y)
+    named = sx.LinearDiscriminantAnalysis().fit(dd.from_pandas(frame, npartitions=3), y)
+    assert named.feature_names_in_.tolist() == list("abcd")
     with pytest.raises(ValueError, match="feature names should match"):
         named.predict(dd.from_pandas(frame, npartitions=3)[["b", "a", "c", "d"]])
 

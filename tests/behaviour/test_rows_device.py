@@ -12,11 +12,7 @@ from separatrix.exceptions import DataError
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from separatrix.rows import LabelRules, device  # noqa: E402
-from separatrix.rows.device import (  # noqa: E402
-    DeviceVector,
-    on_host,
-    open_tensor,
-)
+from separatrix.rows.device import DeviceVector, on_host, open_tensor  # noqa: E402
 
 
 def in_blocks(tensor, height):

@@ -2,7 +2,6 @@
 
 import tracemalloc
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,7 @@ from separatrix._array import to_dense
 from separatrix.files import scan
 from separatrix.rows import Block, RowStore, as_source, open_rows, targets_in_memory, watched
 from separatrix.rows.memory import open_memory
-from separatrix.stats import PooledScatter, class_moments
+from separatrix.stats import PooledScatter, collect_moments
 
 X = np.round(np.random.default_rng(0).normal(size=(23, 3)), 3)
 T, WEIGHT, OFFSET = np.arange(23) % 3, np.linspace(1, 2, 23), np.linspace(-1, 1, 23)
@@ -26,6 +25,15 @@ T, WEIGHT, OFFSET = np.arange(23) % 3, np.linspace(1, 2, 23), np.linspace(-1, 1,
 
 def in_blocks(source, height=7):
     return replace(source, height=height)
+
+
+def peak_of(call):
+    """Return the largest memory in use during a call."""
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
 
 
 def blocks_of(source, rng=None):
@@ -108,11 +116,7 @@ def test_a_mixed_frame_is_held_at_most_once():
     frame = pd.DataFrame({f"x{d}": np.arange(n) % (d + 2) if d % 2 else np.ones(n, bool) for d in range(20)})
     rows = open_memory(frame)
     rows.read(slice(0, 10))
-    tracemalloc.start()
-    rows.read(slice(0, 10))  # a second pass converts the whole frame
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 1.8 * 8 * n * 20
+    assert peak_of(lambda: rows.read(slice(0, 10))) < 1.8 * 8 * n * 20  # a second pass converts the whole frame
     assert_array_equal(rows.read(slice(n - 3, n)), frame.to_numpy(dtype=float)[-3:])
 
 
@@ -129,11 +133,7 @@ def test_columns_of_a_frame_may_have_the_names_of_methods():
 def test_no_second_copy_of_the_table_is_made():
     rng = np.random.default_rng(0)
     table, t = rng.normal(size=(100_000, 20)), rng.integers(2, size=100_000)
-    source = as_source(table, t)
-    tracemalloc.start()
-    source.reduce(partial(class_moments, n_classes=2, scatter=PooledScatter))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    peak = peak_of(lambda: collect_moments(as_source(table, t), 2, PooledScatter))
     assert peak < 0.8 * table.nbytes  # a few blocks per thread, not 16 MB
 
 

@@ -50,17 +50,19 @@ def test_every_module_has_a_docstring(path):
     assert ast.get_docstring(ast.parse(source))
 
 
-def test_importing_the_package_imports_no_heavy_library():
-    code = "import sys, separatrix; print(sorted({'sklearn', 'scipy', 'numpy', 'matplotlib'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_using_a_model_imports_no_plotting_cluster_or_gpu_library():
-    code = (
-        "import sys, separatrix as sx; sx.LeastSquaresClassifier().fit([[0.], [1.], [3.]], [0, 1, 0]);"
-        "print(sorted({'matplotlib', 'dask', 'torch', 'cupy', 'numba', 'duckdb', 'polars'} & set(sys.modules)))"
-    )
+@pytest.mark.parametrize(
+    ("use", "libraries"),
+    [
+        ("sx.__version__", {"sklearn", "scipy", "numpy", "matplotlib"}),
+        (
+            "sx.LeastSquaresClassifier().fit([[0.], [1.], [3.]], [0, 1, 0])",
+            {"matplotlib", "dask", "torch", "cupy", "numba", "duckdb", "polars"},
+        ),
+    ],
+    ids=["import", "fit"],
+)
+def test_heavy_libraries_are_imported_only_if_needed(use, libraries):
+    code = f"import sys, separatrix as sx; {use}; print(sorted({libraries} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

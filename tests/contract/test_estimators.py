@@ -1,12 +1,9 @@
 """scikit-learn's checks of every estimator, and further properties of all estimators."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import separatrix as sx
@@ -87,17 +84,6 @@ def test_a_fit_reports_passes_steps_and_status(name):
     assert model.n_steps_ >= 1
     assert model.solution_.passes == model.n_passes_
     assert model.solution_.status.value
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_models_work_with_clone_pipelines_and_data_frames(name):
-    X, y = blobs(80, distance=40.0)
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    labels = np.array(["no", "yes", "maybe"])[y]
-    model = clone(MODELS[name]()).fit(frame, labels)
-    assert list(model.feature_names_in_) == list("abcd")
-    assert set(model.predict(frame)) <= {"no", "yes", "maybe"}
-    assert make_pipeline(StandardScaler(), MODELS[name]()).fit(X, y).score(X, y) > 0.9
 
 
 def test_fisher_is_a_transformer_with_feature_names():

@@ -36,13 +36,16 @@ class Posed:
     objective: Posterior
     laplace: Approximation
 
+    def to_user_units(self):
+        """Return T, (P, P), which maps weights and the bias at the mean of the columns to the bias at x = 0."""
+        T = np.eye(self.objective.shape[1])
+        if self.objective.design.bias:
+            T[-1, :-1] = -self.objective.design.origin
+        return T
+
     def errors(self, approximation):
         """Return the largest error of a mean in sds, the largest relative error of an sd, and the error of ln p(D)."""
-        C, P = self.objective.shape
-        T = np.eye(P)
-        if self.objective.design.bias:
-            T[-1, :-1] = -self.objective.design.origin  # the bias at x = 0 instead of the mean of the columns
-        T = np.kron(np.eye(C), T)
+        T = np.kron(np.eye(len(approximation.mean)), self.to_user_units())
         sds = np.sqrt(((T @ approximation.root) ** 2).sum(axis=1))
         mean = np.abs((T @ approximation.mean.ravel() - self.gold.means) / self.gold.sds).max()
         log_evidence = approximation.log_evidence - self.gold.log_evidence
@@ -135,10 +138,7 @@ def test_importance_sampling(name):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_quantiles_of_the_weighted_draws(name):
     case, found = posed(name), by_importance(name)
-    T = np.eye(case.objective.shape[1])
-    if case.objective.design.bias:
-        T[-1, :-1] = -case.objective.design.origin
-    in_user_units = type(found.draws)(found.draws.theta @ T.T, found.draws.weights)
+    in_user_units = type(found.draws)(found.draws.theta @ case.to_user_units().T, found.draws.weights)
     levels = np.array([0.025, 0.5, 0.975])
     quantiles = in_user_units.quantiles(levels).reshape(3, -1)
     # Four standard errors of a quantile of a normal, in its sds, for this many effective draws. At 2.5 % that is

@@ -17,6 +17,9 @@ from separatrix.exceptions import ApproximationWarning
 
 TWO_CLASSES = [name for name in PROBLEMS if name != "three_classes"]
 HARD_FOR_LAPLACE = {"few_rows", "many_dummies"}
+IGNORE_WARNINGS = pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
+#: Five rows of one class, and forty that do not depend on the weight.
+ONE_SIDED = np.append(np.ones(5), np.zeros(40))[:, None], np.append(np.ones(5), np.tile([0, 1], 20))
 
 
 def fitted(gold, approximation, **arguments):
@@ -71,13 +74,12 @@ def test_importance(name):
     assert model.pareto_k_ < 0.7
 
 
+@IGNORE_WARNINGS
 @pytest.mark.parametrize("name", TWO_CLASSES)
 def test_variational(name):
     """Means and probabilities are accurate. If the posterior is skewed, q is too narrow and its bound too low."""
     gold = load(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ApproximationWarning)
-        model = fitted(gold, "variational")
+    model = fitted(gold, "variational")
     of_means, of_sds = errors_of_moments(model, gold)
     assert of_means < 0.1
     assert of_sds < (0.5 if name in {"rare_dummy", "many_dummies", "label_noise"} else 0.06)
@@ -105,13 +107,11 @@ def test_laplace(name):
     assert not HARD_FOR_LAPLACE & {name} or caught
 
 
+@IGNORE_WARNINGS
 @pytest.mark.parametrize("name", ["one_weight", "weight_and_bias", "well_identified", "few_rows", "rare_dummy"])
 def test_better_approximations_have_smaller_errors_than_laplace(name):
     gold = load(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ApproximationWarning)
-        laplace = fitted(gold, "laplace")
-    auto = fitted(gold, "auto")
+    laplace, auto = fitted(gold, "laplace"), fitted(gold, "auto")
     assert errors_of_moments(auto, gold)[0] < errors_of_moments(laplace, gold)[0] / 3
     assert errors_of_probabilities(auto, gold).mean() < errors_of_probabilities(laplace, gold).mean() / 3
     assert abs(auto.log_evidence_ - gold.log_evidence) < abs(laplace.log_evidence_ - gold.log_evidence) / 2
@@ -122,19 +122,17 @@ def test_pareto_k_passes_a_good_case_and_flags_a_bad_one(seed):
     """1000 rows for nine weights are good. Five rows of one class under a wide prior are bad."""
     assert fitted(load("well_identified"), "laplace", rng=seed).pareto_k_ < 0.5
     assert fitted(load("one_weight"), "ep", rng=seed).pareto_k_ < 0.5
-    x, y = np.append(np.ones(5), np.zeros(40))[:, None], np.append(np.ones(5), np.tile([0, 1], 20))
     model = sx.BayesianLogisticRegression(sx.Gaussian(100.0), standardize=False, fit_intercept=False, rng=seed)
     with pytest.warns(ApproximationWarning, match="far from its Gaussian approximation") as caught:
-        bad = model.set_params(approximation="laplace").fit(x, y)
+        bad = model.set_params(approximation="laplace").fit(*ONE_SIDED)
     assert bad.pareto_k_ > 0.7
     assert str(caught[0].message) in str(bad.summary())
-    assert model.set_params(approximation="importance").fit(x, y).pareto_k_ < 0.5
+    assert model.set_params(approximation="importance").fit(*ONE_SIDED).pareto_k_ < 0.5
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.0, 10.0, 30.0])
 def test_a_weight_that_only_the_prior_bounds(scale):
     """With five rows of one class, the posterior is like half a normal. The trapezium rule gives its moments."""
-    x, y = np.append(np.ones(5), np.zeros(40))[:, None], np.append(np.ones(5), np.tile([0, 1], 20))
     w = np.linspace(-8 * scale, 8 * scale, 200_001)
     log_joint = -0.5 * (w / scale) ** 2 + 5 * special.log_expit(w) + 40 * np.log(0.5)
     density = np.exp(log_joint - log_joint.max())
@@ -148,7 +146,7 @@ def test_a_weight_that_only_the_prior_bounds(scale):
         ("importance", 1e-3, 0.01, 0.01, 0.005),
         ("auto", 0.025, 0.11, 0.03, 0.1),
     ]:
-        model.set_params(approximation=approximation).fit(x, y)
+        model.set_params(approximation=approximation).fit(*ONE_SIDED)
         assert_allclose(model.predict_proba(at)[:, 1], truth, atol=of_p)
         assert abs(model.coef_[0, 0] - mean) < of_mean * sd
         assert_allclose(model.posterior_.std, sd, rtol=of_sd)

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import integrate, special, stats
 
 import separatrix as sx
+from separatrix.bayesian import laplace_approximation
 from separatrix.exceptions import ApproximationWarning
 
 SCALE, BIAS_SCALE = np.array([0.8, 1.5, 2.0]), 3.0
@@ -97,8 +98,6 @@ def test_figure_4_12_the_mean_is_shifted_from_the_mode_towards_the_longer_tail()
     density = np.exp(-0.5 * z**2) * special.expit(20 * z + 4)
     density /= density.sum()
     mean = density @ z
-    from separatrix.bayesian import laplace_approximation
-
     found = laplace_approximation(lambda z: -0.5 * z[0] ** 2 + special.log_expit(20 * z[0] + 4), np.array([0.5]))
     assert_allclose(found.mode, z[density.argmax()], atol=1e-3)
     assert mean - found.mode[0] > 0.3

@@ -1,15 +1,17 @@
 """PRML §4.1: discriminant functions. Each test is an equation, an exercise or a figure."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy import stats
 
 import separatrix as sx
 from problems import blobs, separable
+from separatrix.rules._online import perceptron_rows, start
+
+OVERLAPPING = pytest.mark.filterwarnings("ignore::separatrix.exceptions.NotSeparableWarning")
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -104,8 +106,6 @@ def test_the_mean_convention_from_its_definition():
 
 @pytest.mark.parametrize("n0", [20, 100, 180])
 def test_the_normal_threshold_is_where_the_two_fitted_normals_cross(n0, rng):
-    from scipy import stats
-
     y = (np.arange(200) >= n0).astype(int)
     X = rng.normal(size=(200, 3)) * np.where(y, 2.5, 1.0)[:, None] + 3.0 * y[:, None]
     model = sx.FisherDiscriminant(threshold="normal").fit(X, y)
@@ -172,6 +172,7 @@ def test_equation_4_55_one_step_at_a_time():
     assert_allclose(untraced.coef_, model.coef_, rtol=1e-12)
 
 
+@OVERLAPPING
 def test_the_averaged_perceptron_is_the_mean_of_the_weights_after_every_row():
     X, y = blobs(60, n_classes=2, distance=0.3)
     W, w, w0 = [], np.zeros(4), 0.0
@@ -180,27 +181,22 @@ def test_the_averaged_perceptron_is_the_mean_of_the_weights_after_every_row():
             if t * (w @ x + w0) <= 0:
                 w, w0 = w + t * x, w0 + t
             W.append(np.append(w, w0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sx.exceptions.NotSeparableWarning)
-        model = sx.Perceptron(max_epochs=3, weights="average").fit(X, y)
+    model = sx.Perceptron(max_epochs=3, weights="average").fit(X, y)
     assert_allclose(np.append(model.coef_, model.intercept_), np.mean(W, axis=0), rtol=1e-9)
 
 
+@OVERLAPPING
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_pocket_perceptron_makes_fewer_errors_than_the_last_weights(n_classes):
     errors = {"last": [], "pocket": []}
     for seed in range(12):
         X, y = blobs(150, n_classes=n_classes, seed=seed, distance=1.0)
         for kind, kept in errors.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", sx.exceptions.NotSeparableWarning)
-                kept.append(1 - sx.Perceptron(max_epochs=20, weights=kind).fit(X, y).score(X, y))
+            kept.append(1 - sx.Perceptron(max_epochs=20, weights=kind).fit(X, y).score(X, y))
     assert np.mean(errors["pocket"]) < np.mean(errors["last"])
 
 
 def test_the_K_class_rule_with_two_classes_makes_the_mistakes_of_the_two_class_rule():
-    from separatrix.rules._online import perceptron_rows, start
-
     X, y = separable(60, gap=0.05)
     one, two = start(1, 3), start(2, 3)
     step = np.ones(60)

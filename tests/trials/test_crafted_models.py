@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Damaged and crafted model files: an error or a model, never more memory than 10 times the file and 50 MB."""
 
+import contextlib
 import hashlib
 import io
 import json
@@ -24,11 +25,10 @@ MEGABYTE = 2**20
 def measured(path):
     """Load a file: the model or None, after checking the largest memory in use."""
     tracemalloc.start()
+    model = None
     try:
-        try:
+        with contextlib.suppress(FileError):
             model = sx.load(path)
-        except FileError:
-            model = None
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -196,10 +196,8 @@ def predicted(model):
     row = np.full((1, int(model.n_features_in_)), 0.5)
     tracemalloc.start()
     try:
-        model.predict(row if names is None else pd.DataFrame(row, columns=names))
-    except ValueError:  # a message is as good as a prediction
-        return tracemalloc.get_traced_memory()[1]
-    else:
+        with contextlib.suppress(ValueError):  # a message is as good as a prediction
+            model.predict(row if names is None else pd.DataFrame(row, columns=names))
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -184,23 +184,18 @@ def weights(rng: np.random.Generator, N: int) -> Any:
 
 
 def stored(rng: np.random.Generator, X: np.ndarray) -> Any:
+    convert = [
+        np.float32,
+        sparse.csr_array,
+        sparse.csc_matrix,
+        lambda X: pd.DataFrame(X).add_prefix("c"),
+        lambda X: X.astype(object),
+        np.asfortranarray,
+        np.ndarray.tolist,
+        *[np.asarray] * 5,
+    ]
     with np.errstate(over="ignore"):
-        match pick(rng, *range(12)):
-            case 0:
-                return X.astype(np.float32)
-            case 1:
-                return sparse.csr_array(X)
-            case 2:
-                return sparse.csc_matrix(X)
-            case 3:
-                return pd.DataFrame(X).add_prefix("c")
-            case 4:
-                return X.astype(object)
-            case 5:
-                return np.asfortranarray(X)
-            case 6:
-                return X.tolist()
-    return X
+        return pick(rng, *convert)(X)
 
 
 def spoilt_targets(rng: np.random.Generator, X: np.ndarray, y: Any) -> np.ndarray:
