@@ -13,7 +13,6 @@ from scipy import stats
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
 from separatrix.bayesian.sampling import (
     Proposal,
-    fit_generalized_pareto,
     importance,
     pareto_smooth,
     weighted_draws,
@@ -121,20 +120,6 @@ def pareto(k):
 )
 def test_k_agrees_with_arviz(log_weights, k):
     assert_allclose(pareto_smooth(log_weights).k, k, atol=1e-12)  # arviz-stats 0.8.0, array_stats.psislw(-log_weights)
-
-
-@pytest.mark.parametrize("k", [-0.5, -0.1, 0.0, 0.3, 0.7, 1.2])
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_shape_and_scale_of_a_generalised_pareto_are_recovered(rng, k, scale):
-    n = 20_000
-    excess = np.sort(stats.genpareto(k, scale=scale).rvs(n, random_state=rng))
-    shape, size = fit_generalized_pareto(excess)
-    if k < 0:  # the error is below 1/√n: the largest draw estimates the end of the support
-        assert abs(shape - k) < 0.03
-    else:
-        error = (1 + k) / np.sqrt(n)  # asymptotic standard error of maximum likelihood
-        assert abs(shape - k) < 4 * error + 10 * abs(0.5 - k) / n
-    assert_allclose(size, scale, rtol=0.1)
 
 
 @pytest.mark.parametrize("ratio", [0.5, 0.6, 0.75])

@@ -180,6 +180,14 @@ def ridge(x):
     return -((x[0] + x[1]) ** 2) - x[0] - x[1]
 
 
+def turned_saddle(x):
+    return (x[0] + x[1]) ** 2 - (x[0] - x[1]) ** 2 - (x**4).sum()
+
+
+def separable(w):
+    return -np.logaddexp(0, -np.sign(X[:, 1]) * (X @ w)).sum()
+
+
 #: What the user does: f, x0, derivatives; and words of the message.
 ERRORS = {
     "NaN": (lambda x: np.nan, 1.0, {}, ("not finite at x0 = 1", "Start inside")),
@@ -190,12 +198,7 @@ ERRORS = {
         for x0 in (np.nan, [0.0, np.inf], [], [[0.0]])
     },
     "a saddle": (lambda x: x[1] ** 2 - x @ x / 2, [0, 0], {}, ("a saddle", r"upwards along [+-]1 x\[1\]")),
-    "a turned saddle": (
-        lambda x: (x[0] + x[1]) ** 2 - (x[0] - x[1]) ** 2 - (x**4).sum(),
-        [0.0, 0.0],
-        {},
-        ("a saddle", DIAGONAL, "Start at another x0"),
-    ),
+    "a turned saddle": (turned_saddle, [0.0, 0.0], {}, ("a saddle", DIAGONAL, "Start at another x0")),
     "a minimum": (lambda x: x**2 - x**4, 0.0, {}, ("x = 0 is a minimum",)),
     "a minimum with derivatives": (
         lambda x: x**2 - x**4,
@@ -214,12 +217,7 @@ ERRORS = {
         {"gradient": lambda w: special.expit(-w), "hessian": lambda w: -special.expit(w) * special.expit(-w)},
         ("not a reliable mode", r"along \+x", "Add a prior"),
     ),
-    "separable rows": (
-        lambda w: -np.logaddexp(0, -np.sign(X[:, 1]) * (X @ w)).sum(),
-        [0.0, 0.0],
-        {},
-        ("mode lies at infinity",),
-    ),
+    "separable rows": (separable, [0.0, 0.0], {}, ("mode lies at infinity",)),
     "a flat direction": (lambda x: -(x[0] ** 2), [0.0, 0.0], {}, (r"flat at x = \(0, 0\) along \+1 x\[1\]",)),
     "a constant": (lambda x: 7.0, 1.0, {}, ("flat at x = 1 along",)),
     "a turned flat direction": (ridge, [0.0, 0.0], {}, ("flat", DIAGONAL, "add a prior")),
@@ -230,12 +228,7 @@ ERRORS = {
         ("flat", DIAGONAL),
     ),
     **{f"no curvature from {x0}": (lambda x: -(x**4), x0, {}, ("flat at x",)) for x0 in (0.0, 1.0, -30.0)},
-    "a wrong gradient": (
-        lambda x: -(x**2),
-        1.0,
-        {"gradient": lambda x: 2 * x},
-        ("compare it with finite differences",),
-    ),
+    "a wrong gradient": (lambda x: -(x**2), 1.0, {"gradient": lambda x: 2 * x}, ("compare it with finite",)),
     "a mode at an edge": (lambda x: -x if x >= 0 else -np.inf, 1.0, {}, ("flat at x",)),
 }
 

@@ -157,17 +157,18 @@ def test_blocks_have_codes_and_can_be_read_again(write_text):
     assert file.classes.tolist() == [-2, 5]
 
 
-def test_the_first_index_can_be_given(write_text):
-    path = write_text("1 1:1\n0 2:1\n")
-    assert LibsvmFile(path).read()[0].toarray().tolist() == [[1, 0], [0, 1]]
-    assert LibsvmFile(path, zero_based=True).read()[0].toarray().tolist() == [[0, 1, 0], [0, 0, 1]]
-    assert LibsvmFile(path, n_features=4).n_features == 4
-
-
-def test_rows_without_entries_are_rows(write_text):
-    file = LibsvmFile(write_text("1\n0\n"))
-    assert file.read()[0].toarray().tolist() == [[0], [0]]
-    assert LibsvmFile(write_text("1\n0\n"), n_features=3).read()[0].shape == (2, 3)
+@pytest.mark.parametrize(
+    ("text", "options", "rows"),
+    [
+        ("1 1:1\n0 2:1\n", {}, [[1, 0], [0, 1]]),
+        ("1 1:1\n0 2:1\n", {"zero_based": True}, [[0, 1, 0], [0, 0, 1]]),
+        ("1 1:1\n0 2:1\n", {"n_features": 4}, [[1, 0, 0, 0], [0, 1, 0, 0]]),
+        ("1\n0\n", {}, [[0], [0]]),
+        ("1\n0\n", {"n_features": 3}, [[0, 0, 0], [0, 0, 0]]),
+    ],
+)
+def test_the_first_index_and_the_number_of_features_can_be_given(write_text, text, options, rows):
+    assert LibsvmFile(write_text(text), **options).read()[0].toarray().tolist() == rows
 
 
 def test_queries_have_a_note(write_text):

@@ -209,17 +209,12 @@ def test_expected_rows_and_covariances_are_the_conditional_ones(problem, rng):
     assert_allclose(covariance, total, rtol=1e-6, atol=1e-7 * np.abs(total).max())
 
 
-def correlation(rng, size):
-    A = rng.normal(size=(size, 2 * size))
-    S = A @ A.T
-    return S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
-
-
 def test_the_compiled_loop_over_patterns_equals_plain_python(rng):
     n, M = 40, 6
     seen = rng.random((n, M)) < 0.7
     seen[3] = False  # a row of which nothing is known
-    Z, C, weight = np.where(seen, rng.normal(size=(n, M)), 0.0), correlation(rng, M), rng.random(n)
+    C, weight = np.corrcoef(rng.normal(size=(M, 2 * M))), rng.random(n)
+    Z = np.where(seen, rng.normal(size=(n, M)), 0.0)
     order, is_new = patterns(seen)
     answers = [sweep(Z, seen, order, is_new, weight, C) for sweep in (sweep_patterns, sweep_patterns.py_func)]
     for compiled, plain in zip(*answers, strict=True):
@@ -230,23 +225,11 @@ def test_the_compiled_loop_over_patterns_equals_plain_python(rng):
     assert_allclose(answers[0][3], total, rtol=1e-8, atol=1e-10)
 
 
-COVARIANCE_M = 6
-
-
-def both(rng):
-    """The same matrix in its two forms, in awkward units."""
-    units = np.geomspace(1e-5, 1e5, COVARIANCE_M)
-    F, ridge = rng.normal(size=(3, COVARIANCE_M)) * units, (0.5 + rng.random(COVARIANCE_M)) * units**2
-    return DenseCovariance(F.T @ F + np.diag(ridge)), FactoredCovariance(F, ridge), units
-
-
-def test_both_covariances_agree_with_the_dense_matrix(rng):
-    dense, factored, units = both(rng)
-    B, X, mean = (
-        rng.normal(size=(COVARIANCE_M, 2)),
-        rng.normal(size=(7, COVARIANCE_M)) * units,
-        rng.normal(size=COVARIANCE_M) * units,
-    )
+def test_both_forms_of_a_covariance_agree_with_the_dense_matrix(rng):
+    M, units = 6, np.geomspace(1e-5, 1e5, 6)
+    F, ridge = rng.normal(size=(3, M)) * units, (0.5 + rng.random(M)) * units**2
+    dense, factored = DenseCovariance(F.T @ F + np.diag(ridge)), FactoredCovariance(F, ridge)
+    B, X, mean = rng.normal(size=(M, 2)), rng.normal(size=(7, M)) * units, rng.normal(size=M) * units
     C = dense.matrix / np.outer(units, units)
     log_det = np.linalg.slogdet(C)[1] + 2 * np.log(units).sum()
     solution = np.linalg.solve(C, B / units[:, None]) / units[:, None]
@@ -288,16 +271,12 @@ def test_missing_values_of_a_student_t_are_marginalised(normal_classes_problem):
     assert_allclose(student.log_density(X)[:, 0], t.logpdf(X[:, [0, 2]]), rtol=1e-9)
 
 
-def block(X, t):
-    return Block(X, np.asarray(t), None, range(len(X)))
-
-
 def test_expected_moments_agree_with_random_completions(rng):
     """Gaps drawn from their conditional distribution, labels from their posterior: the average is the expectation."""
     mean, Sigma = np.array([[0.0, 0.0], [2.0, 1.0]]), np.array([[1.0, 0.6], [0.6, 1.0]])
     classes = NormalClasses(mean, (DenseCovariance(Sigma),), np.full(2, np.inf), np.ones(2))
     X, t = np.array([[1.0, np.nan], [0.5, 0.2]]), np.array([1, -1])
-    found = expected_moments(block(X, t), (classes, np.log([0.5, 0.5])), ClassScatter).facts
+    found = expected_moments(Block(X, t, None, range(2)), (classes, np.log([0.5, 0.5])), ClassScatter).facts
     joint = classes.log_density(X[1:])[0]
     p = np.exp(joint - np.logaddexp(*joint))
     assert_allclose(found.count, [p[0], 1 + p[1]], rtol=1e-9)

@@ -23,9 +23,7 @@ def test_a_file_has_the_rights_that_any_file_has(tmp_path):
     assert rights[0] == rights[1]
 
 
-@pytest.fixture(scope="module")
-def model():
-    return sx.LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+MODEL = sx.LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
 
 
 def write_bytes(path, *, force):
@@ -33,8 +31,7 @@ def write_bytes(path, *, force):
 
 
 def write_model(path, *, force):
-    model = sx.LinearDiscriminantAnalysis().fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1])
-    sx.save(model, path, force=force)
+    sx.save(MODEL, path, force=force)
 
 
 def write_table(path, *, force):
@@ -74,11 +71,11 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path, write, dangling):
     assert os.listdir(tmp_path / "far") == ["real.csv"]
 
 
-def test_a_dangling_link_counts_as_existing(tmp_path, model):
+def test_a_dangling_link_counts_as_existing(tmp_path):
     link = tmp_path / "t.csv"
     link.symlink_to(tmp_path / "nowhere.csv")
     with pytest.raises(FileError, match="t.csv exists.*force=True"):
-        sx.save(model, link)
+        sx.save(MODEL, link)
     with pytest.raises(FileWriteError, match="t.csv exists"):
         open_writer(link)
 
@@ -94,12 +91,12 @@ BAD_PATHS = {
 
 
 @pytest.mark.parametrize("name", BAD_PATHS)
-def test_saving_to_a_bad_path_names_the_problem_and_a_remedy(tmp_path, model, monkeypatch, name):
+def test_saving_to_a_bad_path_names_the_problem_and_a_remedy(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_bytes(b"")
     path, words = BAD_PATHS[name]
     with pytest.raises(FileError, match=words):
-        sx.save(model, path)
+        sx.save(MODEL, path)
     assert os.listdir(tmp_path) == ["file"]
 
 

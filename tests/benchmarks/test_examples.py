@@ -62,17 +62,6 @@ def test_the_pictures_of_the_gallery_are_small_and_come_from_examples():
     assert [path.name for path in GALLERY.iterdir() if path.stat().st_size > MAX_PICTURE_BYTES] == []
 
 
-def test_weights_of_naive_bayes_by_hand_are_those_of_the_model():
-    import separatrix as sx
-
-    example = load("naive_bayes_line")
-    X, y = example.yes_no_columns(300, np.random.default_rng(0))
-    w, w0 = example.bernoulli_line(X, y)
-    model = sx.NaiveBayes("bernoulli").fit(X, y)
-    np.testing.assert_allclose(model.coef_[0], w, rtol=1e-12)
-    np.testing.assert_allclose(model.intercept_[0], w0, rtol=1e-12)
-
-
 @pytest.fixture(scope="module")
 def rbf_evidence():
     return load("rbf_evidence")

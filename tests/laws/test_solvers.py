@@ -9,18 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from posteriors import PROBLEMS, Problem, identified, overlapping
-from separatrix.solvers.gradient import GradientDescent
-from separatrix.solvers.lbfgs import LBFGS
-from separatrix.solvers.newton import Newton
-from separatrix.solvers.result import Status
-from separatrix.solvers.stochastic import StochasticGradient
+from separatrix.solvers import LBFGS, GradientDescent, Newton, Status, StochasticGradient
 
-SOLVERS = {
-    "newton": lambda **options: Newton(**options),
-    "lbfgs": lambda **options: LBFGS(**options),
-    "gradient": lambda **options: GradientDescent(**options),
-    "stochastic": lambda **options: StochasticGradient(**options),
-}
+SOLVERS = {"newton": Newton, "lbfgs": LBFGS, "gradient": GradientDescent, "stochastic": StochasticGradient}
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
 
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
@@ -80,8 +71,7 @@ def test_the_objective_never_rises_along_the_trace(name, solver):
 
 @every_solver
 def test_a_start_at_the_optimum_is_returned(solver):
-    problem = PROBLEMS["logit"]
-    objective = problem.posterior()
+    objective = PROBLEMS["logit"].posterior()
     start = Newton(tol=1e-12).minimise(objective, np.zeros(objective.shape)).value
     solution = SOLVERS[solver](tol=1e-6).minimise(objective, start)
     assert (solution.steps, solution.passes) == (0, 1)
@@ -90,11 +80,9 @@ def test_a_start_at_the_optimum_is_returned(solver):
 
 @every_solver
 def test_a_start_where_every_probability_is_saturated_leads_to_the_same_optimum(solver):
-    objective = PROBLEMS["logit"].posterior()
-    near, far = np.zeros(objective.shape), np.full(objective.shape, 30.0)
-    expected = Newton(tol=1e-10).minimise(objective, near).value
-    found = SOLVERS[solver](tol=1e-9).minimise(objective, far).value
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    objective, expected = optimum(PROBLEMS["logit"], "newton")
+    found = SOLVERS[solver](tol=1e-9).minimise(objective, np.full(objective.shape, 30.0)).value
+    np.testing.assert_allclose(found, expected.value, atol=1e-6)
 
 
 @every_solver

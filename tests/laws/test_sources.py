@@ -293,11 +293,8 @@ METHODS += ["transform", "expected_cost"]
 
 def knowledge(model):
     """Fitted attributes that are floats or arrays of floats."""
-    return {name: np.asarray(value) for name, value in vars(model).items() if name.endswith("_") and is_number(value)}
-
-
-def is_number(value):
-    return isinstance(value, float | np.ndarray) and np.asarray(value).dtype.kind == "f"
+    arrays = {name: np.asarray(value) for name, value in vars(model).items() if isinstance(value, float | np.ndarray)}
+    return {name: array for name, array in arrays.items() if name.endswith("_") and array.dtype.kind == "f"}
 
 
 def answers(model, X, most=None):
