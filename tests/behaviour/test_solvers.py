@@ -71,18 +71,6 @@ def test_convergence_is_quadratic():
     assert len(sizes) < 10
 
 
-def test_a_newton_step_that_overshoots_is_shortened():
-    """If |a| is large, the Newton step of a logistic model overshoots the optimum."""
-    objective = PROBLEMS["logit_flat"].posterior()
-    far = np.full(objective.shape, 5.0)
-    solution = Newton(trace=True).minimise(objective, far)
-    assert solution.status is Status.GRADIENT
-    assert solution.passes > solution.steps + 1  # some steps were halved
-    assert (np.diff([s.value for s in solution.trace]) <= 0).all()
-    near = Newton().minimise(objective, start_of(objective)).value
-    np.testing.assert_allclose(solution.value, near, atol=1e-7)
-
-
 def test_collinear_columns_without_a_prior_give_the_shortest_weights():
     X, t = overlapping()
     twice = np.column_stack([X, X[:, 0]])
@@ -111,11 +99,6 @@ def test_a_column_that_varies_only_by_rounding_does_not_slow_down_a_weak_prior(r
 # Gradient descent
 
 
-def largest_curvature(objective):
-    """The largest eigenvalue of the Hessian per unit of weight, over all θ: at θ = 0, for a logistic model."""
-    return np.linalg.eigvalsh(objective.value_grad_hess(start_of(objective)).hess)[-1] / objective.units.total
-
-
 @pytest.mark.parametrize("name", ["logit", "logit_weights_offset", "softmax"])
 def test_a_fixed_step_is_the_gradient_per_unit_of_weight(name):
     objective = PROBLEMS[name].posterior()
@@ -128,7 +111,8 @@ def test_a_fixed_step_is_the_gradient_per_unit_of_weight(name):
 
 def test_a_step_below_two_over_the_curvature_descends_and_arrives():
     objective = PROBLEMS["logit"].posterior()
-    step = 1.9 / largest_curvature(objective)
+    curvature = objective.value_grad_hess(start_of(objective)).hess / objective.units.total  # the largest of all θ
+    step = 1.9 / np.linalg.eigvalsh(curvature)[-1]
     solution = GradientDescent(step=step, trace=True).minimise(objective, start_of(objective))
     assert solution.status is Status.GRADIENT
     assert solution.passes == solution.steps + 1
@@ -154,30 +138,6 @@ def test_a_step_that_is_too_long_is_reported_and_the_lowest_point_returned(name,
     assert np.isfinite(solution.value).all()
     assert objective.value_grad(solution.value).value == min(values)
     assert solution.steps < 1000
-
-
-def test_the_line_search_never_rises_and_needs_few_passes():
-    for name, problem in PROBLEMS.items():
-        objective = problem.posterior()
-        solution = GradientDescent(trace=True).minimise(objective, start_of(objective))
-        values = np.array([s.value for s in solution.trace])
-        assert solution.status is Status.GRADIENT, name
-        assert (np.diff(values) <= 1e-12 * values[:-1]).all(), name
-        assert solution.passes < 100, name
-
-
-def test_the_line_search_does_not_depend_on_units_but_a_fixed_step_does():
-    X, t = overlapping()
-    units = 2.0 ** np.array([-10, 0, 6, 12])
-    plain, scaled = Problem(X, t).posterior(), Problem(X * units, t).posterior()
-    found = [GradientDescent().minimise(objective, start_of(objective)) for objective in (plain, scaled)]
-    assert found[0].passes == found[1].passes
-    step = 1 / largest_curvature(plain)
-    fixed = [
-        GradientDescent(step=step, tol=1e-6).minimise(objective, start_of(objective)) for objective in (plain, scaled)
-    ]
-    assert fixed[0].status is Status.GRADIENT
-    assert fixed[1].status is Status.DIVERGED
 
 
 # Problems that earlier versions solved badly

@@ -5,7 +5,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import integrate, stats
+from scipy import stats
 
 from separatrix._special import log_minus_digamma
 from separatrix.exceptions import DataError
@@ -16,12 +16,9 @@ from separatrix.families import (
     FactsError,
     LogMoments,
     Moments,
-    Normal,
-    Poisson,
     VectorMoments,
 )
 from separatrix.families.dirichlet import by_laplace, by_quadrature, log_kernel, log_partition, maximum, mode_of_log
-from separatrix.families.family import weigh
 from separatrix.families.pseudo_observations import metropolis
 
 R = np.array([[1.0, 0.0], [0.25, 0.75], [0.0, 2.0], [0.5, 0.5], [3.0, 0.0]])
@@ -80,13 +77,6 @@ def test_statistics_without_observations_raise_with_the_position():
     assert caught.value.where == [(None, 1)]
 
 
-def test_a_parameter_out_of_range_is_named_with_its_value():
-    with pytest.raises(ValueError, match=r"Normal: sd must be positive, got .*-2\.0"):
-        Normal([0.0, 0.0], [1.0, -2.0])
-    with pytest.raises(ValueError, match="Poisson: rate must be zero or positive, got .*nan"):
-        Poisson(np.nan)
-
-
 def test_the_error_names_classes_and_columns():
     error = FactsError([(0, d) for d in range(7)], "all values are equal", "drop the column")
     assert isinstance(error, DataError)
@@ -96,32 +86,26 @@ def test_the_error_names_classes_and_columns():
     assert overall.describe(("a", "b"), ("x", "y")) == "no values at all in column 'y'; drop the column."
 
 
-def test_zero_times_minus_infinity_is_zero():
-    U = np.array([[0.0, 2.0], [1.0, 0.0]])
-    c = np.array([[-np.inf, -1.0], [-3.0, -np.inf]])
-    assert_allclose(weigh(U, c), [[-2.0, -np.inf], [-np.inf, -3.0]])
-
-
 def test_metropolis_draws_a_density_that_is_not_its_proposal(rng):
     # ln of a gamma variate: skew, exponential tail to the left
     a = 2.0
-    draws = metropolis(lambda t: a * t[..., 0] - np.exp(t[..., 0]), np.log([a]), np.array([[a**-0.5]]), rng, (20_000,))[
-        :, 0
-    ]
+    draws = metropolis(lambda t: a * t[..., 0] - np.exp(t[..., 0]), np.log([a]), np.array([[a**-0.5]]), rng, (20_000,))
+    draws = draws[:, 0]
     exact = stats.loggamma(a)
     assert_allclose(draws.mean(), exact.mean(), atol=5 * exact.std() / np.sqrt(len(draws)))
     assert stats.kstest(draws[:4000], exact.cdf).pvalue > 1e-3
 
 
-def test_drawn_parameters_have_the_mean_that_theory_gives(rng):
+@pytest.mark.parametrize(
+    ("prior", "chi"),
+    [
+        (ConjugateGamma(8.0, [1.7], [2.0]), [np.log(1.7) - 2.0 / 8.0, 1.7]),
+        (ConjugateBeta(8.0, [0.3, 0.7], [2.0, 1.0]), [np.log(0.3) - 2.0 / 8.0, np.log(0.7) - 1.0 / 8.0]),
+    ],
+)
+def test_drawn_parameters_have_the_mean_that_theory_gives(rng, prior, chi):
     # Diaconis & Ylvisaker: the posterior mean of E[u | eta] is chi
-    prior = ConjugateGamma(8.0, [1.7], [2.0])
     mean_u = prior.draw(rng, 20_000).mean_u
-    error = mean_u.std(axis=0) / np.sqrt(20_000)
-    assert np.all(np.abs(mean_u.mean(axis=0) - [np.log(1.7) - 2.0 / 8.0, 1.7]) < 5 * error)
-    prior = ConjugateBeta(8.0, [0.3, 0.7], [2.0, 1.0])
-    mean_u = prior.draw(rng, 20_000).mean_u
-    chi = np.log([0.3, 0.7]) - np.array([2.0, 1.0]) / 8.0
     assert np.all(np.abs(mean_u.mean(axis=0) - chi) < 5 * mean_u.std(axis=0) / np.sqrt(20_000))
 
 
@@ -167,21 +151,13 @@ def test_the_normaliser_of_two_components_is_the_double_integral(nu, alpha):
     theta, precision = mode_of_log(np.asarray(nu), m, g)
     peak = nu * log_kernel(np.exp(theta), m, g) + theta.sum()
     reach = 1 / np.sqrt(np.linalg.eigvalsh(precision)[0])
-
-    def hump(v, u):  # in ln a, ln b; the tails to the left are e^(nu + 1)
-        point = np.array([u, v])
-        return np.exp(nu * log_kernel(np.exp(point), m, g) + point.sum() - peak)
-
-    low, high = theta - 30 * reach, theta + 8 * reach
-    nodes = [np.polynomial.legendre.leggauss(220)] * 2
-    (x, wx), (y, wy) = nodes
-    X, Y = (0.5 * (high[i] - low[i]) * (z + 1) + low[i] for i, z in enumerate((x, y)))
-    grid = np.stack(np.meshgrid(X, Y, indexing="ij"), axis=-1)
+    low, high = theta - 30 * reach, theta + 8 * reach  # of ln a, ln b; the tails to the left are e^(nu + 1)
+    x, w = np.polynomial.legendre.leggauss(220)
+    axes = (0.5 * (high[i] - low[i]) * (x + 1) + low[i] for i in range(2))
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     value = np.exp(nu * log_kernel(np.exp(grid), m, g) + grid.sum(axis=-1) - peak)
-    Z = wx @ value @ wy * 0.25 * np.prod(high - low)
+    Z = w @ value @ w * 0.25 * np.prod(high - low)
     assert_allclose(log_partition(np.asarray(nu), m, g), np.log(Z) + peak, rtol=0, atol=2e-8)
-    inner = integrate.dblquad(hump, theta[0] - reach, theta[0] + reach, theta[1] - reach, theta[1] + reach)[0]
-    assert inner < Z  # a check of the check: a part of the hump, by another rule
 
 
 def test_the_error_of_laplace_is_one_over_nu_and_of_ratios_its_square():

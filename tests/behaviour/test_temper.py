@@ -107,15 +107,11 @@ def test_the_maximum_agrees_with_another_optimiser(scale, seed):
     assert found.passes == len(found.trace) <= 20
 
 
-def test_misleading_densities_give_exponent_zero():
-    _, t, _ = rows()
-    assert fitted(-10.0 * (np.arange(3) == t[:, None]), t, share=0.1).value == 0.0
-    np.testing.assert_array_equal(tempered(np.array([[-np.inf, -3.0]]), 0.0), [[-np.inf, 0.0]])
-
-
-def test_uninformative_densities_give_exponent_one():
+def test_misleading_densities_give_exponent_zero_and_uninformative_ones_one():
     _, t, _ = rows()
     assert fitted(np.full((60, 3), -7.0), t, share=0.1).value == 1.0
+    assert fitted(-10.0 * (np.arange(3) == t[:, None]), t, share=0.1).value == 0.0
+    np.testing.assert_array_equal(tempered(np.array([[-np.inf, -3.0]]), 0.0), [[-np.inf, 0.0]])
 
 
 def test_separated_classes_have_a_finite_exponent():
@@ -172,15 +168,6 @@ def test_copies_of_every_column_divide_the_exponent_and_keep_the_probabilities(r
     often = NaiveBayes(families, estimate=estimate, temper=True).fit(copies, t)
     assert often.temperature_ == pytest.approx(once.temperature_ / r, rel=1e-7)
     np.testing.assert_allclose(often.predict_proba(copies), once.predict_proba(X), atol=1e-7)
-
-
-def test_a_weight_is_a_repetition():
-    X, t = independent(300)
-    weight = np.random.default_rng(1).integers(0, 3, 300)
-    repeated = np.repeat(np.arange(300), weight)
-    weighted = NaiveBayes(FAMILIES, temper=True).fit(X, t, sample_weight=weight)
-    again = NaiveBayes(FAMILIES, temper=True).fit(X.iloc[repeated], t[repeated])
-    assert weighted.temperature_ == pytest.approx(again.temperature_, rel=1e-7)
 
 
 def test_zero_probabilities_of_maximum_likelihood_are_handled():

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from problems import blobs, separable
+from problems import blobs
 from separatrix import BayesianLogisticRegression, Gaussian, evidence_surface
 from separatrix.basis import RBF, Polynomial
 from separatrix.bayesian import Limit, tune_model, tuning
@@ -94,14 +94,6 @@ def test_columns_of_pure_noise_are_reported_as_irrelevant():
     assert_allclose(tuned.approximation.log_evidence, null.approximation.log_evidence, atol=1e-3)
 
 
-@pytest.mark.parametrize("groups", [None, "columns"])
-def test_separable_classes_are_reported(groups):
-    X, t = separable(n=120, n_features=2, gap=0.5)
-    tuned = tune_scales(posed(X, t), groups)
-    assert Limit.SEPARATED in {limit.limit for limit in tuned.report.boundary}
-    assert "separable" in tuned.report.boundary[0].describe()
-
-
 @pytest.mark.parametrize("n", [60, 400], ids=["few_rows", "many_rows"])
 @pytest.mark.parametrize("standardize", [True, False])
 def test_rotated_coordinates_give_the_same_scale(monkeypatch, standardize, n):
@@ -139,9 +131,7 @@ def test_any_approximation_can_be_tuned():
 
 
 def two_blobs(scale=1.0, likelihood=None):
-    X, t = blobs(n_classes=2)
-    prior = Gaussian(scale, intercept_scale=5.0)
-    return pose(as_source(X, t), likelihood or Logit(), prior, fit_intercept=True, standardize=True)
+    return posed(*blobs(n_classes=2), likelihood, scale)
 
 
 def search(objective, groups=None, fitter=None, tol=1e-6):

@@ -236,6 +236,8 @@ GENERATIVE = [
     Mistake("text and numbers", lambda _: ZEROS + ZEROS.renamed(0, np.array(["a"])), DataError, ("'a'", "one type")),
     # Statistics that determine no parameters
     Mistake("no spread", lambda _: NormalKnownVariance.ml(ONES), FactsError, ("column 0", "give sd")),
+    Mistake("a negative sd", lambda _: FAMILIES["normal"]([0.0], [-2.0]), ValueError, ("Normal: sd", "positive", "-2")),
+    Mistake("a rate of NaN", lambda _: FAMILIES["poisson"](np.nan), ValueError, ("Poisson: rate", "positive", "nan")),
     Mistake("the mode of a wide prior", lambda _: NormalGamma(0.0, 1.0, 1.0, 1.0).mode, ValueError, ("shape", "3/2")),
 ]  # fmt: skip
 

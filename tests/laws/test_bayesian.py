@@ -204,7 +204,7 @@ def test_the_order_of_rows_and_of_columns_does_not_matter(approximation, rng):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("approximation", ["laplace", "auto", "importance"])
+@pytest.mark.parametrize("approximation", ["laplace", "auto", "importance", "variational"])
 def test_a_weight_of_k_equals_k_copies_of_the_row(approximation, n_classes, rng):
     X, y = table(90, n_classes)
     weight = rng.integers(0, 4, size=len(y)).astype(float)
