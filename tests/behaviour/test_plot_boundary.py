@@ -189,8 +189,6 @@ def test_averaging_over_the_posterior_moves_every_contour_except_one_half():
     assert mode.ax_ is not averaged.ax_
 
 
-# Outlines of regions
-
 MODELS = [
     sx.LinearDiscriminantAnalysis(),
     sx.QuadraticDiscriminantAnalysis(),

@@ -105,9 +105,6 @@ def test_angles_and_lengths_can_be_given():
     assert display.ax_.get_xlabel() == "direction of w (degrees from x0 towards x1)"
 
 
-# The objective of two weights
-
-
 def cut_of(Z, t):
     return take_slice(pose(as_source(Z, np.asarray(t)), Logit(), Flat(), fit_intercept=False), Flat())
 

@@ -91,9 +91,6 @@ def test_a_gif_has_a_picture_for_each_frame_and_the_requested_speed(perceptron, 
     assert perceptron.axes_[0].get_title() == f"update {len(perceptron.frames) - 1}: 0 rows misclassified"
 
 
-# Steps of a fit
-
-
 def test_every_update_of_a_perceptron_adds_a_misclassified_row():
     X, y = separable(60, n_features=2, gap=0.05)
     display = FitPathDisplay.of_fit(sx.Perceptron(learning_rate=0.5), X, y)

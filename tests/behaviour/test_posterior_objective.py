@@ -117,8 +117,6 @@ def test_units_use_all_rows_even_if_the_sample_misses_a_rare_value(rng):
     assert posed.units.spread[5] == pytest.approx(np.std(X[:, 5]))
 
 
-# Inverse Hessians
-
 SOFTMAX = {name: problem for name, problem in PROBLEMS.items() if problem.n_outputs > 1}
 
 

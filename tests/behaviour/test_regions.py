@@ -8,13 +8,6 @@ from problems import around_the_origin, blobs
 from separatrix.geometry import LinearRegions, grid_predictions
 from separatrix.geometry.regions import grid_values
 
-
-def test_a_masked_class_has_an_empty_region():
-    regions = LinearRegions([[1.0], [0.0], [-1.0]], [0.0, -1.0, 0.0])
-    assert regions.is_empty(1)
-    assert not regions.is_empty(0)
-
-
 SCALES_AND_OFFSETS = [(1e-6, 0.0), (1e-4, 0.0), (1e6, 0.0), (1.0, 1e4), (1.0, 1e7), (1e-3, -1e4), (1e6, 1e7)]
 
 

@@ -121,9 +121,6 @@ def answer(study):
     return " ".join(answer_sentences(study, performance_of(study))).replace(SPACE, " ")
 
 
-# -- performance and the positive class --------------------------------------------------------------------------------
-
-
 def test_metrics_agree_with_scikit_learn(study_of_two):
     perf, P, codes = performance_of(study_of_two), study_of_two.held_out.P, study_of_two.held_out.codes
     assert perf.log_loss.value == pytest.approx(-study_of_two.comparison[study_of_two.choice.name].test.rows.mean())
@@ -202,9 +199,6 @@ def test_the_accuracy_baseline_predicts_the_larger_side(study_of_five, fraction,
     assert perf.baseline.endswith(baseline)
     is_named = study_of_five.held_out.codes == k
     assert perf.baseline_accuracy == pytest.approx(np.mean(is_named if fraction > 0.5 else ~is_named))
-
-
-# -- the answer and the warnings ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -303,9 +297,6 @@ def test_separation_is_a_warning_and_otherwise_a_passed_check(study_of_two, stud
     assert "hyperplane that separates" in passed_checks(quiet, performance_of(quiet), [])
     unchecked = replace(study_without_weights, separation="unknown")
     assert not re.search("approximation|hyperplane", passed_checks(unchecked, performance_of(unchecked), []))
-
-
-# -- data, models, weights, effects ------------------------------------------------------------------------------------
 
 
 def test_the_data_section_lists_every_column_once_and_classes_by_size(study_of_two, study_of_five):
@@ -444,9 +435,6 @@ def test_effects_are_sorted_by_importance_and_limited_in_number(study_of_two, st
     assert (len(view["cards"]), len(view["more"])) == (N_VISIBLE_CARDS, N_FOLDED_CARDS)
 
 
-# -- decisions and usage -----------------------------------------------------------------------------------------------
-
-
 def test_decisions_agree_with_scikit_learn(study_of_two, study_of_five):
     held, view = study_of_five.held_out, decisions_section(study_of_five, performance_of(study_of_five))
     predicted = held.P.argmax(axis=1)
@@ -498,9 +486,6 @@ def test_provenance_lists_what_is_needed_to_reproduce_the_model(study_of_two):
     assert len(found["Estimator"]) < 200
     untimed = replace(study_of_two, seconds=float("nan"))
     assert "Time taken" not in dict(provenance(untimed, performance_of(untimed), WHEN))
-
-
-# -- the document ------------------------------------------------------------------------------------------------------
 
 
 class Outline(HTMLParser):
@@ -619,9 +604,6 @@ def test_text_has_the_contrast_of_level_aa(theme):
         assert contrast(colour["ink"], colour[ground]) >= 7
         assert contrast(colour["muted"], colour[ground]) >= 4.5
         assert contrast(colour["accent"], colour[ground]) >= 4.5
-
-
-# -- in a browser ------------------------------------------------------------------------------------------------------
 
 
 BROWSER, DRIVER = (shutil.which(name) for name in ("chromium", "chromedriver"))

@@ -35,9 +35,6 @@ TEXT = st.text(
 )
 
 
-# -- words -------------------------------------------------------------------------------------------------------------
-
-
 @given(st.floats(min_value=-1e12, max_value=1e12, allow_subnormal=False))
 def test_a_number_reads_back_to_its_digits(value):
     text = words.number(value).replace(words.MINUS, "-").replace(",", "")
@@ -88,9 +85,6 @@ def test_text_of_values(text, expected):
     assert text.replace(words.SPACE, " ") == expected
 
 
-# -- elements and scales -----------------------------------------------------------------------------------------------
-
-
 @given(TEXT)
 def test_any_text_survives_as_content_and_as_an_attribute(text):
     parsed = ElementTree.fromstring(element("text", {"title": text}, text))
@@ -117,9 +111,6 @@ def test_an_axis_keeps_the_order_and_both_ends_and_names_two_places(values):
     assert max(abs(axis.at[0]), abs(axis.at[-1] - 1)) < 1e-9
     assert all(-1e-6 <= at <= 1 + 1e-6 for at, _ in axis.ticks)
     assert len({word for _, word in axis.ticks}) > 1
-
-
-# -- pictures ----------------------------------------------------------------------------------------------------------
 
 
 def by_class(picture, tag, name):

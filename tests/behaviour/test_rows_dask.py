@@ -37,9 +37,6 @@ def forbidden(graph, keys, **options):
     raise AssertionError("something was computed")
 
 
-# -- passes
-
-
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
 def test_additions_follow_the_order_of_the_rows(chunks):
     assert partitioned(chunks).reduce(numbers) == tuple(range(N))
@@ -133,9 +130,6 @@ def test_rows_that_change_between_passes_are_an_error():
         open_rows(lazy).reduce(numbers)
 
 
-# -- collections
-
-
 def test_filters_types_and_sparse_chunks():
     lazy, labels = da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=75)
     keep = lazy[:, 0] > 0
@@ -148,9 +142,6 @@ def test_filters_types_and_sparse_chunks():
     for convert in (lambda part: part.astype(bool), lambda part: part.astype("f4"), sparse.csr_matrix):
         found = sx.LogisticRegression().fit(da.from_array(rows, chunks=(90, 4)).map_blocks(convert), y)
         np.testing.assert_allclose(found.coef_, expected, rtol=1e-6)
-
-
-# -- labels and weights
 
 
 LENGTHS = (25, 0, 30, 5)
@@ -214,9 +205,6 @@ def test_soft_targets_of_three_classes_and_of_two(rng):
     source, blocks = labelled(dd.from_pandas(two), None, LabelRules(soft=True))
     assert source.classes.tolist() == ["q", "p"]
     np.testing.assert_allclose(joined(blocks, "t"), two["p"])
-
-
-# -- predictions
 
 
 @pytest.fixture(scope="module")

@@ -40,9 +40,6 @@ def blocks_of(source, rng=None):
     return source.fold(lambda seen, block: [*seen, block], [], rng)
 
 
-# -- blocks
-
-
 @pytest.mark.parametrize("rows", [np.array([2, 0]), np.array([True, False, True])], ids=["positions", "mask"])
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_rows_are_taken_with_their_targets(rows, store):
@@ -54,9 +51,6 @@ def test_rows_are_taken_with_their_targets(rows, store):
         assert_array_equal(found, whole[taken])
     bare = Block(store(table), None, None, range(3)).take(rows)
     assert (bare.t, bare.weight, bare.offset) == (None, None, None)
-
-
-# -- tables
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -127,17 +121,11 @@ def test_columns_of_a_frame_may_have_the_names_of_methods():
     assert not isinstance(frame, RowStore)
 
 
-# -- passes
-
-
 def test_no_second_copy_of_the_table_is_made():
     rng = np.random.default_rng(0)
     table, t = rng.normal(size=(100_000, 20)), rng.integers(2, size=100_000)
     peak = peak_of(lambda: collect_moments(as_source(table, t), 2, PooledScatter))
     assert peak < 0.8 * table.nbytes  # a few blocks per thread, not 16 MB
-
-
-# -- progress
 
 
 def test_progress_is_reported_for_every_block_of_every_pass():

@@ -89,13 +89,6 @@ def test_the_compiled_perceptron_equals_plain_python(n_classes, kind, bias, rng)
         assert_allclose(a, b, rtol=1e-5 if kind(X).dtype == np.float32 else 1e-10, atol=1e-5)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_an_activation_that_is_not_finite_is_reported(value):
-    X = np.array([[1.0, 2.0], [value, 0.0], [0.0, 1.0]])
-    assert perceptron_rows(X, np.array([0, 1, 0]), np.ones(3), 1.0, start(1, 2)) == -1
-    assert perceptron_rows(X, np.array([0, 1, 2]), np.ones(3), 1.0, start(3, 2)) == -1
-
-
 def test_mistakes_are_counted_by_epoch_and_the_last_epoch_has_none():
     X, y = separable(80, gap=0.05)
     model = sx.Perceptron(max_epochs=1000).fit(X, y)

@@ -123,12 +123,6 @@ def test_strings_where_numbers_are_needed(model):
         model.fit(words, Y)
 
 
-@every_model
-def test_numbers_as_objects_are_numbers(model):
-    a = model.fit(X, Y).decision_function(X)
-    assert_allclose(model.fit(X.astype(object), Y).decision_function(X), a)
-
-
 def test_least_squares_names_collinear_columns_and_predicts_the_same():
     table = NAMED.assign(year=2020.0, age_again=NAMED["age"], sum=NAMED["income"] + NAMED["height"])
     with pytest.warns(CollinearWarning) as caught:

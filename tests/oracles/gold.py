@@ -58,11 +58,6 @@ class Problem:
         """Return X with a column of ones for the bias, (n, P)."""
         return X if self.intercept_scale is None else np.column_stack([X, np.ones(len(X))])
 
-    def split(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Split parameters (C P,) into weights (C, M) and biases (C,), which are zero if there is no bias."""
-        rows, M = parameters.reshape(self.shape), self.X.shape[1]
-        return rows[:, :M], np.zeros(len(rows)) if self.intercept_scale is None else rows[:, M]
-
     def log_joint(self, draws: np.ndarray) -> np.ndarray:
         """Return ln p(y | X, w) + ln p(w) with all constants, for draws (S, C P)."""
         prior = -0.5 * (draws / self.prior_sds) ** 2 - np.log(self.prior_sds) - 0.5 * np.log(2 * np.pi)
@@ -152,7 +147,6 @@ def load(name: str) -> Gold:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The problems. Only `Generator.random` is used, because its stream is the least likely to change between versions.
 
 

@@ -76,9 +76,6 @@ def crafted(tmp_path):
     return load
 
 
-# Archives
-
-
 def lie(content, name, size):
     """Change the size that the archive states for a member."""
     changed = bytearray(content)
@@ -152,9 +149,6 @@ def test_two_members_of_the_same_name(crafted):
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr("model.json", parts_of(SAVED[0])["model.json"])
     assert crafted(buffer.getvalue()) is None
-
-
-# Trees
 
 
 def walk(node, path=()):

@@ -14,9 +14,6 @@ import numpy as np
 CHAINS, DRAWS, STAGES, WARM = 4, 60_000, 5, 1_000
 
 
-# --------------------------------------------------------------------------------------------------- the log density
-
-
 @numba.njit
 def _log_p_slope(kind, noise, m):
     """Return ln p and its derivative; m is the activation, with the sign of the label."""
@@ -68,9 +65,6 @@ def log_joint_grad(w, Phi, y, precision, kind, noise, C, grad):
             for i in range(P):
                 grad[i] += sign * slope * Phi[n, i]
     return value
-
-
-# --------------------------------------------------------------------------------------------------------- the chains
 
 
 @numba.njit
@@ -128,9 +122,6 @@ def run_chain(data: tuple, mode: np.ndarray, S: np.ndarray, seed: int) -> tuple[
         w, L = draws[-1].copy(), np.linalg.cholesky(np.atleast_2d(np.cov(draws[WARM // 4 :].T)))
     draws, step, accepted = hmc(w, L, step, DRAWS, False, 0.85, 100 * seed + 99, data)
     return draws, {"step": step, "accepted": accepted}
-
-
-# ---------------------------------------------------------------------------------------------------- its diagnostics
 
 
 def split_rhat(x: np.ndarray) -> np.ndarray:

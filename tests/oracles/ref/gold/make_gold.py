@@ -23,9 +23,6 @@ LIKELIHOODS = {"logit": 0, "probit": 1, "label_noise": 2, "softmax": 3}
 LEVELS = (0.025, 0.5, 0.975)
 
 
-# --------------------------------------------------------------------------------------------------------- evidences
-
-
 def bridge(problem: Problem, x: np.ndarray, efficiency: float, rng: np.random.Generator) -> dict:
     """Return ln p(D) by bridge sampling (Meng & Wong 1996) with a Student's t fitted to the first half of each chain.
 
@@ -90,9 +87,6 @@ def quadrature(problem: Problem, mode: np.ndarray, S: np.ndarray) -> dict | None
         ),
         "log_evidence": log_mass + D * np.log(line[1] - line[0]) + np.log(np.diag(L)).sum(),
     }
-
-
-# --------------------------------------------------------------------------------------------------------- one problem
 
 
 def laplace(data: tuple, D: int) -> tuple[np.ndarray, np.ndarray]:
