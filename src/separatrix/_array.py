@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from separatrix.exceptions import optional_import
+
 Array = NDArray[Any]
 Float = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -51,12 +53,8 @@ def is_tensor(X: Any) -> bool:
 
 def to_tensor(X: Any) -> Any:
     """Return a torch tensor over the same memory, detached from any autograd graph."""
-    try:
+    with optional_import("Rows on a GPU need PyTorch", "gpu"):
         import torch
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
-            "Rows on a GPU need PyTorch, which is not installed: pip install 'separatrix[gpu]'"
-        ) from missing
     tensor = X if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
     return tensor.detach()
 

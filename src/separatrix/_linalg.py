@@ -14,6 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix._array import Float
+from separatrix._text import first_few
 from separatrix.exceptions import DataError
 
 SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # if 1 - R² is smaller, it may be rounding error
@@ -30,10 +31,8 @@ class SingularError(Exception):
         """Text with one clause per constant or dependent column."""
         clauses = [f"{columns[j]!r} is constant" for j in self.constant]
         for j, others in self.combination.items():
-            partners = ", ".join(repr(columns[i]) for i in others[:5])
-            more = f" and {len(others) - 5} more" if len(others) > 5 else ""
             verb = "is a multiple of" if len(others) == 1 else "is a combination of"
-            clauses.append(f"{columns[j]!r} {verb} {partners}{more}")
+            clauses.append(f"{columns[j]!r} {verb} {first_few([repr(columns[i]) for i in others])}")
         return "; ".join(clauses[:8]) + (f"; and {len(clauses) - 8} more" if len(clauses) > 8 else "")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sklearn.exceptions import ConvergenceWarning as ConvergenceWarning  # noqa: PLC0414  # re-exported
 
@@ -57,6 +59,16 @@ class SeparationWarning(UserWarning):
 
 class ApproximationWarning(UserWarning):
     """The Gaussian approximation of a posterior is poor, and no better approximation was found."""
+
+
+@contextmanager
+def optional_import(purpose: str, extra: str) -> Iterator[None]:
+    """If an import in the block fails, raise an error that names the extra dependencies to install."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        message = f"{purpose}, which is not installed: pip install 'separatrix[{extra}]'"
+        raise ModuleNotFoundError(message) from missing
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

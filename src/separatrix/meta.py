@@ -18,9 +18,7 @@ from separatrix._arguments import Estimator
 from separatrix._array import Array
 from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
-from separatrix.exceptions import DataError
-
-PACKAGE = __name__.partition(".")[0]
+from separatrix.exceptions import PACKAGE, DataError
 
 
 class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):

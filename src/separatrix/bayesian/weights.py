@@ -30,10 +30,8 @@ class WeightPosterior:
     ----------
     mean, std : ndarray of shape (P,) for two classes, (K, P) for more
     covariance : ndarray of shape (P, P), or (KP, KP)
-    structure : str
-        "full", or the parts of the covariance that are kept.
-    names : tuple of str
-        Names of the P weights.
+    structure : str, "full", or the parts of the covariance that are kept
+    names : tuple of str, names of the P weights
     """
 
     approximation: AnyApproximation

@@ -20,6 +20,7 @@ from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.fit import class_label
 from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, command
+from separatrix.exceptions import optional_import
 
 if TYPE_CHECKING:
     from separatrix.study import Coefficient
@@ -252,10 +253,8 @@ def plot(
 
 
 def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positive: Any) -> Any:
-    try:
+    with optional_import("Plots need matplotlib", "plots"):
         import matplotlib as mpl
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError("Pictures need matplotlib: pip install 'separatrix[plots]'") from missing
     mpl.use("Agg")  # draw without a window
     import numpy as np
 

@@ -157,10 +157,8 @@ class Comparison:
     def best(self, by: str = "log_likelihood") -> str:
         """Name of the best model by a score on test rows, or by evidence.
 
-        Parameters
-        ----------
-        by : {"log_likelihood", "accuracy", "brier", "ece", "auc", "log_evidence", "probability", "bic", "aic"}
-            The criterion. "log_evidence" and "probability" consider only models with a comparable evidence.
+        ``by`` is "log_likelihood", "accuracy", "brier", "ece", "auc", "log_evidence", "probability", "bic" or "aic".
+        "log_evidence" and "probability" consider only models with a comparable evidence.
         """
         check_option("best", "by", by, CRITERIA)
         columns = self.to_dict()

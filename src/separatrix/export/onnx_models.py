@@ -98,32 +98,18 @@ def activation(model: LinearClassifier, X: Value) -> Value:
     return a.column(0) if len(model.coef_) == 1 else a
 
 
-@singledispatch
 def probability(likelihood: Any, a: Value) -> Value:
     """p(C_1 | a) (N,) if there is one activation per row, p(C_k | a) (N, K) if there are K."""
+    match likelihood:
+        case Logit() | LabelNoise():
+            return a.sigmoid()
+        case Softmax() | SoftmaxLabelNoise():
+            return a.softmax()
+        case Probit():
+            return normal_cdf(a)
+        case CLogLog():
+            return 1.0 - (-(a.at_most(30.0).exp())).exp()
     raise ExportError(f"to_onnx: the likelihood {likelihood!r} cannot be exported to ONNX.")
-
-
-@probability.register(Logit)
-@probability.register(LabelNoise)
-def _(likelihood: Any, a: Value) -> Value:
-    return a.sigmoid()
-
-
-@probability.register(Softmax)
-@probability.register(SoftmaxLabelNoise)
-def _(likelihood: Any, a: Value) -> Value:
-    return a.softmax()
-
-
-@probability.register
-def _(likelihood: Probit, a: Value) -> Value:
-    return normal_cdf(a)
-
-
-@probability.register
-def _(likelihood: CLogLog, a: Value) -> Value:
-    return 1.0 - (-(a.at_most(30.0).exp())).exp()
 
 
 def _of_scores(labels: Array, scores: Value, probabilities: Value | None = None) -> Predictions:
@@ -241,57 +227,39 @@ def _(model: FamilyClassifier, X: Value) -> Predictions:
         return of_log_joint(model.classes_, total + np.log(model.priors_), model.priors_)
 
 
-@singledispatch
 def log_density(density: Any, x: Value) -> Value:
     """Log density of columns x (N, D) under each class, (N, K), up to a term common to all classes."""
+    match density:
+        case Bernoulli():  # x ln μ + (1 - x) ln(1 - μ); either logarithm may be minus infinity
+            heads, tails = special.log_expit(density.log_odds), special.log_expit(-density.log_odds)
+            return _weighted_sum(_observed(x, x), heads) + _weighted_sum(_observed(1.0 - x, x), tails)
+        case Normal() | NormalKnownVariance():
+            z = (x.expand(1) - density.mean) / density.sd
+            return _observed(-0.5 * z.square() - np.log(density.sd), x.expand(1)).sum(2)
+        case StudentT():
+            nu, scale = density.dof, density.scale
+            constant = special.gammaln((nu + 1) / 2) - special.gammaln(nu / 2) - 0.5 * np.log(nu) - np.log(scale)
+            z = (x.expand(1) - density.location) / (scale * np.sqrt(nu))
+            return _observed(constant - 0.5 * (nu + 1) * (1.0 + z.square()).log(), x.expand(1)).sum(2)
+        case MultivariateNormal():
+            covariances = [DenseCovariance(Sigma) for Sigma in density.covariance]
+            pairs = zip(density.mean, covariances, strict=True)
+            return x.graph.stack([-0.5 * _squared_distance(x, m, Sigma) - 0.5 * Sigma.log_det for m, Sigma in pairs])
+        case ValuedCategorical():  # values that were not seen in training have their own probability
+            parts = []
+            for d, values in enumerate(density.values):
+                column, by_code = x.columns([d]), density.by_code[:, [d]]
+                unseen = by_code.log_unseen[:, 0]
+                log_p = by_code.log_probability[:, 0, : len(values)]
+                log_p = np.where(np.isneginf(log_p), unseen[:, None], log_p)
+                hit = column.equals(np.asarray(values, dtype=np.float64)).as_double()  # (N, L)
+                miss = (1.0 - hit.sum(1, keep=True)) * (1.0 - column.is_nan().as_double())
+                parts.append(_weighted_sum(hit, log_p) + _weighted_sum(miss, unseen[:, None]))
+            return reduce(add, parts)
     raise ExportError(
         f"to_onnx: {type(density).__name__} columns cannot be exported to ONNX; normal, Bernoulli and categorical "
         "columns can be. Choose another family with families={...}, or save the model with sx.save."
     )
-
-
-@log_density.register
-def _(density: Bernoulli, x: Value) -> Value:
-    """x ln μ + (1 - x) ln(1 - μ); either logarithm may be minus infinity."""
-    heads, tails = special.log_expit(density.log_odds), special.log_expit(-density.log_odds)
-    return _weighted_sum(_observed(x, x), heads) + _weighted_sum(_observed(1.0 - x, x), tails)
-
-
-@log_density.register(Normal)
-@log_density.register(NormalKnownVariance)
-def _(density: Any, x: Value) -> Value:
-    z = (x.expand(1) - density.mean) / density.sd
-    return _observed(-0.5 * z.square() - np.log(density.sd), x.expand(1)).sum(2)
-
-
-@log_density.register
-def _(density: StudentT, x: Value) -> Value:
-    nu = density.dof
-    constant = special.gammaln((nu + 1) / 2) - special.gammaln(nu / 2) - 0.5 * np.log(nu) - np.log(density.scale)
-    z = (x.expand(1) - density.location) / (density.scale * np.sqrt(nu))
-    return _observed(constant - 0.5 * (nu + 1) * (1.0 + z.square()).log(), x.expand(1)).sum(2)
-
-
-@log_density.register
-def _(density: MultivariateNormal, x: Value) -> Value:
-    covariances = [DenseCovariance(Sigma) for Sigma in density.covariance]
-    pairs = zip(density.mean, covariances, strict=True)
-    return x.graph.stack([-0.5 * _squared_distance(x, m, Sigma) - 0.5 * Sigma.log_det for m, Sigma in pairs])
-
-
-@log_density.register
-def _(density: ValuedCategorical, x: Value) -> Value:
-    """Each column is compared with the values seen in training; any other value has its own probability."""
-    parts = []
-    for d, values in enumerate(density.values):
-        column, by_code = x.columns([d]), density.by_code[:, [d]]
-        unseen = by_code.log_unseen[:, 0]
-        log_p = by_code.log_probability[:, 0, : len(values)]
-        log_p = np.where(np.isneginf(log_p), unseen[:, None], log_p)
-        hit = column.equals(np.asarray(values, dtype=np.float64)).as_double()  # (N, L)
-        miss = (1.0 - hit.sum(1, keep=True)) * (1.0 - column.is_nan().as_double())
-        parts.append(_weighted_sum(hit, log_p) + _weighted_sum(miss, unseen[:, None]))
-    return reduce(add, parts)
 
 
 def _observed(terms: Value, x: Value) -> Value:
@@ -360,51 +328,35 @@ def _of_draws(model: BayesianLogisticRegression, Phi: Value) -> Value:
     return (p(Phi.graph.op("Reshape", A, np.array([-1, S, C]))) * weights[:, None]).sum(1)
 
 
-@singledispatch
 def activations(approximation: Any, Phi: Value) -> tuple[Value, Value]:
     """Mean and covariance of the activations of regressors φ̃ (N, P) under a Gaussian over the weights.
 
     The shapes are (N,) and (N,) for one output, (N, K) and (N, K, K) for K outputs.
     """
+    C, P = approximation.mean.shape
+    match approximation:
+        case Approximation():
+            root = approximation.factor.root
+            if C == 1:
+                return Phi @ approximation.mean[0], (Phi @ root).square().sum(1)
+            spread = Phi.graph.stack([Phi @ root[k * P : (k + 1) * P] for k in range(C)])
+            return Phi @ approximation.mean.T, spread @ spread.transposed(0, 2, 1)
+        case ByClassApproximation():
+            axes = approximation.axes
+            var = Phi.graph.stack([(Phi @ factor.root).square().sum(1) for factor in approximation.factors])
+            return Phi @ approximation.mean.T, (var.expand(1) * axes) @ axes.T
+        case DiagonalApproximation():
+            mean, var = Phi @ approximation.mean.T, Phi.square() @ (1 / approximation.precision).T
+            return (mean.column(0), var.column(0)) if C == 1 else (mean, var.expand(2) * np.eye(C))
+        case DualApproximation():  # variance in the span of the training rows, plus the prior variance outside it
+            M = len(approximation.precision)
+            Z = Phi.columns(range(M))
+            L = Z @ approximation.basis
+            thin = L if P == M else Phi.graph.join([L, Phi.columns(range(M, P))])
+            mean, within = activations(approximation.thin, thin)
+            outside = (Z.square() @ (1 / approximation.precision) - L.square().sum(1)).at_least(0.0)
+            return mean, within + (outside if C == 1 else outside.expand(1).expand(2) * np.eye(C))
     raise ExportError(f"to_onnx: a posterior of type {type(approximation).__name__} cannot be exported to ONNX.")
-
-
-@activations.register
-def _(approximation: Approximation, Phi: Value) -> tuple[Value, Value]:
-    root, (C, P) = approximation.factor.root, approximation.mean.shape
-    if C == 1:
-        return Phi @ approximation.mean[0], (Phi @ root).square().sum(1)
-    spread = Phi.graph.stack([Phi @ root[k * P : (k + 1) * P] for k in range(C)])
-    return Phi @ approximation.mean.T, spread @ spread.transposed(0, 2, 1)
-
-
-@activations.register
-def _(approximation: ByClassApproximation, Phi: Value) -> tuple[Value, Value]:
-    axes = approximation.axes
-    var = Phi.graph.stack([(Phi @ factor.root).square().sum(1) for factor in approximation.factors])
-    return Phi @ approximation.mean.T, (var.expand(1) * axes) @ axes.T
-
-
-@activations.register
-def _(approximation: DiagonalApproximation, Phi: Value) -> tuple[Value, Value]:
-    mean, var = Phi @ approximation.mean.T, Phi.square() @ (1 / approximation.precision).T
-    if len(approximation.mean) == 1:
-        return mean.column(0), var.column(0)
-    return mean, var.expand(2) * np.eye(len(approximation.mean))
-
-
-@activations.register
-def _(approximation: DualApproximation, Phi: Value) -> tuple[Value, Value]:
-    """The variance is the sum of that within the span of the training rows, and the prior variance outside it."""
-    M, P = len(approximation.precision), approximation.mean.shape[1]
-    Z = Phi.columns(range(M))
-    L = Z @ approximation.basis
-    thin = L if P == M else Phi.graph.join([L, Phi.columns(range(M, P))])
-    mean, within = activations(approximation.thin, thin)
-    outside = (Z.square() @ (1 / approximation.precision) - L.square().sum(1)).at_least(0.0)
-    if len(approximation.mean) == 1:
-        return mean, within + outside
-    return mean, within + outside.expand(1).expand(2) * np.eye(len(approximation.mean))
 
 
 # Bases
@@ -415,32 +367,34 @@ def features(model: Any, X: Value) -> Value:
     return X if model.basis_ is None else functions(model.basis_, X)
 
 
-@singledispatch
-def functions(basis: Any, X: Value) -> Value:
+def functions(basis: Any, X: Value) -> Value:  # noqa: PLR0911  (one case for each kind of basis)
     """Design matrix Φ (N, M) of a fitted basis or row map."""
+    match basis:
+        case AbstractBasis():
+            return functions(basis.functions_, X)
+        case Identity():
+            return X
+        case Joined():
+            return X.graph.join([functions(part, X) for part in basis.maps])
+        case Monomials():
+            return monomials(basis, X)
+        case Gaussians():
+            return gaussians(basis, X)
+        case Sigmoids():
+            return ((X.columns(basis.column) - basis.centre) / basis.width).sigmoid()
+        case Cosines():
+            angle = (X - basis.offset) @ basis.frequencies + basis.phases
+            return X.graph.op("Cos", angle) * float(np.sqrt(2 / len(basis.phases)))
+        case RampFunctions():
+            ramps = ((X.columns(basis.bent) - basis.low) / (basis.high - basis.low)).at_least(0.0).at_most(1.0)
+            return X.graph.join([X.columns(basis.straight), ramps])
     raise ExportError(
         f"to_onnx: {type(basis).__name__} as a basis cannot be exported to ONNX. Linear, Polynomial, RBF, "
         "MultiScaleRBF, Sigmoid, RandomFourier and their unions can be; use one of them, or save with sx.save."
     )
 
 
-@functions.register
-def _(basis: AbstractBasis, X: Value) -> Value:
-    return functions(basis.functions_, X)
-
-
-@functions.register
-def _(basis: Identity, X: Value) -> Value:
-    return X
-
-
-@functions.register
-def _(basis: Joined, X: Value) -> Value:
-    return X.graph.join([functions(part, X) for part in basis.maps])
-
-
-@functions.register
-def _(basis: Monomials, X: Value) -> Value:
+def monomials(basis: Monomials, X: Value) -> Value:
     """Each monomial is a product of as many factors as the highest degree; some factors may be the constant 1."""
     powers = np.asarray(basis.transformer.powers_)
     M, D = powers.shape
@@ -457,8 +411,7 @@ def _(basis: Monomials, X: Value) -> Value:
     return product
 
 
-@functions.register
-def _(basis: Gaussians, X: Value) -> Value:
+def gaussians(basis: Gaussians, X: Value) -> Value:
     """exp(-|x - c|² / 2s²) for each width s; x and c are relative to the median of the centres, as in training."""
     offset = np.median(basis.centres, axis=0)
     C, Z = basis.centres - offset, X - offset
@@ -467,20 +420,3 @@ def _(basis: Gaussians, X: Value) -> Value:
     else:
         squared = (Z.square().sum(1, keep=True) + (C**2).sum(axis=1) - 2.0 * (Z @ C.T)).at_least(0.0)
     return X.graph.join([(squared * float(-0.5 / width**2)).exp() for width in basis.widths])
-
-
-@functions.register
-def _(basis: Sigmoids, X: Value) -> Value:
-    return ((X.columns(basis.column) - basis.centre) / basis.width).sigmoid()
-
-
-@functions.register
-def _(basis: Cosines, X: Value) -> Value:
-    angle = (X - basis.offset) @ basis.frequencies + basis.phases
-    return X.graph.op("Cos", angle) * float(np.sqrt(2 / len(basis.phases)))
-
-
-@functions.register
-def _(basis: RampFunctions, X: Value) -> Value:
-    ramps = ((X.columns(basis.bent) - basis.low) / (basis.high - basis.low)).at_least(0.0).at_most(1.0)
-    return X.graph.join([X.columns(basis.straight), ramps])

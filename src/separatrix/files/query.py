@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, optional_import
 from separatrix.files.database import fetch_batches, quoted, stored_kinds
 from separatrix.files.stream import SpooledRows
 from separatrix.files.table import kinds_to_schema
@@ -127,12 +127,8 @@ def run_adbc(connection: Any, sql: str, rows: int) -> Iterator[QueryResult]:
     is_address = isinstance(connection, str)
     with _failing(adbc.Error, "PostgreSQL" if is_address else "The database"), ExitStack() as stack:
         if is_address:
-            try:
+            with optional_import("Queries to PostgreSQL need its ADBC driver", "data"):
                 dbapi = importlib.import_module("adbc_driver_postgresql.dbapi")
-            except ModuleNotFoundError as missing:
-                raise ModuleNotFoundError(
-                    "Queries to PostgreSQL need its ADBC driver, which is not installed: pip install 'separatrix[data]'"
-                ) from missing
             connection = stack.enter_context(closing(dbapi.connect(connection)))
         cursor = stack.enter_context(closing(connection.cursor()))
         cursor.execute(sql)

@@ -31,7 +31,7 @@ from separatrix._array import Array
 from separatrix.exceptions import DataError
 from separatrix.likelihoods.base import Covariances, Derivatives
 from separatrix.likelihoods.logit import log_sigmoid, sigmoids
-from separatrix.likelihoods.softmax import below_largest, log_of, log_probabilities, probabilities
+from separatrix.likelihoods.softmax import SoftmaxProbabilities, below_largest, log_of, probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class _Label(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class SoftmaxLabelNoise:
+class SoftmaxLabelNoise(SoftmaxProbabilities):
     """Categorical targets whose labels follow a confusion matrix; one activation per true class.
 
     Parameters
@@ -237,18 +237,6 @@ class SoftmaxLabelNoise:
         slope[largest] = 0.0
         slope[largest] = -slope.sum(axis=0)
         return Derivatives(log_of(other, log_p), slope.T, Covariances(P.T, Q.T))
-
-    def safe_curvature(self, a: Array, t: Array) -> Covariances:
-        """diag p - p p', the curvature if the true class were known (the bound of EM)."""
-        return Covariances(self.probability(a))
-
-    def probability(self, a: Array) -> Array:
-        """p(true class k | a), (n, K)."""
-        return probabilities(below_largest(a))[0].T
-
-    def log_probability(self, a: Array) -> Array:
-        """ln p(true class k | a), (n, K)."""
-        return log_probabilities(a)
 
     def observed(self, a: Array) -> Array:
         """p(label j | a), (n, K)."""

@@ -21,8 +21,26 @@ from separatrix._array import Array
 from separatrix.likelihoods.base import Covariances, Derivatives
 
 
+class SoftmaxProbabilities:
+    """Probabilities of K true classes, given one activation per class."""
+
+    __slots__ = ()
+
+    def safe_curvature(self, a: Array, t: Array) -> Covariances:
+        """diag p - p p', the curvature of ln p if t is the true class. With noisy labels, it is the bound of EM."""
+        return Covariances(self.probability(a))
+
+    def probability(self, a: Array) -> Array:
+        """p(true class k | a), (n, K)."""
+        return probabilities(below_largest(a))[0].T
+
+    def log_probability(self, a: Array) -> Array:
+        """ln p(true class k | a), (n, K)."""
+        return log_probabilities(a)
+
+
 @dataclass(frozen=True, slots=True)
-class Softmax:
+class Softmax(SoftmaxProbabilities):
     """Categorical targets with the canonical link; one activation per class.
 
     Examples
@@ -54,18 +72,6 @@ class Softmax:
         other = -slope.sum(axis=0)  # 1 - p_t
         slope[at_t] = other
         return Derivatives(log_of(other, named - np.log(total)), slope.T, Covariances(P.T))  # (4.109), (4.110)
-
-    def safe_curvature(self, a: Array, t: Array) -> Covariances:
-        """The exact curvature, because ln p is concave."""
-        return Covariances(self.probability(a))
-
-    def probability(self, a: Array) -> Array:
-        """p(t = k | a), (n, K)."""
-        return probabilities(below_largest(a))[0].T
-
-    def log_probability(self, a: Array) -> Array:
-        """ln p(t = k | a), (n, K)."""
-        return log_probabilities(a)
 
 
 def below_largest(a: Array) -> Array:

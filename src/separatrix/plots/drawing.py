@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._text import listed
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, optional_import
 from separatrix.geometry import codes_of
 from separatrix.rows import as_source
 
@@ -133,12 +133,8 @@ def per_unit(column: str) -> str:
 
 
 def _pyplot() -> Any:
-    try:
+    with optional_import("Plots need matplotlib", "plots"):
         import matplotlib.pyplot as plt
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
-            "Plots need matplotlib, which is not installed: pip install 'separatrix[plots]'"
-        ) from missing
     return plt
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix._output import output_problem, write_atomically
+from separatrix.exceptions import optional_import
 from separatrix.report import sections, summary
 from separatrix.report.performance import performance_of, positive_view
 from separatrix.report.weights import weights_section
@@ -111,12 +112,8 @@ def write_report(
 
 @cache
 def _template() -> Any:
-    try:
+    with optional_import("Reports need jinja2", "app"):
         from jinja2 import Environment, FunctionLoader, StrictUndefined
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
-            "Reports need jinja2, which is not installed: pip install 'separatrix[app]'"
-        ) from missing
     environment = Environment(
         loader=FunctionLoader(lambda name: TEMPLATES.joinpath(name).read_text(encoding="utf-8")),
         autoescape=True,

@@ -219,7 +219,7 @@ def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, bas
 
 
 def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
-    """Reliability diagram with a table of its values, and a drawing.histogram of the predicted probabilities."""
+    """Reliability diagram with a table of its values, and a histogram of the predicted probabilities."""
     P, codes = study.held_out.P, study.held_out.codes
     curve = metrics.reliability(P, codes, level=study.level)
     two = len(perf.labels) == 2

@@ -59,11 +59,8 @@ WATCH: ContextVar[Watch | None] = ContextVar("separatrix_watch", default=None)
 def watched(callback: Callback) -> Iterator[None]:
     """Call ``callback(rows_done, rows_total, pass_number)`` as rows are read, inside the ``with`` block.
 
-    Parameters
-    ----------
-    callback : callable
-        Takes the number of rows read so far in this pass, the total number of rows (None if not known yet), and the
-        number of the pass, from 1. It is called in the thread that fits, after each block and at the end of each pass.
+    The total number of rows is None if it is not known yet, and passes are counted from 1. The callback is called in
+    the thread that fits, after each block and at the end of each pass.
 
     >>> import numpy as np
     >>> from separatrix.rows import open_rows, watched

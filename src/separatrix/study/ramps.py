@@ -90,12 +90,6 @@ class Ramps(AbstractBasis):
     knots : sequence of sequences of float, optional
         Increasing knots for each of the columns; the fit then uses no rows.
 
-    Attributes
-    ----------
-    functions_ : the fitted functions: ``straight``, ``bent``, ``low``, ``high``, ``sources``
-
-    Examples
-    --------
     >>> from separatrix.study import Ramps
     >>> basis = Ramps([0]).fit([[0.0, 5.0], [1.0, 6.0], [3.0, 5.0]])
     >>> basis.transform([[2.0, 5.0], [9.0, 5.0]])
