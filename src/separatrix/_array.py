@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from separatrix.exceptions import optional_import
-
 Array = NDArray[Any]
 Float = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -53,8 +51,12 @@ def is_tensor(X: Any) -> bool:
 
 def to_tensor(X: Any) -> Any:
     """Return a torch tensor over the same memory, detached from any autograd graph."""
-    with optional_import("Rows on a GPU need PyTorch", "gpu"):
+    try:
         import torch
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(
+            "Rows on a GPU need PyTorch, which is not installed: pip install 'separatrix[gpu]'"
+        ) from missing
     tensor = X if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
     return tensor.detach()
 

@@ -7,7 +7,6 @@ since 1970 in double precision, because single precision would round them to min
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -23,49 +22,40 @@ def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
     return graph.join([_encoded(plan, graph, dtype) for plan in schema.plans if plan.names])
 
 
-@singledispatch
 def _encoded(plan: Any, graph: Graph, dtype: str) -> Value:
+    match plan:
+        case NumberPlan():
+            if plan.words:
+                words = {text: int(value) for text, value in plan.words.items()}
+                codes = graph.codes_of(graph.input(plan.column, "string", ["N", 1]), words, -1).as_double()
+                x = (0.0 * codes + np.nan).where(codes < 0.0, codes)
+            else:
+                x = graph.input(plan.column, dtype, ["N", 1]).as_double()
+            missing = x.is_nan()
+            filled = (graph.constant(plan.mean)).where(missing, x)
+            return graph.join([*[filled] * (not plan.constant), *[missing.as_double()] * plan.indicator])
+        case CategoryPlan():
+            indicators = [name.removeprefix(f"{plan.column}=") for name in plan.names]
+            index = {level: code for code, level in enumerate(indicators)}
+            no_indicator = len(indicators)
+            other, blank = (index.get(word, no_indicator) for word in (OTHER, MISSING))
+            known = {level: index.get(level, no_indicator) for level in plan.levels} | dict.fromkeys(plan.pooled, other)
+            text = graph.input(plan.column, "string", ["N", 1])
+            found = graph.codes_of(text, known | {"": blank}, other)
+            return found.equals(np.arange(no_indicator)).as_double()
+        case DatePlan():
+            days = graph.input(plan.column, "double", ["N", 1])
+            missing = days.is_nan()
+            parts = [] if plan.constant else [graph.constant(plan.mean).where(missing, days) - plan.origin]
+            for cycle in plan.cycles:
+                angle = _step(days, cycle) * (2 * np.pi / CYCLES[cycle])
+                for wave in ("Cos", "Sin"):
+                    parts.append(graph.constant(0.0).where(missing, graph.op(wave, angle)))
+            return graph.join([*parts, *[missing.as_double()] * plan.indicator])
     raise ExportError(
         f"to_onnx: column {plan.column!r} is encoded by a {type(plan).__name__}, for which ONNX has no operator. Fit "
         "with hashing=None, or save the model with sx.save."
     )
-
-
-@_encoded.register
-def _(plan: NumberPlan, graph: Graph, dtype: str) -> Value:
-    if plan.words:
-        words = {text: int(value) for text, value in plan.words.items()}
-        codes = graph.codes_of(graph.input(plan.column, "string", ["N", 1]), words, -1).as_double()
-        x = (0.0 * codes + np.nan).where(codes < 0.0, codes)
-    else:
-        x = graph.input(plan.column, dtype, ["N", 1]).as_double()
-    missing = x.is_nan()
-    filled = (graph.constant(plan.mean)).where(missing, x)
-    return graph.join([*[filled] * (not plan.constant), *[missing.as_double()] * plan.indicator])
-
-
-@_encoded.register
-def _(plan: CategoryPlan, graph: Graph, dtype: str) -> Value:
-    indicators = [name.removeprefix(f"{plan.column}=") for name in plan.names]
-    index = {level: code for code, level in enumerate(indicators)}
-    no_indicator = len(indicators)
-    other, missing = (index.get(word, no_indicator) for word in (OTHER, MISSING))
-    codes = {level: index.get(level, no_indicator) for level in plan.levels} | dict.fromkeys(plan.pooled, other)
-    text = graph.input(plan.column, "string", ["N", 1])
-    found = graph.codes_of(text, codes | {"": missing}, other)
-    return found.equals(np.arange(no_indicator)).as_double()
-
-
-@_encoded.register
-def _(plan: DatePlan, graph: Graph, dtype: str) -> Value:
-    days = graph.input(plan.column, "double", ["N", 1])
-    missing = days.is_nan()
-    parts = [] if plan.constant else [graph.constant(plan.mean).where(missing, days) - plan.origin]
-    for cycle in plan.cycles:
-        angle = _step(days, cycle) * (2 * np.pi / CYCLES[cycle])
-        for wave in ("Cos", "Sin"):
-            parts.append(graph.constant(0.0).where(missing, graph.op(wave, angle)))
-    return graph.join([*parts, *[missing.as_double()] * plan.indicator])
 
 
 def _step(days: Value, cycle: str) -> Value:

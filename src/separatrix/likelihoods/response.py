@@ -63,6 +63,7 @@ class Binary:
 
     name: ClassVar[str] = "bernoulli"
     has_dispersion: ClassVar[bool] = False
+    remedy: ClassVar[str] = "Code the two classes as 0 and 1, or use fractions."
 
     def deviance(self, t: Array, mu: Array) -> Float:
         """2 [t ln t/μ + (1 - t) ln (1-t)/(1-μ)]."""
@@ -74,8 +75,7 @@ class Binary:
 
     def check_targets(self, t: Array) -> None:
         """Raise if a target is outside [0, 1]."""
-        remedy = "Code the two classes as 0 and 1, or use fractions."
-        _refuse(t, ~((t >= 0) & (t <= 1)), "outside [0, 1]", remedy)
+        _refuse(t, ~((t >= 0) & (t <= 1)), "outside [0, 1]", self.remedy)
 
     def check_mean(self, mean: float) -> None:
         """Raise if all targets are 0 or all are 1."""
@@ -91,6 +91,9 @@ class Binomial(Binary):
     """Fractions k/n of n trials. The trials are weights, so only c differs from `Binary`."""
 
     name: ClassVar[str] = "binomial"
+    remedy: ClassVar[str] = (
+        "Use fractions of successes with the trials as sample_weight, or two columns: successes and failures."
+    )
 
     def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
         """ln [C(n, k) (k/n)^k (1 - k/n)^(n-k)]; zero for k = 0 and for k = n."""
@@ -100,11 +103,6 @@ class Binomial(Binary):
         n, k, rest = (np.where(inside, count, 1.0) for count in (n, k, rest))
         left = stirling_error(n) - stirling_error(k) - stirling_error(rest)
         return np.where(inside, left + 0.5 * (np.log(n) - np.log(k) - np.log(rest)) - LOG_SQRT_2PI, 0.0)
-
-    def check_targets(self, t: Array) -> None:
-        """Raise if a fraction is outside [0, 1]."""
-        remedy = "Use fractions of successes with the trials as sample_weight, or two columns: successes and failures."
-        _refuse(t, ~((t >= 0) & (t <= 1)), "outside [0, 1]", remedy)
 
 
 @dataclass(frozen=True, slots=True)
