@@ -6,17 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from separatrix.plots.drawing import (
-    LOOK,
-    MAX_DRAWN_CLASSES,
-    MUTED,
-    class_style,
-    look,
-    new_axes,
-    new_figure,
-    per_unit,
-    split_axes,
-)
+from separatrix.plots import drawing
 
 
 def luminance(colour):
@@ -26,30 +16,30 @@ def luminance(colour):
 
 
 def test_the_styles_of_all_classes_differ():
-    styles = [class_style(k) for k in range(MAX_DRAWN_CLASSES)]
-    assert len({(style.colour, style.marker) for style in styles}) == MAX_DRAWN_CLASSES
-    assert len({(style.colour, style.hatch) for style in styles}) == MAX_DRAWN_CLASSES
-    assert len({(style.colour, style.line) for style in styles}) == MAX_DRAWN_CLASSES
+    styles = [drawing.class_style(k) for k in range(drawing.MAX_DRAWN_CLASSES)]
+    assert len({(style.colour, style.marker) for style in styles}) == drawing.MAX_DRAWN_CLASSES
+    assert len({(style.colour, style.hatch) for style in styles}) == drawing.MAX_DRAWN_CLASSES
+    assert len({(style.colour, style.line) for style in styles}) == drawing.MAX_DRAWN_CLASSES
 
 
 def test_annotations_have_enough_contrast_on_white():
-    assert 1.05 / (luminance(MUTED) + 0.05) >= 4.5
+    assert 1.05 / (luminance(drawing.MUTED) + 0.05) >= 4.5
 
 
 def test_the_style_of_other_figures_is_not_changed():
     before = mpl.rcParams["axes.labelsize"], mpl.rcParams["lines.linewidth"]
-    with look():
-        assert mpl.rcParams["lines.linewidth"] == LOOK["lines.linewidth"]
-    figure, ax = new_figure(size=(3, 2))
+    with drawing.look():
+        assert mpl.rcParams["lines.linewidth"] == drawing.LOOK["lines.linewidth"]
+    figure, ax = drawing.new_figure(size=(3, 2))
     assert tuple(figure.get_size_inches()) == (3, 2)
-    assert ax.xaxis.label.get_size() == LOOK["axes.labelsize"]
+    assert ax.xaxis.label.get_size() == drawing.LOOK["axes.labelsize"]
     assert (mpl.rcParams["axes.labelsize"], mpl.rcParams["lines.linewidth"]) == before
 
 
 @pytest.mark.parametrize("across", [False, True])
 def test_panels_replace_the_axes_of_a_subplot(across):
-    figure, (left, right) = new_figure(1, 2)
-    panels = split_axes(right, [3.0, 1.0], across=across)
+    figure, (left, right) = drawing.new_figure(1, 2)
+    panels = drawing.split_axes(right, [3.0, 1.0], across=across)
     figure.canvas.draw()
     room, beside = right.get_position(), left.get_position()
     first, second = (panel.get_position() for panel in panels)
@@ -62,22 +52,22 @@ def test_panels_replace_the_axes_of_a_subplot(across):
 
 
 def test_one_axes_per_panel_may_be_given():
-    _, axes = new_figure(2)
-    assert split_axes(axes, [1, 1]) == tuple(axes)
-    assert split_axes(list(axes), [1, 1]) == tuple(axes)
+    _, axes = drawing.new_figure(2)
+    assert drawing.split_axes(axes, [1, 1]) == tuple(axes)
+    assert drawing.split_axes(list(axes), [1, 1]) == tuple(axes)
     with pytest.raises(ValueError, match="has 3 panels, but 2 axes were given"):
-        split_axes(axes, [1, 1, 1])
+        drawing.split_axes(axes, [1, 1, 1])
     with pytest.raises(ValueError, match="not a subplot.*Pass 2 axes"):
-        split_axes(plt.figure().add_axes([0.1, 0.1, 0.8, 0.8]), [1, 1])
+        drawing.split_axes(plt.figure().add_axes([0.1, 0.1, 0.8, 0.8]), [1, 1])
 
 
 def test_the_unit_is_read_from_the_name_of_the_column():
-    assert per_unit("size (mm)") == "per mm"
-    assert per_unit("petal length (cm) ") == "per cm"
-    assert per_unit("f(x) of age") == "per unit of f(x) of age"
+    assert drawing.per_unit("size (mm)") == "per mm"
+    assert drawing.per_unit("petal length (cm) ") == "per cm"
+    assert drawing.per_unit("f(x) of age") == "per unit of f(x) of age"
 
 
 def test_without_matplotlib_the_package_to_install_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'separatrix\[plots\]'"):
-        new_axes(None)
+        drawing.new_axes(None)

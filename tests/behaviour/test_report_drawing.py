@@ -11,21 +11,8 @@ from hypothesis import strategies as st
 
 from separatrix.metrics import reliability
 from separatrix.report import drawing, words
-from separatrix.report.drawing import (
-    N_HISTOGRAM_BARS,
-    RUG_FRACTION,
-    Axis,
-    Mark,
-    Scale,
-    axis_along,
-    element,
-    histogram,
-    nice_scale,
-    reliability_diagram,
-    whiskers,
-)
 
-TEN = Scale(0.0, 10.0, (0.0, 5.0, 10.0))
+TEN = drawing.Scale(0.0, 10.0, (0.0, 5.0, 10.0))
 VALUES = st.lists(
     st.floats(-1e6, 1e6, allow_subnormal=False).map(lambda x: round(x, 3)), min_size=2, max_size=30, unique=True
 )
@@ -87,13 +74,13 @@ def test_text_of_values(text, expected):
 
 @given(TEXT)
 def test_any_text_survives_as_content_and_as_an_attribute(text):
-    parsed = ElementTree.fromstring(element("text", {"title": text}, text))
+    parsed = ElementTree.fromstring(drawing.element("text", {"title": text}, text))
     assert (parsed.text, parsed.get("title")) == (text, text)
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=6), st.booleans())
 def test_a_scale_contains_its_values_and_has_evenly_spaced_ticks(values, at_ticks):
-    scale = nice_scale(values, at_ticks=at_ticks)
+    scale = drawing.nice_scale(values, at_ticks=at_ticks)
     places = scale(np.array(values))
     assert ((places >= -1e-9) & (places <= 1 + 1e-9)).all()
     assert all(-1e-6 <= scale(tick) <= 1 + 1e-6 for tick in scale.ticks)
@@ -106,7 +93,7 @@ def test_a_scale_contains_its_values_and_has_evenly_spaced_ticks(values, at_tick
 @given(VALUES)
 def test_an_axis_keeps_the_order_and_both_ends_and_names_two_places(values):
     x = np.sort(np.array(values))
-    axis = axis_along(x)
+    axis = drawing.axis_along(x)
     assert (np.diff(axis.at) > 0).all()
     assert max(abs(axis.at[0]), abs(axis.at[-1] - 1)) < 1e-9
     assert all(-1e-6 <= at <= 1 + 1e-6 for at, _ in axis.ticks)
@@ -122,7 +109,7 @@ def fraction(text):
 
 
 def test_a_mark_is_at_its_value_over_its_interval_and_cut_at_the_scale():
-    drawn = whiskers([Mark(2.5, 1.0, 40.0)], TEN, 'the "title" & more', reference=5.0)
+    drawn = drawing.whiskers([drawing.Mark(2.5, 1.0, 40.0)], TEN, 'the "title" & more', reference=5.0)
     assert ElementTree.fromstring(drawn).get("aria-label") == 'the "title" & more'
     assert [dot.get("cx") for dot in by_class(drawn, "circle", "dot")] == ["25%"]
     assert [(x.get("x1"), x.get("x2")) for x in by_class(drawn, "line", "whisker")] == [("10%", "100%")]
@@ -130,10 +117,10 @@ def test_a_mark_is_at_its_value_over_its_interval_and_cut_at_the_scale():
 
 
 def test_curves_have_their_band_their_reference_and_bars_with_areas_in_proportion():
-    curve = Mark(np.array([0.1, 0.5, 0.9]), np.array([0.0, 0.4, 0.8]), np.array([0.2, 0.6, 1.0]), "k0 c0")
-    axis = Axis(np.array([0.0, 0.5, 1.0]), ((0.5, "middle"),))
+    curve = drawing.Mark(np.array([0.1, 0.5, 0.9]), np.array([0.0, 0.4, 0.8]), np.array([0.2, 0.6, 1.0]), "k0 c0")
+    axis = drawing.Axis(np.array([0.0, 0.5, 1.0]), ((0.5, "middle"),))
     density = np.array([0.2, 0.6, 0.2])
-    drawn = drawing.curves(axis, [curve], density, Scale(0.0, 1.0, (0.0, 1.0)), "title", reference=0.25)
+    drawn = drawing.curves(axis, [curve], density, drawing.Scale(0.0, 1.0, (0.0, 1.0)), "title", reference=0.25)
     paths = {p.get("class"): p.get("d") for p in ElementTree.fromstring(drawn).iter("path")}
     assert paths["line k0 c0"] == "M0,900L500,500L1000,100"
     assert paths["band k0 c0"] == "M0,800L500,400L1000,0L1000,200L500,600L0,1000Z"
@@ -141,20 +128,20 @@ def test_curves_have_their_band_their_reference_and_bars_with_areas_in_proportio
     bars = re.findall(r"M(\d+),1000V(\d+)H(\d+)V1000Z", paths["rug"])
     areas = np.array([(int(b) - int(a)) * (1000 - int(top)) for a, top, b in bars], dtype=float)
     np.testing.assert_allclose(areas / areas.sum(), density, atol=0.01)
-    assert max(1000 - int(top) for _, top, _ in bars) == 1000 * RUG_FRACTION
+    assert max(1000 - int(top) for _, top, _ in bars) == 1000 * drawing.RUG_FRACTION
 
 
 @pytest.mark.parametrize("high", [1.0, 0.2])
 def test_the_reliability_diagram_shows_every_bin(rng, high):
-    p, scale = rng.beta(1, 1 if high == 1 else 40, size=3000), Scale(0.0, high, (0.0, high / 2, high))
+    p, scale = rng.beta(1, 1 if high == 1 else 40, size=3000), drawing.Scale(0.0, high, (0.0, high / 2, high))
     curve = reliability(np.column_stack([1 - p, p]), (rng.random(3000) < p).astype(int))
-    drawn = reliability_diagram(curve, scale, "title")
+    drawn = drawing.reliability_diagram(curve, scale, "title")
     dots = [(fraction(c.get("cx")), 1 - fraction(c.get("cy"))) for c in by_class(drawn, "circle", "dot")]
     np.testing.assert_allclose(
         np.array(dots) * scale.high, np.column_stack([curve.predicted, curve.observed]), atol=1e-4
     )
     ends = [(1 - fraction(x.get("y1")), 1 - fraction(x.get("y2"))) for x in by_class(drawn, "line", "whisker")]
     np.testing.assert_allclose(np.array(ends) * scale.high, np.column_stack([curve.lower, curve.upper]), atol=1e-4)
-    counts = np.histogram(np.minimum(p, scale.high), N_HISTOGRAM_BARS, (0, scale.high))[0]
-    heights = [fraction(r.get("height")) for r in by_class(histogram(p, scale, "title"), "rect", "bar")]
+    counts = np.histogram(np.minimum(p, scale.high), drawing.N_HISTOGRAM_BARS, (0, scale.high))[0]
+    heights = [fraction(r.get("height")) for r in by_class(drawing.histogram(p, scale, "title"), "rect", "bar")]
     np.testing.assert_allclose(heights, counts[counts > 0] / counts.max(), atol=1e-4)

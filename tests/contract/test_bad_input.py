@@ -127,11 +127,8 @@ def test_least_squares_names_collinear_columns_and_predicts_the_same():
     table = NAMED.assign(year=2020.0, age_again=NAMED["age"], sum=NAMED["income"] + NAMED["height"])
     with pytest.warns(CollinearWarning) as caught:
         model = sx.LeastSquaresClassifier().fit(table, Y)
-    message = str(caught[0].message)
-    assert "'year' is constant" in message
-    assert "is a multiple of" in message
-    assert "is a combination of" in message
-    assert "alpha > 0" in message
+    for words in ("'year' is constant", "is a multiple of", "is a combination of", "alpha > 0"):
+        assert words in str(caught[0].message)
     assert_allclose(
         model.decision_function(table),
         sx.LeastSquaresClassifier().fit(NAMED, Y).decision_function(NAMED),

@@ -14,7 +14,7 @@ import separatrix as sx
 from separatrix.study import captured, compare_models, conduct
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
-ADULT, SOYBEAN = DATA / "adult", DATA / "mlbench_soybean" / "soybean.parquet"
+pytestmark = [pytest.mark.data, pytest.mark.skipif(not DATA.exists(), reason="the data sets are not here")]
 
 
 def cross_validated_line():
@@ -25,11 +25,9 @@ def cross_validated_line():
     return make_pipeline(columns, LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss", max_iter=1000))
 
 
-@pytest.mark.data
-@pytest.mark.skipif(not ADULT.exists(), reason="the data sets are not here")
 @pytest.mark.filterwarnings("ignore:Some columns have values that did not occur in training")
 def test_adult_is_predicted_better_than_by_cross_validated_logistic_regression():
-    rows, test = (pd.read_parquet(ADULT / f"adult_{part}.parquet") for part in ("train", "test"))
+    rows, test = (pd.read_parquet(DATA / "adult" / f"adult_{part}.parquet") for part in ("train", "test"))
     rows = rows.sample(2000, random_state=0)
     found = conduct(rows, "income")
     with captured():  # ignore deprecation warnings of scikit-learn
@@ -42,10 +40,8 @@ def test_adult_is_predicted_better_than_by_cross_validated_logistic_regression()
     assert gain.mean() > 4 * gain.std() / np.sqrt(len(gain))
 
 
-@pytest.mark.data
-@pytest.mark.skipif(not SOYBEAN.exists(), reason="the data sets are not here")
 def test_nineteen_classes_with_few_rows_for_each_weight():
-    table = pd.read_parquet(SOYBEAN)
+    table = pd.read_parquet(DATA / "mlbench_soybean" / "soybean.parquet")
     some = table[[*table.columns.drop("Class")[:35:3][:12], "Class"]]  # 547 rows for 19 x 25 weights
     found = compare_models(some, "Class", models=["prior only", "naive Bayes", "logistic (Bayesian)"])
     assert found.comparison["logistic (Bayesian)"].test.accuracy.value > 0.85
