@@ -27,7 +27,7 @@ from sklearn.svm import LinearSVC
 
 import separatrix as sx
 from problems import STORAGES, blobs
-from separatrix.comparison import ModelAverage, compare, notes_on
+from separatrix.comparison import Fold, ModelAverage, compare, notes_on, run_trial
 from separatrix.comparison.models import model_probabilities, read_evidence
 from separatrix.exceptions import DataError
 from separatrix.metrics import log_likelihoods
@@ -464,3 +464,11 @@ def test_an_average_of_models_of_this_package_accepts_scans_and_dask(place):
     assert found.score(rows, *given.values()) == pytest.approx(expected.score(X2, names, weight), rel=1e-12)
     with pytest.raises(DataError, match="'theirs' is a model of sklearn.*Remove that model"):
         ModelAverage({**MODELS, "theirs": LogisticRegression()}).fit(rows, **given)
+
+
+def test_a_failure_names_the_row_of_the_table(rng):
+    X, y = rng.exponential(size=(40, 2)), np.arange(40) % 2
+    X[33, 1] = -1.0
+    folds = [Fold(X[at], y[at], at) for at in (np.arange(20), np.arange(20, 40))]
+    trial = run_trial("bayes", sx.NaiveBayes("exponential"), *folds, np.array([0, 1]))
+    assert "'x1' contains -1 in row 34 (" in trial.failure

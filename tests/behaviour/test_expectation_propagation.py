@@ -248,6 +248,13 @@ def plainly(objective, sites, q):
     return squares
 
 
+@pytest.mark.parametrize("var", [0.0, 1e-200, 1e-9])
+def test_the_tilted_density_of_a_certain_activation_has_the_derivatives_of_the_likelihood(var):
+    mu, t, power = np.array([-1.0, 0.3, 2.0]), np.array([0, 1, 1]), np.array([0.5, 0.2, 0.9])
+    found, exact = tilted(Probit(), mu, np.full(3, var), t, power=power), Probit().derivatives(mu, t)
+    assert_allclose(found[:3], power * np.array(exact), rtol=1e-5)
+
+
 @pytest.mark.parametrize("method", ["tensor", "rows"])
 def test_both_methods_compute_the_sum_over_pairs(method, rng):
     X, t = rng.normal(size=(30, 4)), rng.integers(2, size=30)

@@ -140,3 +140,10 @@ def test_a_given_exponent_allows_partial_fits_and_a_fitted_one_does_not():
         found.merge(whole)
     assert found.temperature_ == NaiveBayes("bernoulli", temper=True).fit(B, t).temperature_
     assert whole.add_class(B[:20], 7).temperature_ == 0.4
+
+
+def test_a_family_whose_density_cannot_be_computed_is_not_chosen(rng):
+    X = np.c_[np.where(np.arange(60) % 2, 0.5, 1 + 1e-12 * rng.random(60)), rng.normal(size=60)]
+    for weight in (1e35, 1e300):  # pseudo-observations do not change these sums
+        model = NaiveBayes().fit(X, np.arange(60) % 2, sample_weight=np.full(60, weight))
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)

@@ -252,7 +252,7 @@ def test_an_odd_cell_in_one_of_several_files_is_missing(tmp_path):
         (tmp_path / f"{name}.csv").write_text("price,y\n" + "".join(lines))
     model = sx.TableClassifier(sx.LogisticRegression(alpha=1.0)).fit(f"{tmp_path}/*.csv", "y")
     assert [plan.kind for plan in model.encoder_.schema_.plans] == ["number"]
-    assert any("'12O0' in row 68" in plan.note for plan in model.encoder_.schema_.plans)
+    assert any(f"'12O0' in row 8 of {tmp_path}/b.csv (line 9)" in plan.note for plan in model.encoder_.schema_.plans)
 
 
 # -- rows without a label

@@ -175,6 +175,28 @@ def test_rows_without_a_label_are_left_out_with_a_warning(library, missing):
         assert_array_equal(model.predict_proba(library(TABLE)), expected.predict_proba(library(TABLE)))
 
 
+def test_notes_name_the_row_of_the_users_table_although_rows_without_a_label_are_left_out(tmp_path):
+    table = TABLE.assign(calls=TABLE["calls"] + np.arange(300) / 1000, churn=Y).astype(object)
+    table.loc[[0, 3, 7, 100], "churn"], table.loc[40, "calls"] = None, "4O"
+    for name, part in {"all": table, "first": table[:20], "second": table[20:]}.items():
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+    second = tmp_path / "second.csv"
+    places = ["row 41", "row 41 (line 42)", f"row 21 of {second} (line 22)"]
+    for X, place in zip([table, tmp_path / "all.csv", [tmp_path / "first.csv", second]], places, strict=True):
+        with pytest.warns(UserWarning, match="4 of 300 labels"):
+            model = TableClassifier(sx.LogisticRegression(alpha=1.0)).fit(X, "churn")
+        assert f"'calls' has 1 value that is not a number, '4O' in {place}: t" in " ".join(model.encoder_.schema_.notes)
+
+
+def test_naive_bayes_predicts_rows_with_earlier_dates_than_the_training_rows():
+    days = np.arange(60) ** 2
+    table = pd.DataFrame({"joined": np.datetime64("2020-01-01", "ns") + days.astype("timedelta64[D]")})
+    model = TableClassifier(sx.NaiveBayes()).fit(table, np.arange(60) % 2)
+    early = table - pd.Timedelta(days=500)
+    assert_allclose(model.predict_proba(early).sum(axis=1), 1)
+    assert dict(zip(model.encoder_.schema_.columns, model.estimator_.families_, strict=True))["joined: days"] == "normal"
+
+
 @pytest.mark.parametrize("place", ["memory", "path", "scan", "weighted scan", "column"])
 def test_blanks_around_labels_are_not_part_of_them(tmp_path, place):
     spelled = np.array([f" {label}\t" if row % 3 else f"\u200b{label} " for row, label in enumerate(Y)], dtype=object)

@@ -229,6 +229,14 @@ GENERATIVE = [
     ),
     Mistake("infinite weights", linear("bernoulli"), AttributeError, ("0 in column 'x0'", "estimate='map'")),
     Mistake("quadratic form", lambda _: QDA(estimate="predictive").fit(X, Y).coef_, AttributeError, ("predictive",)),
+    Mistake(
+        "weights from 1e-300 to 1e300",
+        lambda _: Exponential("multivariate_normal", unlabelled=-1).fit(
+            X, np.where(np.arange(60) % 3, Y, -1), sample_weight=10.0 ** (np.arange(60) * 37 % 60 * 10 - 300)
+        ),
+        DataError,
+        ("singular", "pseudo_count", "weights of similar size"),
+    ),
     # Text columns
     Mistake("a frame without its text", encoded(FRAME, 1), DataError, ("'b'", "text")),
     Mistake("an array without its text", encoded(X, 1), DataError, ("'x1'", "text")),
@@ -398,6 +406,8 @@ BAYESIAN = [
     Mistake("a flat prior", lambda _: bayesian(prior=sx.Flat()), DataError, ("evidence", "LogisticRegression")),
     Mistake("an infinite scale", lambda _: bayesian(prior=sx.Gaussian([1, np.inf, 1, 1])), DataError,
             ("'x1'", "finite scales")),
+    Mistake("a prior too wide for three classes", lambda _: bayesian(y=THREE, prior=sx.Gaussian(1e7)), DataError,
+            ("too wide for 3 classes", "smaller scale")),
     Mistake("a batch with a new class", lambda _: batches(THREE), DataError, ("first batch", "[0, 1]")),
     Mistake("a second batch of a diagonal structure", lambda _: batches(Y, structure="diagonal"), DataError,
             ("'diagonal'", "fit all rows at once")),

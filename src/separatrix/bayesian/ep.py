@@ -61,6 +61,7 @@ MIN_CAVITY = 1e-10  # fraction of a row's precision that its cavity must keep, o
 # Tilted moments by quadrature
 N_TILTED_NODES = 40
 MIN_TILTED_ROUNDS, MAX_TILTED_ROUNDS = 6, 40  # rounds that locate the tilted density, each from the moments before
+MIN_TILTED_VARIANCE = 1e-6  # the curvature has a rounding error of about 1e-16 / variance^1.5
 MIN_WIDTH_OF_SPREAD = 0.25  # half the distance of nodes: a narrower density falls between them, and is not measured
 
 # The correction for third cumulants
@@ -396,8 +397,11 @@ def _closed_form(likelihood: Likelihood, mu: Float, var: Float, t: Array) -> Til
 def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, power: Float | float) -> Tilted:
     """Apply Gauss-Hermite quadrature about the mean of the tilted density, which is located in a few rounds.
 
-    A density that is too narrow for the nodes is found by shrinking their spread by a fixed factor per round.
+    A density that is too narrow for the nodes is found by shrinking their spread by a fixed factor per round. For a
+    variance below `MIN_TILTED_VARIANCE`, that variance is used: the derivatives change by about as much as rounding
+    changes them.
     """
+    var = np.maximum(var, MIN_TILTED_VARIANCE)
     x, weights = hermite_nodes(N_TILTED_NODES)
     log_w = np.log(weights)
     mean, s, width = mu, np.sqrt(var), np.sqrt(var)

@@ -220,10 +220,11 @@ def compare_file(
             rows = files.read_rows(table)
         options = {"name": files.name_of(data), "types": {**kinds, **dict.fromkeys(dropped, "drop")}} | options
         labelled = labelled_rows(rows, target, kinds)
-        if is_sampled:  # types come from all rows, and notes contain row numbers of the file
-            unread = [name for name, kind in options["types"].items() if kind == "drop"]
-            whole: Any = scan(table, target=target)
-            labelled = replace(labelled, whole=whole.statistics(unread))
+        unread = [name for name, kind in options["types"].items() if kind == "drop"]
+        whole: Any = scan(table, target=target) if is_sampled else None
+        # Types come from all rows, and notes contain row numbers of the file.
+        statistics = whole.statistics(unread) if is_sampled else labelled.statistics(unread)
+        labelled = replace(labelled, whole=replace(statistics, place=table.place))
         label = None if positive is None else class_label(labelled.classes.tolist(), positive)
         compared = compare_models(labelled, target, positive=label, **options)
         if not is_sampled:

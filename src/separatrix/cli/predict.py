@@ -74,7 +74,7 @@ def predict(
         raise CommandError("data", f"The column {clash[0]!r} of the table has the name of an output column. Rename it.")
     with captured() as warned:
         _predict_batches(table, scorer, kept, writer, hidden=as_json)
-    notes = [*table.notes, *map(str, warned), *_notes(scorer, wants_intervals=not no_intervals)]
+    notes = [*table.notes, *map(str, warned), *_notes(scorer, table, wants_intervals=not no_intervals)]
     counts, scores = scorer.counts, None
     if counts.labelled:
         loss = counts.log_loss / counts.labelled if scorer.has_probabilities else None
@@ -140,7 +140,7 @@ def expected_rows(table: TableFile) -> int | None:
     return round(table.n_bytes * start.count(b"\n") / max(len(start), 1)) or None
 
 
-def _notes(scorer: BatchScorer, *, wants_intervals: bool) -> list[str]:
+def _notes(scorer: BatchScorer, table: TableFile, *, wants_intervals: bool) -> list[str]:
     """Notes on rows that differ from the training rows."""
 
     def rows(n: int) -> str:
@@ -148,7 +148,7 @@ def _notes(scorer: BatchScorer, *, wants_intervals: bool) -> list[str]:
 
     counts = scorer.counts
     notes = [] if counts.rows else ["The table has column names, but no rows; the output has no rows either."]
-    notes += map(str, counts.odd.values())
+    notes += [str(cells._replace(place=table.place)) for cells in counts.odd.values()]
     notes += [
         f"{name}: {rows(new.rows)} values that were not in training: {new}." for name, new in counts.new_values.items()
     ]

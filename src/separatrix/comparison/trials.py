@@ -19,6 +19,7 @@ from separatrix._text import listed
 from separatrix.comparison.models import in_order, name_models, read_evidence, weight_arguments
 from separatrix.comparison.result import Comparison, Scores, Trial
 from separatrix.exceptions import DataError
+from separatrix.families import SupportError
 from separatrix.reductions import take_rows
 from separatrix.rows import RowStore, as_table, check_weight, encode_labels, is_dask, require_classes
 
@@ -181,7 +182,7 @@ def _scored(model: Any, fold: Fold, classes: Array, *, most_probable: bool) -> t
     """Scores, probabilities (None without ``predict_proba``), and prediction time in seconds."""
     probabilities = getattr(model, "predict_proba", None)
     start = perf_counter()
-    predicted = model.predict(fold.X) if probabilities is None else probabilities(fold.X)
+    predicted = model.predict(fold.X) if probabilities is None else _probabilities(model, fold)
     seconds = perf_counter() - start
     if probabilities is not None and most_probable:
         decided = classes[in_order(predicted, model, classes).argmax(axis=1)]
@@ -196,8 +197,15 @@ def _scored(model: Any, fold: Fold, classes: Array, *, most_probable: bool) -> t
 
 def predicted_rows(model: Any, fold: Fold, classes: Array) -> tuple[Float, Float]:
     """Probabilities (N, K) of the rows of a fold, and ln p of their true classes (N,)."""
-    P = in_order(model.predict_proba(fold.X), model, classes)
+    P = in_order(_probabilities(model, fold), model, classes)
     return P, _row_log_likelihoods(model, fold, P, classes)
+
+
+def _probabilities(model: Any, fold: Fold) -> Any:
+    try:
+        return model.predict_proba(fold.X)
+    except SupportError as error:  # name the row of the table, not of the fold
+        raise error.in_row(int(fold.rows[error.row])) from None
 
 
 def scores_of(P: Float, rows: Float, accuracy: metrics.Estimate, fold: Fold) -> Scores:

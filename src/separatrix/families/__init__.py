@@ -27,7 +27,13 @@ from separatrix.families.exponential import Exponential, GammaExponential, Lomax
 from separatrix.families.family import Density, Family, Prior, SupportError, weigh
 from separatrix.families.gamma import ConjugateGamma, Gamma
 from separatrix.families.multinomial import DirichletMultinomial, Multinomial
-from separatrix.families.multivariate_normal import MultivariateNormal, MultivariateT, NormalWishart, SingularFactsError
+from separatrix.families.multivariate_normal import (
+    MultivariateNormal,
+    MultivariateT,
+    NormalWishart,
+    SingularFactsError,
+    whitener,
+)
 from separatrix.families.normal import Normal, NormalGamma, NormalKnownVariance, NormalNormal, StudentT
 from separatrix.families.poisson import GammaPoisson, NegativeBinomial, Poisson
 from separatrix.families.sufficient_statistics import Facts, FactsError, LogMoments, Moments, Sums, VectorMoments
@@ -89,4 +95,5 @@ __all__ = [
     "ValuedCategorical",
     "VectorMoments",
     "weigh",
+    "whitener",
 ]

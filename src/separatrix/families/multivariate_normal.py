@@ -57,8 +57,8 @@ def whitener(covariance: Float) -> tuple[Float, Float]:
         L = np.linalg.cholesky(covariance / scale[..., :, None] / scale[..., None, :])
     except np.linalg.LinAlgError:
         raise DataError(
-            "A covariance is singular, up to rounding. Drop columns that are combinations of others, or raise "
-            "pseudo_count."
+            "A covariance is singular, up to rounding. Drop columns that are combinations of others, raise "
+            "pseudo_count, or use sample weights of similar size."
         ) from None
     half_log_det = np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=-1) + np.log(scale).sum(axis=-1)
     return np.tril(np.linalg.inv(L)) / scale[..., None, :], np.asarray(half_log_det)

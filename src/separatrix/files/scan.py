@@ -19,7 +19,7 @@ from separatrix.files.libsvm import LibsvmFile, is_libsvm
 from separatrix.files.many import FileRows, open_files
 from separatrix.files.query import open_query
 from separatrix.files.stream import StreamRows, open_stream
-from separatrix.files.table import TableFile
+from separatrix.files.table import READ_BATCH_ROWS, TableFile
 from separatrix.files.where import make_condition
 from separatrix.rows import (
     ArrowRows,
@@ -189,6 +189,16 @@ class LabelledRows(ArrowRows):
         for batch in self.rows.batches(tuple(dict.fromkeys([*columns, self.target])), rows):
             yield batch.filter(has_label(batch.column(self.target), self.clean)).select(list(columns))
 
+    def place(self, row: int) -> str:
+        """Place of a row with a label in the whole table, from a pass over the labels."""
+        start = 0
+        for batch in self.rows.batches((self.target,), READ_BATCH_ROWS):
+            labelled = np.flatnonzero(has_label(batch.column(0), self.clean))
+            if row < len(labelled):
+                return self.rows.place(start + int(labelled[row]))
+            start, row = start + batch.num_rows, row - len(labelled)
+        return super().place(row)
+
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
         """Split the table; the columns include the target."""
         return tuple(LabelledRows(part, self.target, self.clean) for part in self.rows.parts(columns))
@@ -274,7 +284,7 @@ class Scan(RowStore):
 
         self.prepare()
         source = self._open(BatchPlan(self.features, self.features))
-        return source.reduce_batches(statistic, self.features, TableStatistics())
+        return replace(source.reduce_batches(statistic, self.features, TableStatistics()), place=self.rows.place)
 
     def template(self) -> pa.Table:
         """Return an empty table with the columns of the features."""

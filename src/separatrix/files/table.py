@@ -76,6 +76,10 @@ class TableFile(ABC):
         arrays = [values_to_arrow(values, self.kinds[name]) for name, values in zip(columns, cells, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema(columns))
 
+    def place(self, row: int) -> str:
+        """Row of the file, counted from 1, and its line in a text file."""
+        return f"row {row + 1:,}{self.line(row)}"
+
     def line(self, row: int) -> str:
         """Line of a text file in which a row (counted from 0) begins, for messages: " (line 9)", or "" if unknown."""
         del row

@@ -58,6 +58,7 @@ from separatrix.families import (
     NormalWishart,
     Poisson,
     ValuedCategorical,
+    whitener,
 )
 from separatrix.stats import Group, linear_scores
 
@@ -127,8 +128,9 @@ def log_prior(prior: Any, density: Any) -> float:
         case NormalWishart():
             delta = density.mean - prior.mean
             scatter = prior.scatter + prior.count[..., None, None] * delta[..., :, None] * delta[..., None, :]
-            distance = np.trace(np.linalg.solve(density.covariance, scatter), axis1=-2, axis2=-1)
-            terms = -0.5 * distance - 0.5 * prior.count * np.linalg.slogdet(density.covariance)[1]
+            W, half_log_det = whitener(density.covariance)
+            distance = np.einsum("...ij,...jk,...ik->...", W, scatter, W)
+            terms = -0.5 * distance - prior.count * half_log_det
         case _:  # gamma, beta, Dirichlet: χ contains the mean logs and, for gamma, the mean
             chi = np.log(prior.mean) - prior.gap / prior.count[..., None]
             if isinstance(prior, ConjugateGamma):

@@ -341,13 +341,15 @@ def candidates(found: ColumnSurvey, d: int) -> tuple[str, ...]:
 def log_evidence(group: Group, part: Any, found: ColumnSurvey) -> Float:
     """ln p(column) of each column of a group, with densities converted to probabilities at the column's resolution.
 
-    The result is -inf if no prior can be computed from the statistics of a column.
+    The result is -inf if no prior or no mode can be computed from the statistics of a column.
     """
     family, columns = group.family, list(group.columns)
+    is_density = family in ("normal", "gamma", "exponential", "beta")
     try:
         prior = prior_of(family, part)
         evidence = prior.log_marginal(part.by_code if family == "categorical" else part).sum(axis=0)
-    except FactsError:  # try the columns one by one
+        density: Any = prior.updated(part).mode if is_density else None
+    except (FactsError, ArithmeticError):  # try the columns one by one
         if len(columns) == 1:
             return np.array([-np.inf])
         singles = [(Group(family, (d,)), part[:, [i]]) for i, d in enumerate(columns)]
@@ -357,9 +359,8 @@ def log_evidence(group: Group, part: Any, found: ColumnSurvey) -> Float:
     if family == "categorical":
         L, M = part.levels, np.maximum(steps + 1, part.levels)
         evidence += betaln(M - L + 1, L + 1) + np.log(M + 1)  # -ln C(M, L)
-    elif family in ("normal", "gamma", "exponential", "beta"):
+    elif is_density:
         evidence += part.total.sum(axis=0) * np.log(delta)
-        density = prior.updated(part).mode
         for i, d in enumerate(columns):
             if found.values[d] is not None and steps[i] < MAX_GRID_POINTS:  # less Σ_k n_k ln max(1, Σ_j δ p(x_j | C_k))
                 grid = found.low[d] + delta[i] * np.arange(round(steps[i]) + 1)

@@ -26,6 +26,7 @@ from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.estimator import truth_in_memory, unchanged_on_error
 from separatrix.exceptions import DataError, warn
 from separatrix.files import Scan, scan
+from separatrix.generative import NaiveBayes
 from separatrix.meta import is_ours
 from separatrix.priors import Gaussian
 from separatrix.rows import NamedRows, RowStore, Source, is_unlabelled, open_rows
@@ -40,6 +41,7 @@ from separatrix.table import (
     TableEncoder,
     clean_labels,
     open_batch,
+    row_place,
     table_statistics,
 )
 
@@ -178,6 +180,10 @@ class TableClassifier(ClassifierMixin, Estimator):
     def configured(self, schema: Schema, features: Any) -> tuple[Any, Moments | None]:
         """Unfitted model with curves and prior scales for these features; also their moments, if they were computed."""
         model = BayesianLogisticRegression(tune="evidence") if self.estimator is None else clone(self.estimator)
+        if isinstance(model, NaiveBayes) and model.families == "auto":
+            # New rows may have earlier dates than the training rows, so that their days are negative.
+            days = [plan.names[0] for plan in schema.plans if isinstance(plan, DatePlan) and not plan.constant]
+            model.set_params(families=dict.fromkeys(days, "normal"))
         is_tuned = isinstance(model, BayesianLogisticRegression) and model.tune is not None
         if not self.curved and not is_tuned:
             return model, None
@@ -380,7 +386,8 @@ def _labelled(batch: Batch, y: Any, sample_weight: Any, unlabelled: Any) -> tupl
     }
     if np.shape(sample_weight) == labels.shape:
         sample_weight = np.asarray(sample_weight)[~missing]
-    return Batch(columns, int((~missing).sum())), labels[~missing], sample_weight
+    kept = np.flatnonzero(~missing)
+    return Batch(columns, len(kept), lambda row: row_place(kept[row])), labels[~missing], sample_weight
 
 
 def named(features: Any, schema: Schema, estimator: Any) -> Any:

@@ -38,7 +38,7 @@ from separatrix.table.plans import (
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import ColumnStatistics, TableStatistics, table_statistics, text_readings
 from separatrix.table.target import Target, clean_labels, encode_target
-from separatrix.table.values import Batch, as_text, open_batch, read_values
+from separatrix.table.values import Batch, as_text, open_batch, read_values, row_place
 
 __all__ = [
     "CYCLES",
@@ -69,6 +69,8 @@ __all__ = [
     "kind_of_values",
     "open_batch",
     "read_values",
+    "row_place",
+    "row_place",
     "table_statistics",
     "text_readings",
     "values_to_arrow",

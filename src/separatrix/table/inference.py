@@ -62,7 +62,7 @@ from separatrix.table.text import (
     parse_dates,
     tidy,
 )
-from separatrix.table.values import MAX_EXACT, as_text
+from separatrix.table.values import MAX_EXACT, Place, as_text
 
 TYPES = ("number", "boolean", "categorical", "date", "drop")
 MAX_LEVELS = 100
@@ -94,12 +94,13 @@ CALENDARS = [(1500.0, 2199.0), (15_000_101.0, 21_991_231.0), (1e8, 4.2e9), (1e11
 
 
 class Options(NamedTuple):
-    """Options of `infer_types` for categories."""
+    """Options of `infer_types` for categories, and the names of rows in messages."""
 
     max_levels: int
     min_count: int
     drop: str
     hashing: int | None
+    place: Place
 
 
 def infer_types(
@@ -132,6 +133,7 @@ def infer_types(
         check_count("infer_types", "min_count", rare if min_count is None else min_count),
         drop,
         None if hashing is None else check_count("infer_types", "hashing", hashing, least=2),
+        statistics.place,
     )
     overrides = overrides or {}
     for name in [*overrides, *([] if target is None else [target])]:
@@ -187,7 +189,7 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
     first = list(filter(None, tidy(map(str, islice(levels.counts, 100)))))
     if not advice and first and not np.isnan([parse_dates(first, order) for order in ORDERS]).all(axis=0).any():
         advice = "dates in several formats: write them all as YYYY-MM-DD"
-    advice = advice or _odd_text(name, column)
+    advice = advice or _odd_text(name, column, options)
     return DropPlan(name, "id or text", f"{why} ({_n_distinct(column)}){advice and f'; {advice}'}")
 
 
@@ -202,13 +204,13 @@ def _are_read(column: ColumnStatistics, found: Readings) -> bool:
     return is_rare and n_regular > ALWAYS_CATEGORY_LEVELS and not found.padded
 
 
-def _odd_note(name: str, found: Readings, what: str) -> str:
+def _odd_note(name: str, found: Readings, what: str, options: Options) -> str:
     """Note on values that are treated as missing."""
     row, text = found.odd[found.key]
-    return str(OddCells(name, what, found.n_odd, text, row))
+    return str(OddCells(name, what, found.n_odd, text, row, options.place))
 
 
-def _odd_text(name: str, column: ColumnStatistics) -> str:
+def _odd_text(name: str, column: ColumnStatistics, options: Options) -> str:
     """Note on text of more than `ALWAYS_CATEGORY_LEVELS` levels, many of which are numbers or dates, or ""."""
     for found, what in ((column.as_numbers, "number"), (column.as_dates, "date")):
         is_noted = found.best.count >= MIN_NOTED_FRACTION * found.n_values and not (found.padded or column.declared)
@@ -216,7 +218,7 @@ def _odd_text(name: str, column: ColumnStatistics) -> str:
             row, text = found.odd[found.key]
             return (
                 f"{name!r} is read as text, since {found.n_odd:,} of its {found.n_values:,} values are not {what}s, "
-                f"such as {text!r} in row {row + 1:,}; types={{{name!r}: {what!r}}} (--types {name}={what}) treats "
+                f"such as {text!r} in {options.place(row)}; types={{{name!r}: {what!r}}} (--types {name}={what}) treats "
                 "these values as missing"
             )
     return ""
@@ -292,7 +294,7 @@ def _number(name: str, column: ColumnStatistics, options: Options, *, boolean: b
         example = f"{spelling} {unit}".strip()
         like = f", written like {example}" if example != PLAIN else ""
         what = f"{what} from {brief(numbers.low)} to {brief(numbers.high)}{like}"
-        notes = [_odd_note(name, found, "number")] if found.key in found.odd else []
+        notes = [_odd_note(name, found, "number", options)] if found.key in found.odd else []
         if column.kind is Kind.TEXT and found.rival:
             other = found.formats[found.rival, unit]
             notes.append(
@@ -331,7 +333,7 @@ def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
     why = f"{what} from {first} to {last}{in_order}{_missing(n_missing, column.n_rows)}"
     shown = {"month": span >= 365, "weekday": span >= 14, "hour": not dates.whole and span >= 2}
     cycles = tuple(cycle for cycle, is_shown in shown.items() if is_shown)
-    notes = [_odd_note(name, column.as_dates, "date")] if column.as_dates.key in column.as_dates.odd else []
+    notes = [_odd_note(name, column.as_dates, "date", options)] if column.as_dates.key in column.as_dates.odd else []
     if rival:
         notes.append(
             f"{name} was read as dates with the {order}; every date, such as {column.example}, could "
@@ -378,7 +380,7 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
     why += f", {len(pooled)} of them rare" if pooled else ""
     why += _missing(n_missing, column.n_rows) if n_missing else ""
     why += f"; compared with {reference!r}" if reference else ""
-    odd = _odd_text(name, column) if levels.n_distinct > ALWAYS_CATEGORY_LEVELS else ""
+    odd = _odd_text(name, column, options) if levels.n_distinct > ALWAYS_CATEGORY_LEVELS else ""
     notes = [f"{odd}."] if odd else []
     fraction = sum(map(counts.__getitem__, pooled)) / sum(counts.values())
     if len(pooled) >= POOLED_LEVELS * len(counts) and fraction >= POOLED_ROWS:

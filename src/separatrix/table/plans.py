@@ -24,7 +24,7 @@ from separatrix._array import Codes, Float
 from separatrix.table.kinds import Kind
 from separatrix.table.statistics import hash_levels
 from separatrix.table.text import PLAIN, YEAR_FIRST, tidy
-from separatrix.table.values import Values, as_text
+from separatrix.table.values import Place, Values, as_text, row_place
 
 Unseen = Counter[str]  # number of rows of each value that did not occur in training
 
@@ -51,12 +51,13 @@ class OddCells(NamedTuple):
     n_cells: int
     text: str
     row: int
+    place: Place = row_place
 
     def __str__(self) -> str:
         is_one = self.n_cells == 1
         odd = f"1 value that is not a {self.what}," if is_one else f"{self.n_cells:,} values that are not {self.what}s,"
         first = "" if is_one else " the first is"
-        return f"{self.column!r} has {odd}{first} {self.text!r} in row {self.row + 1:,}: treated as missing."
+        return f"{self.column!r} has {odd}{first} {self.text!r} in {self.place(self.row)}: treated as missing."
 
 
 @dataclass(frozen=True, slots=True)

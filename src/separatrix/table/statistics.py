@@ -39,7 +39,7 @@ from separatrix.table.text import (
     split_units,
     tidy,
 )
-from separatrix.table.values import MAX_EXACT, Values, as_text, merge_kinds, open_batch, read_values
+from separatrix.table.values import MAX_EXACT, Place, Values, as_text, merge_kinds, open_batch, read_values, row_place
 
 Level = str | float
 
@@ -324,10 +324,11 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, slots=True)
 class TableStatistics:
-    """Statistics of each column by name, and the number of rows. ``TableStatistics()`` is the identity of ``+``."""
+    """Statistics of each column by name, and the number of rows, which ``place`` names in messages."""
 
     columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)
     n_rows: int = 0
+    place: Place = field(default=row_place, compare=False)
 
     def __add__(self, other: TableStatistics) -> TableStatistics:
         """Add the statistics of another batch with the same columns, in any order."""
@@ -341,7 +342,7 @@ class TableStatistics:
                 "Provide the same columns in every batch (a column may be all missing), or leave this column out."
             )
         columns = {name: column.plus(other.columns[name], name) for name, column in self.columns.items()}
-        return TableStatistics(columns, self.n_rows + other.n_rows)
+        return TableStatistics(columns, self.n_rows + other.n_rows, self.place)
 
 
 def table_statistics(
@@ -368,4 +369,4 @@ def table_statistics(
         if column not in skipped:
             values = read_values(batch.columns[column])
             columns[column] = ColumnStatistics.of(values, max_distinct, name, first_row)
-    return TableStatistics(columns, batch.n_rows)
+    return TableStatistics(columns, batch.n_rows, batch.place)

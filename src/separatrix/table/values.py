@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -108,11 +108,20 @@ def _changed(column: str, before: str, now: Kind) -> DataError:
     )
 
 
+def row_place(row: int) -> str:
+    """Name of a row, counted from 0, in messages."""
+    return f"row {row + 1:,}"
+
+
+Place = Callable[[int], str]  # like `row_place`, for rows of a file or of a part of a table
+
+
 class Batch(NamedTuple):
-    """Columns of a table by name, each a narwhals Series or an array."""
+    """Columns of a table by name, each a narwhals Series or an array; ``place`` names its rows in messages."""
 
     columns: dict[str, Any]
     n_rows: int
+    place: Place = row_place
 
     def require(self, names: Iterable[str]) -> None:
         """Raise DataError if the table lacks one of these columns; the message suggests similar names."""
