@@ -175,7 +175,7 @@ def test_rows_without_a_label_are_left_out_with_a_warning(library, missing):
         assert_array_equal(model.predict_proba(library(TABLE)), expected.predict_proba(library(TABLE)))
 
 
-def test_notes_name_the_row_of_the_users_table_although_rows_without_a_label_are_left_out(tmp_path):
+def test_notes_name_the_row_of_the_users_table_if_labels_are_missing(tmp_path):
     table = TABLE.assign(calls=TABLE["calls"] + np.arange(300) / 1000, churn=Y).astype(object)
     table.loc[[0, 3, 7, 100], "churn"], table.loc[40, "calls"] = None, "4O"
     for name, part in {"all": table, "first": table[:20], "second": table[20:]}.items():
@@ -185,7 +185,7 @@ def test_notes_name_the_row_of_the_users_table_although_rows_without_a_label_are
     for X, place in zip([table, tmp_path / "all.csv", [tmp_path / "first.csv", second]], places, strict=True):
         with pytest.warns(UserWarning, match="4 of 300 labels"):
             model = TableClassifier(sx.LogisticRegression(alpha=1.0)).fit(X, "churn")
-        assert f"'calls' has 1 value that is not a number, '4O' in {place}: t" in " ".join(model.encoder_.schema_.notes)
+        assert f"1 value that is not a number, '4O' in {place}: t" in " ".join(model.encoder_.schema_.notes)
 
 
 def test_naive_bayes_predicts_rows_with_earlier_dates_than_the_training_rows():

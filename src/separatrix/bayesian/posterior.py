@@ -137,8 +137,8 @@ def _improper(objective: Posterior, singular: SingularError) -> DataError:
     if any(i % P == j % P and not free[i % P] for j, others in singular.combination.items() for i in others):
         return DataError(
             f"The prior is too wide for {C} classes: a constant added to a weight of every class changes no "
-            "probability, so only the prior determines it, and its precision is below the rounding error of the sums over rows. "
-            "Use a prior with a smaller scale, or divide the sample weights by a constant."
+            "probability, so only the prior determines it, and its precision is below the rounding error of the sums "
+            "over rows. Use a prior with a smaller scale, or divide the sample weights by a constant."
         )
     return DataError(
         f"The posterior is improper: {singular.describe(weight_names(objective) * objective.shape[0])}, and the prior "

@@ -70,7 +70,6 @@ __all__ = [
     "open_batch",
     "read_values",
     "row_place",
-    "row_place",
     "table_statistics",
     "text_readings",
     "values_to_arrow",

@@ -218,8 +218,8 @@ def _odd_text(name: str, column: ColumnStatistics, options: Options) -> str:
             row, text = found.odd[found.key]
             return (
                 f"{name!r} is read as text, since {found.n_odd:,} of its {found.n_values:,} values are not {what}s, "
-                f"such as {text!r} in {options.place(row)}; types={{{name!r}: {what!r}}} (--types {name}={what}) treats "
-                "these values as missing"
+                f"such as {text!r} in {options.place(row)}; types={{{name!r}: {what!r}}} (--types {name}={what}) "
+                "treats these values as missing"
             )
     return ""
 
