@@ -194,7 +194,7 @@ def test_naive_bayes_predicts_rows_with_earlier_dates_than_the_training_rows():
     model = TableClassifier(sx.NaiveBayes()).fit(table, np.arange(60) % 2)
     early = table - pd.Timedelta(days=500)
     assert_allclose(model.predict_proba(early).sum(axis=1), 1)
-    assert dict(zip(model.encoder_.schema_.columns, model.estimator_.families_, strict=True))["joined: days"] == "normal"
+    assert model.estimator_.families_[0] == "normal"
 
 
 @pytest.mark.parametrize("place", ["memory", "path", "scan", "weighted scan", "column"])
