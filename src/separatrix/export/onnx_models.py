@@ -89,9 +89,6 @@ def predictions(model: Any, X: Value) -> Predictions:
     )
 
 
-# Linear models
-
-
 def activation(model: LinearClassifier, X: Value) -> Value:
     """The ``decision_function``, (N,) for two classes and (N, K) for more."""
     a = features(model, X) @ model.coef_.T + model.intercept_
@@ -153,9 +150,6 @@ def _(model: GeneralizedLinearModel, X: Value) -> Predictions:
         case other:
             raise ExportError(f"to_onnx: the likelihood {other!r} cannot be exported to ONNX.")
     return Predictions(np.empty(0), mean=mean)
-
-
-# Generative models
 
 
 def of_log_joint(labels: Array, log_joint: Value, priors: Float) -> Predictions:
@@ -357,9 +351,6 @@ def activations(approximation: Any, Phi: Value) -> tuple[Value, Value]:
             outside = (Z.square() @ (1 / approximation.precision) - L.square().sum(1)).at_least(0.0)
             return mean, within + (outside if C == 1 else outside.expand(1).expand(2) * np.eye(C))
     raise ExportError(f"to_onnx: a posterior of type {type(approximation).__name__} cannot be exported to ONNX.")
-
-
-# Bases
 
 
 def features(model: Any, X: Value) -> Value:

@@ -84,9 +84,6 @@ def _require_distinct(names: Sequence[str], title: str) -> None:
         )
 
 
-# Databases
-
-
 def query_function(connection: Any) -> Callable[[str, int], AbstractContextManager[QueryResult]]:
     """Function (SQL, rows per batch) that runs a query on this connection or address; raises if it is not supported."""
     library = type(connection).__module__.partition(".")[0]

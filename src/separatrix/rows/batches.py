@@ -260,9 +260,6 @@ def open_batches(
     return Source(partitions, runner or Threads(), plan.columns, height, template, store, (NO_TARGETS,) * len(tables))
 
 
-# Conversion of columns to numbers
-
-
 def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type can be read as numbers. Booleans can, as 0 and 1."""
     import pyarrow as pa
@@ -321,9 +318,6 @@ def _weights(column: pa.Array, row: int, name: str) -> Float:
             "weights must be finite and not negative. Use 0 to leave a row out."
         )
     return np.asarray(weight)
-
-
-# Labels that are a column of the table
 
 
 @dataclass(frozen=True, eq=False)
@@ -502,10 +496,7 @@ def _numpy_type(kind: pa.DataType) -> np.dtype[Any] | None:
 def codes_of(column: pa.Array, classes: Array, unlabelled: Any = "error", known: dict[Any, Any] | None = None) -> Codes:
     """Class code of each label; -1 for unlabelled rows, if they are allowed. ``known`` caches the converted classes.
 
-    Raises
-    ------
-    DataError
-        If a label is not one of the classes.
+    Raises DataError if a label is not one of the classes.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

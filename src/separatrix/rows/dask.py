@@ -55,9 +55,6 @@ ADDED_PER_TASK = 16  # number of statistics that one task adds
 NARROW_COLUMNS = 256  # number of columns up to which a D x D statistic is considered small
 
 
-# Wrappers of Dask functions
-
-
 def task(value: Any) -> Any:
     """Make a lazy function or value. ``task(f)(a, b)`` is a lazy f(a, b); lazy arguments are computed first.
 
@@ -80,9 +77,6 @@ def compute(*lazy: Any) -> tuple[Any, ...]:
 def persist(*lazy: Any) -> tuple[Any, ...]:
     """Compute lazy values and keep them on the workers; Dask recomputes them if a worker is lost."""
     return tuple(import_module("dask").persist(*lazy))
-
-
-# Opening arrays and dataframes
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,9 +194,6 @@ def _with_columns(table: Any, template: Any, number: int) -> Any:
         if own.count(name) > 1:
             raise DataError(f"Partition {number} has {own.count(name)} columns named {name!r}. Rename them.")
     return table if own == names else table[names]
-
-
-# Passes
 
 
 class PartitionPosition(NamedTuple):
@@ -422,11 +413,11 @@ def _compute_parts(
     return compute(*results)
 
 
-# Functions that run in a task, each on one partition and one thread
-
-
 def _source_of(rows: Any, height: int, targets: Any = None, first: int = 0) -> Source:
     return Source((rows,), ONE_THREAD, rows.columns, height, targets=(targets or Targets(),), first=first)
+
+
+# Functions that run in a task, each on one partition and one thread
 
 
 def _count_part(part: Any, value: Any, common: Any) -> int:
@@ -504,9 +495,6 @@ def _first_row(parts: Sequence[Lazy]) -> Any:
         if row.shape[0]:
             return row
     raise DataError("Found a Dask collection with 0 sample(s) while a minimum of 1 is required.")
-
-
-# Labels that are Dask collections
 
 
 def _label_lazily(y: Any, sample_weight: Any, lengths: tuple[int, ...], rules: LabelRules) -> Labelled:

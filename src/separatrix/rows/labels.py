@@ -67,9 +67,6 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled
     return Labelled((Targets(t, weight),), classes, int(np.count_nonzero(t < 0)), is_soft)
 
 
-# Labels
-
-
 def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     """Return the sorted classes and, for each row, the position of its label among them.
 
@@ -173,9 +170,6 @@ def recode_classes(known: Array, classes: Array, codes: Array) -> tuple[Array, A
     shares = np.zeros((len(codes), len(known)))
     shares[:, place] = codes
     return known, shares
-
-
-# Checks
 
 
 def is_dask(X: Any) -> bool:

@@ -144,8 +144,6 @@ class Source:
         """Number of passes since targets were attached."""
         return self.count.passes
 
-    # Opening
-
     def with_labels(self, y: Any, sample_weight: Any = None, rules: LabelRules | None = None) -> Source:
         """Attach class codes and weights. If ``y`` is None, labels come from the table that holds the rows."""
         rules = rules or LabelRules()
@@ -204,8 +202,6 @@ class Source:
     def sized_for(self, width: float) -> Source:
         """The same rows in blocks sized for ``width`` floats per row."""
         return replace(self, height=self.partitions[0].height_for(max(width, self.widest)))
-
-    # Passes
 
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """Sum a statistic over all blocks, in one pass."""
