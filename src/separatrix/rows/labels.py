@@ -140,7 +140,7 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
     The classes are the column names of a data frame, or 0 .. K-1 for an array.
     Raises DataError if a row is not a probability distribution.
     """
-    names = getattr(y, "columns", None)
+    names = getattr(y, "column_names", getattr(y, "columns", None))  # "columns" of an Arrow table are its values
     T = np.asarray(to_host(y), dtype=np.float64)
     classes = np.arange(T.shape[1]) if names is None else np.asarray(names)
     wrong = np.flatnonzero(~((T >= 0) & (T <= 1)).all(axis=1))
