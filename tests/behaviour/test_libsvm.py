@@ -177,17 +177,10 @@ def test_queries_have_a_note(write_text):
     assert LibsvmFile(write_text("1 1:1\n")).notes == ()
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory):
-    """A file of several chunks."""
-    path = tmp_path_factory.mktemp("sparse") / "large.svm"
-    path.write_text("".join(f"{i % 2} {i % 97 + 1}:{i} 99:1.5\n" for i in range(120_000)))
-    return path
-
-
-def test_rows_of_several_chunks_are_those_of_scikit_learn(large):
-    X, y = load_svmlight_file(str(large))
-    found, labels = LibsvmFile(large).read()
+def test_rows_of_several_chunks_are_those_of_scikit_learn(write_text):
+    path = write_text("".join(f"{i % 2} {i % 97 + 1}:{i} 99:1.5\n" for i in range(120_000)))
+    X, y = load_svmlight_file(str(path))
+    found, labels = LibsvmFile(path).read()
     np.testing.assert_array_equal(labels, y)
     assert abs(found - X).max() == 0
 

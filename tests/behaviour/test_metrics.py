@@ -187,11 +187,6 @@ def test_the_standard_error_of_the_area_is_its_spread_over_data_sets(rng, K):
     assert found[:, 1].mean() == pytest.approx(found[:, 0].std(), rel=0.1)
 
 
-def test_the_area_depends_on_ranks_alone():
-    P, codes, _ = predictions(5, n=80, K=2, levels=12)
-    assert metrics.auc(two_classes(P[:, 1] ** 3), codes) == pytest.approx(metrics.auc(P, codes), rel=1e-12)
-
-
 def test_classes_that_do_not_occur_are_left_out_of_the_area():
     P, codes, _ = predictions(5, n=80, K=4, levels=12)
     kept = codes < 3

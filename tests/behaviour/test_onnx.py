@@ -33,18 +33,18 @@ def run_graph(proto, feed, *, check=True):
     return dict(zip([each.name for each in session.get_outputs()], session.run(None, feed), strict=True))
 
 
-def export(model, rows, **options):
+def export(model, rows, dtype="float32", **options):
     """Outputs of an exported model for a table of numbers."""
-    dtype = np.float64 if options.get("dtype") == "float64" else np.float32
-    return run_graph(to_onnx(model, **options), {"X": np.asarray(rows, dtype=dtype)})
+    return run_graph(to_onnx(model, dtype=dtype, **options), {"X": np.asarray(rows, dtype=dtype)})
 
 
-def agree(model, rows, **options):
+def agree(model, rows, dtype="float32", **options):
     """Compare labels, and probabilities or scores, of the graph and of the model."""
-    rows = np.asarray(rows, dtype=np.float64 if options.get("dtype") == "float64" else np.float32).astype(np.float64)
-    found = export(model, rows, **options)
+    rows = np.asarray(rows, dtype=dtype).astype(np.float64)
+    found = export(model, rows, dtype, **options)
     np.testing.assert_array_equal(found["label"], model.predict(rows))
     if "probabilities" in found:
+        assert found["probabilities"].dtype == dtype
         np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), rtol=0, atol=TOLERANCE)
     else:
         scores = model.decision_function(rows)
@@ -318,12 +318,6 @@ def test_months_of_four_centuries():
 
 def properties(proto):
     return {each.key: each.value for each in proto.metadata_props}
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_precision_of_inputs_and_outputs(dtype):
-    found = agree(sx.LogisticRegression().fit(X, Y), X, dtype=dtype)
-    assert found["probabilities"].dtype == dtype
 
 
 @pytest.mark.parametrize(
