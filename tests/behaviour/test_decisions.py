@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Decisions against brute force, against scikit-learn's threshold, and the theorems about them."""
 
-import doctest
-from pathlib import Path
 from unittest import SkipTest
 
 import numpy as np
@@ -205,10 +203,3 @@ def test_a_failed_fit_leaves_the_rule_unchanged():
     with pytest.raises(ValueError, match="3"):
         rule.fit(*blobs(60, n_classes=3))  # costs of two classes
     assert rule.estimator_ is before
-
-
-def test_the_page_about_decisions_runs():
-    page = Path(__file__).parents[2] / "docs" / "decisions.md"
-    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert tried > 20
-    assert failed == 0

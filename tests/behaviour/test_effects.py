@@ -16,8 +16,8 @@ TABLE, Y = make_mixed_types(150, as_frame=True, rng=0)
 THREE = np.where(Y == "leaves", "leaves", np.where(TABLE["calls"] > 1, "calls", "rests"))
 
 
-def laplace(labels=Y, table=TABLE, **options):
-    estimator = sx.BayesianLogisticRegression(sx.Gaussian(0.5), approximation="laplace")
+def laplace(labels=Y, table=TABLE, basis=None, **options):
+    estimator = sx.BayesianLogisticRegression(sx.Gaussian(0.5), approximation="laplace", basis=basis)
     return TableClassifier(estimator, **options).fit(table, labels)
 
 
@@ -72,13 +72,10 @@ def test_a_few_rows_spread_along_the_activations_represent_all():
 
 def test_a_basis_that_combines_columns_gives_the_same_effects_as_parts_of_single_columns():
     numbers = TABLE[["charge", "tenure", "calls"]]
-    degree_one = sx.basis.Polynomial(1)
-    estimator = sx.BayesianLogisticRegression(sx.Gaussian(0.5), approximation="laplace")
-    mixing = TableClassifier(estimator.set_params(basis=degree_one)).fit(numbers, Y)
-    single = TableClassifier(estimator.set_params(basis=None)).fit(numbers, Y)
+    mixing = laplace(table=numbers, basis=sx.basis.Polynomial(1))
     assert set(mixing.sources_) == {""}
-    slow, quick = effects_of(mixing, numbers), effects_of(single, numbers)
-    for column, effect in quick.items():
+    slow = effects_of(mixing, numbers)
+    for column, effect in effects_of(laplace(table=numbers), numbers).items():
         assert_allclose(effect.mean, slow[column].mean, atol=0.02)
         assert effect.importance == pytest.approx(slow[column].importance, rel=0.1)  # along 25 values only
 
@@ -96,10 +93,10 @@ def test_importance_is_the_standard_deviation_of_the_columns_part_of_the_activat
 
 
 def test_a_higher_level_is_a_wider_band_and_a_seed_repeats_it():
-    model = TableClassifier(sx.BayesianLogisticRegression()).fit(TABLE, Y)
-    narrow, wide = effects_of(model, level=0.5, rng=1)["calls"], effects_of(model, level=0.99, rng=1)["calls"]
+    model = laplace()
+    narrow, again, wide = (effects_of(model, level=level, rng=1)["calls"] for level in (0.5, 0.5, 0.99))
     assert ((wide.lower <= narrow.lower) & (narrow.upper <= wide.upper)).all()
-    assert (effects_of(model, level=0.5, rng=1)["calls"].lower == narrow.lower).all()
+    assert (again.lower == narrow.lower).all()
 
 
 def test_of_many_columns_those_with_the_largest_weights_are_shown():

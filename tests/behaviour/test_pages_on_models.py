@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The snippets of the pages about generative models and families run and print what the pages show."""
+"""The snippets of pages of the documentation run and print what the pages show."""
 
 import contextlib
+import doctest
 import io
 import re
 from pathlib import Path
@@ -9,6 +10,13 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("page", ["decisions", "geometry"])
+def test_the_page_is_a_session_with_these_results(page):
+    path = str(DOCS / f"{page}.md")
+    failed, tried = doctest.testfile(path, module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert (failed, tried > 20) == (0, True)
 
 
 @pytest.mark.parametrize("page", ["generative", "families", "naive_bayes"])

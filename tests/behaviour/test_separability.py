@@ -1,8 +1,5 @@
 """Separability of constructed and real tables; every direction that is returned is checked on the rows themselves."""
 
-import doctest
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -260,10 +257,3 @@ def test_reports_are_printed_in_one_line_and_compared_by_identity():
     assert len({report, again}) == 2
     assert repr(report) == "SeparabilityReport(status='complete', classes=[0, 1], columns=['x2'])"
     assert len(repr(sx.is_separable(np.eye(60), np.arange(60) % 2))) < 200
-
-
-def test_the_page_about_geometry_runs():
-    page = Path(__file__).parents[2] / "docs" / "geometry.md"
-    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert tried > 20
-    assert failed == 0
