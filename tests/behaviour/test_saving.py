@@ -169,15 +169,6 @@ def rewrite(path, members, **manifest):
             file.writestr(name, data)
 
 
-def test_a_file_cut_off_anywhere_is_an_error(model, tmp_path):
-    data, _, _ = model
-    path = tmp_path / "cut.sx"
-    for end in np.unique(np.linspace(0, len(data) - 1, 200).astype(int)):
-        path.write_bytes(data[:end])
-        with pytest.raises(FileError):
-            load(path)
-
-
 def test_a_changed_byte_is_an_error_or_has_no_effect(model, tmp_path):
     """A changed time stamp, for example, has no effect. No other exception and no other model may result."""
     data, X, P = model

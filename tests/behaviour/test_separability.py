@@ -219,14 +219,6 @@ def test_of_a_column_and_its_complement_the_one_without_an_intercept_is_named():
     assert found.columns == ("x2",)
 
 
-def test_a_level_at_fault_is_named_for_three_classes():
-    rng = np.random.default_rng(0)
-    g, t = rng.integers(0, 4, 300), rng.integers(0, 3, 300)
-    t[g == 3] = 2
-    found = separability(as_source(np.column_stack([np.eye(4)[g], rng.normal(size=300)]), t), 3)
-    assert (found.status, found.columns) == (QUASI, ("x3",))
-
-
 # The report of `sx.is_separable`
 
 

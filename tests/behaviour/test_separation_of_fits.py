@@ -123,23 +123,12 @@ CASES = {
     # quasi-complete
     "a rare dummy of one class": Case(*TRIPLE, "quasi-complete", ("x2",)),
     "both labels at the boundary": Case(*line([0, 1, 2, 2, 3, 4], [0, 0, 0, 1, 1, 1]), "quasi-complete", ("x0",)),
-    "a row at the origin, no bias": Case(
-        np.vstack([plane(30, 2, 0.5)[0], [[0.0, 0.0]]]),
-        np.append(plane(30, 2, 0.5)[1], 0),
-        "quasi-complete",
-        fit_intercept=False,
-    ),
     "a dummy whose other class has no weight": Case(
         *BOTH, "quasi-complete", ("x2",), weight=np.append(np.ones(len(PAIRS)), [1.0, 0.0, 1.0])
     ),
     "a dummy, far from zero": Case(TRIPLE[0] + [1e7, -1e7, 0.0], TRIPLE[1], "quasi-complete", ("x2",)),
     "a dummy, sparse": Case(sparse.csr_array(TRIPLE[0]), TRIPLE[1], "quasi-complete", ("x2",)),
     "a level of a factor with all its levels": Case(*levels([1, 1, 1, 1]), "quasi-complete", ("x2",)),
-    "some rows unpaired, fewer rows than columns": Case(
-        np.vstack([paired(rows(6, 30))[0], rows(4, 30, 2)]),
-        np.append(paired(rows(6, 30))[1], [0, 1, 1, 0]),
-        "quasi-complete",
-    ),
     "three rows of 20 000": Case(*long_with_rare_dummy([1, 1, 1]), "quasi-complete", ("x7",)),
     "one class of three apart": Case(*one_class_apart(3), "quasi-complete", ("x2",)),
     "a rare dummy of one class of three": Case(*dummy((PAIRS3, LABELS3), [2, 2]), "quasi-complete", ("x2",)),

@@ -5,9 +5,9 @@ import pytest
 
 from posteriors import Problem, overlapping
 from separatrix.likelihoods import Logit
-from separatrix.priors import Gaussian, penalty
+from separatrix.priors import Gaussian
 from separatrix.rows import as_source
-from separatrix.solvers import Newton, Posterior, Status, StochasticGradient, Units
+from separatrix.solvers import Newton, Status, StochasticGradient, pose
 
 
 def start_of(objective):
@@ -94,11 +94,7 @@ class Squares:
 def test_basis_functions_are_never_evaluated_for_all_rows():
     X, t = overlapping(n=1500, n_features=2)
     basis = Squares()
-    source = as_source(X, t).mapped(basis).sized_for(2**10)
-    units = Units.of(source, fit_intercept=True)
-    design = units.design(fit_intercept=True)
-    prior = penalty(Gaussian(), (1, design.width), fit_intercept=True, columns=source.columns)
-    objective = Posterior(source, Logit(), prior, design, units)
+    objective = pose(as_source(X, t).mapped(basis).sized_for(2**10), Logit(), Gaussian(), fit_intercept=True)
     solution = StochasticGradient(tol=1e-9).minimise(objective, start_of(objective))
     assert basis.tallest < 1500
     whole = Problem(np.column_stack([X, X**2]), t, Gaussian()).posterior()

@@ -438,22 +438,13 @@ def test_permuted_labels_are_noise():
 
 
 @pytest.mark.parametrize(
-    ("labels", "positive"),
-    [
-        (("yes", "no"), "yes"),
-        (("No", "YES"), "YES"),
-        ((0, 1), 1),
-        ((True, False), True),
-        (("negative", "x"), "x"),
-        (("blue", "red"), "red"),
-    ],
+    "labels", [("no", "yes"), ("No", "YES"), (0, 1), (False, True), ("negative", "x"), ("blue", "red")]
 )
-def test_the_positive_class_is_yes_or_the_rarer_never_no(labels, positive):
+def test_the_positive_class_is_yes_or_the_rarer_never_no(labels):
     for often, rarely in (labels, labels[::-1]):
         classes = np.array(sorted(labels))
         counts = np.where(classes == often, 20, 10)
-        expected = rarely if labels == ("blue", "red") else positive
-        assert positive_class(classes, counts, None) == expected
+        assert positive_class(classes, counts, None) == (rarely if "blue" in labels else labels[1])
 
 
 def test_an_unknown_positive_class_and_model_are_reported_before_any_fit(monkeypatch):

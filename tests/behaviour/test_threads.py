@@ -1,4 +1,3 @@
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -46,14 +45,8 @@ def test_blas_is_held_to_one_thread_and_given_back_when_the_last_pass_ends():
 
 @pytest.mark.usefixtures("two_blas_threads")
 def test_passes_in_several_threads_of_the_user_restore_blas():
-    workers = [
-        threading.Thread(target=lambda: list(map_in_order(lambda i: np.ones((9, 9)) @ np.ones(9), range(40))))
-        for _ in range(6)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda _: list(map_in_order(lambda i: np.ones((9, 9)) @ np.ones(9), range(40))), range(6)))
     assert blas_threads() == {2}
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 from problems import blobs
 from separatrix import BayesianLogisticRegression, Gaussian, evidence_surface
@@ -233,13 +234,8 @@ def of_degree(degree):
 def test_no_point_of_a_fine_grid_of_widths_and_scales_is_better():
     X, y, _, _ = make_rbf_experiment(80, n_test=0)
     found = tune_model(of_width, X, y, bounds=(0.1, 5.0))
-    grid = evidence_surface(
-        X,
-        y,
-        basis_of_width=lambda width: RBF(width=width),
-        widths=np.geomspace(0.1, 5.0, 24),
-        scales=np.geomspace(0.05, 50.0, 16),
-    )
+    axes = {"widths": np.geomspace(0.1, 5.0, 24), "scales": np.geomspace(0.05, 50.0, 16)}
+    grid = evidence_surface(X, y, basis_of_width=lambda width: RBF(width=width), **axes)
     best = max(trial.log_evidence for trial in found.tried)
     assert best > grid.log_evidence.max() - GAIN_TOL - SCALE_TOL
     assert found.value == pytest.approx(grid.best[0], rel=0.3)
@@ -257,12 +253,8 @@ def test_each_value_has_the_evidence_of_its_model():
 
 def test_the_rate_of_wrong_labels_is_estimated_by_evidence():
     X, y, _ = make_label_noise(1500, noise=0.15)
-    found = tune_model(
-        lambda noise: BayesianLogisticRegression(likelihood="label_noise", noise=noise, tune="evidence"),
-        X,
-        y,
-        bounds=(0.01, 0.4),
-    )
+    model = BayesianLogisticRegression(likelihood="label_noise", tune="evidence")
+    found = tune_model(lambda noise: clone(model).set_params(noise=noise), X, y, bounds=(0.01, 0.4))
     assert found.value == pytest.approx(0.15, abs=0.03)  # three standard errors of a fraction of 1500
 
 
