@@ -75,9 +75,8 @@ def problems():
     weight = rng.integers(0, 4, size=len(t)).astype(float)
     root = rng.normal(size=(5, 5))
     by_class, by_class3 = np.argsort(t, kind="stable"), np.argsort(t3, kind="stable")
-    alternating = np.column_stack(
-        [part[: min(np.bincount(t))] for part in np.split(by_class, [np.sum(t == 0)])]
-    ).ravel()
+    shorter = min(np.bincount(t))
+    alternating = np.column_stack([part[:shorter] for part in np.split(by_class, [np.sum(t == 0)])]).ravel()
     rare = np.where(t3 == 2, 0, t3)
     rare[[700, 1203]] = 2  # a class without rows in the sample
     few = np.zeros(len(t), dtype=int)

@@ -25,15 +25,14 @@ def test_lines_and_lists_are_the_same_table(tmp_path, name, text):
     assert open_table(tmp_path / name).read().to_pydict() == EXPECTED
 
 
+def table_of(folder, *records):
+    (folder / "t.jsonl").write_text("\n".join(map(json.dumps, records)))
+    return open_table(folder / "t.jsonl")
+
+
 def test_nested_objects_are_separate_columns(tmp_path):
-    records = [
-        {"id": 1, "user": {"age": 40, "home": {"city": "Oslo"}}, "tags": ["a"]},
-        {"id": 2, "user": None, "tags": []},
-        {"id": 3, "user": {"age": 50.5}},
-    ]
-    path = tmp_path / "t.jsonl"
-    path.write_text("\n".join(map(json.dumps, records)))
-    table = open_table(path)
+    first = {"id": 1, "user": {"age": 40, "home": {"city": "Oslo"}}, "tags": ["a"]}
+    table = table_of(tmp_path, first, {"id": 2, "user": None, "tags": []}, {"id": 3, "user": {"age": 50.5}})
     found = table.read().to_pydict()
     assert list(found) == ["id", "user.age", "user.home.city", "tags"]
     assert found["user.age"] == [40.0, None, 50.5]
@@ -43,15 +42,11 @@ def test_nested_objects_are_separate_columns(tmp_path):
 
 
 def test_null_instead_of_an_object_is_not_a_column(tmp_path):
-    records = [{"a": {"b": {"c": 1}}}, {"a": {"b": None}}, {"a": None}, {"a": {"b": {"x.y": 2}}}]
-    path = tmp_path / "t.jsonl"
-    path.write_text("\n".join(map(json.dumps, records)))
-    assert open_table(path).read().to_pydict() == {"a.b.c": [1, None, None, None], "a.b.x.y": [None, None, None, 2]}
+    table = table_of(tmp_path, {"a": {"b": {"c": 1}}}, {"a": {"b": None}}, {"a": None}, {"a": {"b": {"x.y": 2}}})
+    assert table.read().to_pydict() == {"a.b.c": [1, None, None, None], "a.b.x.y": [None, None, None, 2]}
 
 
 def test_names_with_points_are_names(tmp_path):
-    path = tmp_path / "t.jsonl"
-    path.write_text('{"sepal.length": 1}\n{"sepal.length": null}\n{"sepal": 3}')
-    table = open_table(path)
+    table = table_of(tmp_path, {"sepal.length": 1}, {"sepal.length": None}, {"sepal": 3})
     assert table.read().to_pydict() == {"sepal.length": [1, None, None], "sepal": [None, None, 3]}
     assert not table.notes
