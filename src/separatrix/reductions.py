@@ -88,12 +88,7 @@ class AbstractReduction(AbstractWrapper):
     estimators_: list[Any]
 
     def __init__(
-        self,
-        estimator: Any,
-        *,
-        ambiguous: str = "resolve",
-        reject_label: Any = None,
-        n_jobs: int | None = None,
+        self, estimator: Any, *, ambiguous: str = "resolve", reject_label: Any = None, n_jobs: int | None = None
     ) -> None:
         self.estimator = estimator
         self.ambiguous = ambiguous

@@ -177,9 +177,6 @@ def laplace_approximation(
     return LaplaceApproximation(mode, found.factor, log_z, found.value, surface.n_evaluations)
 
 
-# -- the search for the mode -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Position:
     """State of the search: x, f(x), and coordinates T in which the gradient is ``grad`` and -∇∇f is diagonal.
@@ -347,9 +344,6 @@ def _direction(axis: Float) -> str:
     unit = axis / np.linalg.norm(axis)
     large = [i for i in np.argsort(-np.abs(unit))[:4] if abs(unit[i]) > 0.01]
     return " ".join(f"{unit[i]:+.2g} x[{i}]" for i in large)
-
-
-# -- derivatives, given or by finite differences -------------------------------------------------------------------
 
 
 class Surface:

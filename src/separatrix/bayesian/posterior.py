@@ -478,8 +478,6 @@ def hessian_diagonal(block: Block, theta: Float, likelihood: Likelihood, design:
     return ValueGrad(float(log_p @ weight), design.collect_squares(block.X, entries))
 
 
-# -- the choice of a structure -----------------------------------------------------------------------------------
-
 AnyApproximation = Approximation | ByClassApproximation | DualApproximation | DiagonalApproximation
 LAPLACE: dict[str, Callable[..., AnyApproximation]] = {
     "full": laplace,

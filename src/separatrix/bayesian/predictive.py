@@ -100,9 +100,6 @@ def class_intervals(likelihood: ClassLikelihood, Phi: Array, theta: Float, tails
     return bounds
 
 
-# -- two classes -------------------------------------------------------------------------------------------------
-
-
 def logit_normal(mu: ArrayLike, var: ArrayLike) -> Float:
     """Return p = ∫ σ(a) N(a | mu, var) da, with an absolute error below 1e-10.                PRML (4.151)
 

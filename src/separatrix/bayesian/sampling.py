@@ -234,9 +234,6 @@ def _activations_of_draws(block: Block, theta: Float, design: Design) -> Float:
     return A[:, :, 0] if C == 1 else A
 
 
-# -- Pareto-smoothed weights -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Smoothed:
     """Importance weights (S,) after smoothing, normalised to a sum of one, and their reliability.

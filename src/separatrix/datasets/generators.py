@@ -152,12 +152,10 @@ def make_label_noise(
 
     Parameters
     ----------
-    n, n_features, distance
+    n, n_features, distance, rng
         As in `make_overlapping`.
     noise : float, default 0.1
         Probability of a wrong label, at most one half.
-    rng : int or Generator, optional
-        Seed or generator; with None a fixed seed is used.
 
     Returns
     -------

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_option
 from separatrix._array import Array
 from separatrix._output import output_problem, write_atomically
-from separatrix.exceptions import ExportError
+from separatrix.exceptions import ExportError, optional_import
 from separatrix.export.graph import Graph, Value
 from separatrix.export.onnx_models import Predictions, predictions
 from separatrix.export.onnx_tables import encoded_columns, text_columns
@@ -75,10 +75,8 @@ def to_onnx(
     >>> [output.name for output in graph.graph.output]
     ['label', 'probabilities']
     """
-    try:
+    with optional_import("to_onnx needs the onnx library", "onnx"):
         import onnx
-    except ImportError as error:
-        raise ImportError("to_onnx needs the onnx library: pip install 'separatrix[onnx]'.") from error
     check_option("to_onnx", "dtype", dtype, ("float32", "float64"))
     target = None if path is None else Path(path)
     if target is not None and (problem := output_problem(target, force=force)):

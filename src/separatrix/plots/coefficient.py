@@ -52,14 +52,7 @@ class CoefficientDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        model: Any,
-        X: Any = None,
-        *,
-        level: float = 0.95,
-        most: int = 20,
-        ax: Any = None,
-        title: str | None = None,
+        cls, model: Any, X: Any = None, *, level: float = 0.95, most: int = 20, ax: Any = None, title: str | None = None
     ) -> CoefficientDisplay:
         """Draw the weights of a fitted linear model.
 

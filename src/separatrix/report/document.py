@@ -28,21 +28,10 @@ TEMPLATES = files("separatrix.report") / "templates"
 
 
 def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, written: datetime | None = None) -> str:
-    """Return the report of a study as a complete HTML document.
+    """Return the report of a study as an HTML document that needs no other file and no network.
 
-    Parameters
-    ----------
-    study : Study
-        Results to report.
-    model_path : str or path, optional
-        File of the saved model, for the snippets that load it; ``model.sx`` by default.
-    written : datetime, optional
-        Time shown in the report; the current time by default.
-
-    Returns
-    -------
-    str
-        HTML that needs no other file and no network.
+    ``model_path`` is the file of the saved model, for the snippets that load it; ``model.sx`` by default. ``written``
+    is the time shown in the report; the current time by default.
     """
     whole, study = study, positive_view(study)
     perf = performance_of(study)
@@ -76,11 +65,7 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
 
 
 def write_report(
-    study: Study,
-    path: str | os.PathLike[str],
-    *,
-    model_path: str | os.PathLike[str] | None = None,
-    force: bool = False,
+    study: Study, path: str | os.PathLike[str], *, model_path: str | os.PathLike[str] | None = None, force: bool = False
 ) -> Path:
     """Write the report of a study to a file, completely or not at all.
 
@@ -91,7 +76,7 @@ def write_report(
     path : str or path
         Output file, usually ``report.html``.
     model_path : str or path, optional
-        As in `render`.
+        File of the saved model, for the snippets that load it; ``model.sx`` by default.
     force : bool, default False
         Whether an existing file may be replaced.
 
