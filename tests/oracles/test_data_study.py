@@ -43,7 +43,7 @@ def test_adult_is_predicted_better_than_by_cross_validated_logistic_regression()
 def test_nineteen_classes_with_few_rows_for_each_weight():
     table = pd.read_parquet(DATA / "mlbench_soybean" / "soybean.parquet")
     some = table[[*table.columns.drop("Class")[:35:3][:12], "Class"]]  # 547 rows for 19 x 25 weights
-    found = compare_models(some, "Class", models=["prior only", "naive Bayes", "logistic (Bayesian)"])
+    found = compare_models(some, "Class", models=["prior only", "naive Bayes", "logistic (Bayesian)"], time=900)
     assert found.comparison["logistic (Bayesian)"].test.accuracy.value > 0.85
     train, test = (found.encoder.transform(part.X) for part in (found.train, found.test))
     with captured():  # a warning that the posterior is not Gaussian is expected
