@@ -113,14 +113,6 @@ def test_a_table_of_any_columns_is_encoded_as_it_is_read(client, curved, tmp_pat
     np.testing.assert_allclose(outside.predict_proba(rows), inside.predict_proba(table), rtol=1e-8)
 
 
-@pytest.mark.parametrize("model", [sx.OneVsRest, sx.OneVsOne])
-def test_reductions_use_the_column_of_weights(model):
-    reduction = model(sx.LogisticRegression(tol=1e-11))
-    rows = scan(TABLE, target="is_oak", weight="weight", columns=FEATURES)
-    inside = sx.LogisticRegression(tol=1e-11).fit(TABLE.select(FEATURES), CODES == 2, WEIGHT)
-    np.testing.assert_allclose(reduction.fit(rows).estimators_[0].coef_, inside.coef_, rtol=1e-8)
-
-
 def test_partial_fit_and_score_read_the_labels_of_a_scan(parquet):
     rows = scan(parquet, target="kind", columns=FEATURES)
     model = sx.LinearDiscriminantAnalysis().partial_fit(rows, classes=["ash", "elm", "oak"])

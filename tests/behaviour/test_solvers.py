@@ -80,14 +80,6 @@ def test_collinear_columns_without_a_prior_give_the_shortest_weights():
     np.testing.assert_allclose(found, [expected[0] / 2, *expected[1:4], expected[0] / 2, expected[4]], atol=1e-6)
 
 
-def test_a_constant_column_without_a_prior_has_no_weight():
-    X, t = overlapping()
-    objective = Problem(np.column_stack([X, np.full(len(X), 3.0)]), t).posterior()
-    solution = Newton().minimise(objective, start_of(objective))
-    assert solution.status is Status.GRADIENT
-    assert solution.value[0, 4] == 0.0
-
-
 def test_a_column_that_varies_only_by_rounding_does_not_slow_down_a_weak_prior(rng):
     y = np.arange(30) % 2
     X = np.column_stack([y + 1e-12 * rng.normal(size=30), 1e15 + rng.normal(size=(30, 5))])

@@ -89,8 +89,8 @@ def test_the_error_names_classes_and_columns():
 def test_metropolis_draws_a_density_that_is_not_its_proposal(rng):
     # ln of a gamma variate: skew, exponential tail to the left
     a = 2.0
-    draws = metropolis(lambda t: a * t[..., 0] - np.exp(t[..., 0]), np.log([a]), np.array([[a**-0.5]]), rng, (20_000,))
-    draws = draws[:, 0]
+    density, width = lambda t: a * t[..., 0] - np.exp(t[..., 0]), np.array([[a**-0.5]])
+    draws = metropolis(density, np.log([a]), width, rng, (20_000,))[:, 0]
     exact = stats.loggamma(a)
     assert_allclose(draws.mean(), exact.mean(), atol=5 * exact.std() / np.sqrt(len(draws)))
     assert stats.kstest(draws[:4000], exact.cdf).pvalue > 1e-3

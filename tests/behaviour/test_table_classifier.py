@@ -236,7 +236,7 @@ def test_weights_and_activations_are_those_of_the_model():
 def test_values_that_did_not_occur_in_training_give_one_warning_that_names_them():
     new = TABLE.assign(contract=["weekly", "daily", *TABLE["contract"][2:]], calls=[np.nan, *TABLE["calls"][1:]])
     with pytest.warns(UserWarning, match="did not occur in training") as caught:
-        MODEL.predict_proba(new)
+        assert np.isfinite(MODEL.predict_proba(new)).all()
     assert len(caught) == 1
     for words in ("'contract' ('weekly', 'daily'; 2 rows)", "'calls' ('(missing)'; 1 row)"):
         assert words in str(caught[0].message)
@@ -483,21 +483,16 @@ def test_the_baseline_is_a_classifier_that_can_be_saved(tmp_path):
     assert model.classes_ is before
 
 
-WEIGHT = np.linspace(0.5, 2, 60)
-PLACES = {
-    "a scan": lambda table: (sx.scan(table, target="y", weight="w"), {}),
-    "Dask": lambda table: (
-        da.from_array(COLUMN, chunks=17),
-        {"y": da.from_array(THIRD, chunks=20), "sample_weight": da.from_array(WEIGHT, chunks=23)},
-    ),
-}
-
-
-@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("place", ["scan", "Dask"])
 def test_the_baseline_counts_labels_anywhere(place):
-    rows, given = place(pa.table({"x0": COLUMN[:, 0], "y": THIRD, "w": WEIGHT}))
-    expected = PriorOnly().fit(COLUMN, THIRD, sample_weight=WEIGHT)
-    found = PriorOnly().fit(rows, **given)
+    weight = np.linspace(0.5, 2, 60)
+    if place == "scan":
+        rows = sx.scan(pa.table({"x0": COLUMN[:, 0], "y": THIRD, "w": weight}), target="y", weight="w")
+        given = {}
+    else:
+        rows = da.from_array(COLUMN, chunks=17)
+        given = {"y": da.from_array(THIRD, chunks=20), "sample_weight": da.from_array(weight, chunks=23)}
+    expected, found = PriorOnly().fit(COLUMN, THIRD, sample_weight=weight), PriorOnly().fit(rows, **given)
     assert_allclose(found.class_count_, expected.class_count_, rtol=1e-12)
     assert found.log_evidence_ == pytest.approx(expected.log_evidence_, rel=1e-10)
     assert_allclose(np.asarray(found.predict_proba(rows)), expected.predict_proba(COLUMN), rtol=1e-10)

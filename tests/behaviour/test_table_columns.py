@@ -253,8 +253,8 @@ LONG_COLUMNS = {
 def test_whole_numbers_beyond_float64_keep_their_digits_as_labels_and_levels(column):
     assert encode_target(column).codes.tolist() == [0, 1, 0]
     assert len(set(encode_target(column).classes.tolist())) == 2
-    table = pd.DataFrame({"c": column}) if isinstance(column, np.ndarray) else nw.from_native(column, series_only=True)
-    table = table if isinstance(column, np.ndarray) else table.alias("c").to_frame().to_native()
+    is_array = isinstance(column, np.ndarray)
+    table = pd.DataFrame({"c": column}) if is_array else series(column).alias("c").to_frame().to_native()
     assert len(table_statistics(table).columns["c"].levels.counts) == 2
     plan = infer_types(table_statistics(table), {"c": "categorical"}, min_count=1).plans[0]
     np.testing.assert_array_equal(Schema((plan,), 3).encode(table, sparse=False)[:3, :2], [[1, 0], [0, 1], [1, 0]])

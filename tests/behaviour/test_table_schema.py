@@ -155,7 +155,6 @@ def test_a_restored_schema_reads_numbers_in_the_format_of_training():
     table, _, days = german()
     schema = infer_types(table_statistics(table))
     restored = Schema.from_json(schema.to_json())
-    assert restored == schema
     one = pd.DataFrame({"Umsatz": ["1.188"], "Rabatt": ["3"], "Eintritt": ["02.01.2020"]})
     X = restored.encode(one)
     assert X[0, list(schema.columns).index("Umsatz")] == 1188
