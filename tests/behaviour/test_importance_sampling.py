@@ -81,9 +81,8 @@ def test_draws_follow_the_density_of_the_proposal(degrees, rng):
 def test_weights_are_equal_if_the_proposal_is_the_posterior():
     """Rows without information (x = 0) do not change the prior."""
     objective = posed(np.zeros((3, 2)), np.array([0, 1, 1]), scale=2.0)
-    found = weighted_draws(
-        objective, Proposal(np.zeros((1, 2)), factor_of(np.eye(2) / 4), None), 64, np.random.default_rng(0)
-    )
+    proposal = Proposal(np.zeros((1, 2)), factor_of(np.eye(2) / 4), None)
+    found = weighted_draws(objective, proposal, 64, np.random.default_rng(0))
     assert found.smoothed.k == -np.inf
     assert found.smoothed.log_mean == pytest.approx(3 * np.log(0.5), abs=1e-10)
 
