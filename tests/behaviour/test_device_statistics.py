@@ -17,6 +17,7 @@ from separatrix.stats import (
     PooledScatter,
     class_moments,
     collect_sample,
+    extent,
     max_slope_change,
     negative_smallest_margin,
     representative_sample,
@@ -101,3 +102,15 @@ def test_a_sample_is_that_of_the_host_and_its_labels_stay_where_they_are(rng):
     assert np.array_equal(np.asarray(of_device.t), of_host.t)
     assert np.array_equal(there.map(np.asarray), host.map(np.asarray))
     assert np.array_equal(collect_sample(device, 100).targets[0].t, of_host.t)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("missing", [False, True])
+def test_ranges_of_columns_equal_those_of_the_host(dtype, missing, rng):
+    X = rng.normal(size=(N, M)).astype(dtype)
+    if missing:
+        X[5000, 1] = np.nan  # in the second block: only this column, and the radius, become NaN
+    here, there = as_source(X).reduce(extent), replace(open_tensor(torch.as_tensor(X)), height=4096).reduce(extent)
+    assert np.isnan([*there.low, *there.high, there.radius]).sum() == 3 * missing
+    for name in ("low", "high", "radius"):
+        assert_allclose(getattr(there, name), getattr(here, name), rtol=1e-6)

@@ -1,4 +1,4 @@
-"""The reference posteriors agree with importance sampling, quadrature, and independent formulas."""
+"""The reference posteriors are precise, and agree with importance sampling, quadrature and independent formulas."""
 
 import math
 
@@ -14,6 +14,20 @@ from separatrix.bayesian.sampling import pareto_smooth
 @pytest.fixture(scope="module", params=PROBLEMS)
 def gold(request):
     return load(request.param)
+
+
+def test_the_chains_are_long_enough_and_agree_with_the_other_estimates(gold):
+    stored = gold.diagnostics
+    assert stored["rhat"] < 1.005
+    assert stored["effective_size"] > 20_000
+    assert np.all(np.concatenate([gold.means_mcse, gold.sds_mcse]) < 0.01 * np.tile(gold.sds, 2))
+    assert np.all(gold.probabilities_mcse < 0.001)
+    assert gold.log_evidence_se < 0.01
+    error = math.hypot(gold.log_evidence_se, stored["log_evidence_importance_se"])
+    assert abs(gold.log_evidence - stored["log_evidence_importance"]) < 4 * error  # bridge against importance sampling
+    for name, exact in (gold.quadrature or {}).items():
+        error = gold.log_evidence_se if name == "log_evidence" else getattr(gold, f"{name}_mcse")
+        assert np.all(np.abs(getattr(gold, name) - exact) < 4 * error), name
 
 
 def test_importance_sampling_from_the_stored_moments_reproduces_the_summaries(gold, rng):

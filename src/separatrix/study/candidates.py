@@ -20,7 +20,7 @@ from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
 from separatrix.rows import labels_of, watched
 from separatrix.stats import Tally, require_finite
-from separatrix.study.classifier import TableClassifier, is_wide
+from separatrix.study.classifier import TableClassifier, is_dual_cheaper
 from separatrix.study.ramps import default_n_knots
 
 PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discriminant", "quadratic discriminant"
@@ -89,7 +89,7 @@ def expected_seconds(
         M += n_numbers * default_n_knots(n_rows) if name == CURVED else 0
         W = float(M * (K if K > 2 else 1))
         # A posterior of many weights is computed from the rows, or has a factor for each class.
-        if W > MAX_JOINT_WEIGHTS or (name == LOGISTIC and is_wide(n_rows, M)):
+        if W > MAX_JOINT_WEIGHTS or (name == LOGISTIC and is_dual_cheaper(n_rows, M)):
             W = float(min(N, M) * (K if K > 2 else 1))
         passes = N_CURVED_PASSES if name == CURVED else N_LOGISTIC_PASSES
         seconds = MATRIX_SECONDS * passes * (N * W**2 + 2 * W**3)

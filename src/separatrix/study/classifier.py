@@ -203,7 +203,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         ):
             return model, None
         if not self.curved and model.approximation == "auto" and model.structure is model.groups is None:
-            model.set_params(structure="dual" if is_wide(source.n_rows, len(schema.columns)) else None)
+            model.set_params(structure="dual" if is_dual_cheaper(source.n_rows, len(schema.columns)) else None)
         mean, std = _moments(source, ramps)
         is_indicator = np.append(~np.isin(straight, bent), np.zeros(n_ramps, dtype=bool))
         scale = np.where(is_indicator & (std > 0), std, 1.0)
@@ -334,7 +334,7 @@ def continuous_columns(schema: Schema) -> tuple[int, ...]:
     )
 
 
-def is_wide(n_rows: int, n_columns: int) -> bool:
+def is_dual_cheaper(n_rows: int, n_columns: int) -> bool:
     """Whether a posterior in the span of the rows ("dual") takes much less time and memory than one of all weights."""
     return n_columns > MIN_WIDE_COLUMNS and n_rows < min(n_columns, MAX_WIDE_ROWS)
 
