@@ -61,6 +61,11 @@ class Mistake(NamedTuple):
     words: tuple[str, ...]
 
 
+def mistakes(*rows: tuple[Any, ...]) -> list[Mistake]:
+    """Return the mistakes of rows (what the user does, call, class, words ...) whose calls need no folder."""
+    return [Mistake(name, lambda _, call=call: call(), error, tuple(words)) for name, call, error, *words in rows]
+
+
 # Hyperplanes, rules and decisions
 PLANE_2D, HALF = Hyperplane([1.0, 2.0], 0.0), [[0.5, 0.5]]
 
@@ -69,28 +74,27 @@ def fisher(X, y, basis=None):
     return sx.FisherDiscriminant(basis=basis).fit(X, y)
 
 
-RULES = [
-    Mistake("fisher targets of three classes", lambda _: sx.LeastSquaresClassifier(targets="fisher").fit(X, THREE),
-            DataError, ("targets='fisher'", "3: 0, 1, 2")),
-    Mistake("the plane of three classes", lambda _: Hyperplane.of(fisher(X, THREE)), DataError,
-            ("3", "no single plane")),
-    Mistake("the plane of a basis", lambda _: Hyperplane.of(fisher(X, Y, SQUARES)), DataError, ("without a basis",)),
+RULES = mistakes(
+    ("fisher targets of three classes", lambda: sx.LeastSquaresClassifier(targets="fisher").fit(X, THREE), DataError,
+     "targets='fisher'", "3: 0, 1, 2"),
+    ("the plane of three classes", lambda: Hyperplane.of(fisher(X, THREE)), DataError, "3", "no single plane"),
+    ("the plane of a basis", lambda: Hyperplane.of(fisher(X, Y, SQUARES)), DataError, "without a basis"),
     *(
-        Mistake(f"a plane with w = {w}", lambda _, w=w: Hyperplane(w, 0.0), ValueError, ("not all zero",))
+        (f"a plane with w = {w}", lambda w=w: Hyperplane(w, 0.0), ValueError, "not all zero")
         for w in ([0.0, 0.0], [np.nan, 1.0], [[1.0]])
     ),
     *(
-        Mistake(f"a plane with {w, w0}", lambda _, w=w, w0=w0: Hyperplane([w, 0], w0), ValueError, ("w0", "finite"))
+        (f"a plane with {w, w0}", lambda w=w, w0=w0: Hyperplane([w, 0], w0), ValueError, "w0", "finite")
         for w, w0 in ((1.0, np.nan), (1.0, -np.inf), (1e-200, 1e200))
     ),
-    Mistake("rows of 4 columns for a plane of 2", lambda _: PLANE_2D.side(X), DataError, ("4 columns", "2 weights")),
-    Mistake("the foot of NaN", lambda _: PLANE_2D.foot([[1.0, np.nan], [0.0, 1.0]]), DataError, ("'x1'", "1 of 2")),
-    Mistake("one row per class", lambda _: sx.FisherDiscriminant(shrinkage=0.5).fit(X[:3], [0, 1, 2]), DataError,
-            ("Every class has one row",)),
-    Mistake("a margin of 9 labels", lambda _: margin(PLANE_2D, X[:, :2], Y[:9]), DataError, ("60 rows", "9 labels")),
-    Mistake("a margin of three classes", lambda _: margin(PLANE_2D, X[:, :2], THREE), DataError, ("two classes",)),
-    Mistake("the radius of NaN", lambda _: radius([[np.nan, 1.0], [0.0, 1.0]]), DataError, ("'x0'", "1 of 2 rows")),
-]  # fmt: skip
+    ("rows of 4 columns for a plane of 2", lambda: PLANE_2D.side(X), DataError, "4 columns", "2 weights"),
+    ("the foot of NaN", lambda: PLANE_2D.foot([[1.0, np.nan], [0.0, 1.0]]), DataError, "'x1'", "1 of 2"),
+    ("one row per class", lambda: sx.FisherDiscriminant(shrinkage=0.5).fit(X[:3], [0, 1, 2]), DataError,
+     "Every class has one row"),
+    ("a margin of 9 labels", lambda: margin(PLANE_2D, X[:, :2], Y[:9]), DataError, "60 rows", "9 labels"),
+    ("a margin of three classes", lambda: margin(PLANE_2D, X[:, :2], THREE), DataError, "two classes"),
+    ("the radius of NaN", lambda: radius([[np.nan, 1.0], [0.0, 1.0]]), DataError, "'x0'", "1 of 2 rows"),
+)  # fmt: skip
 
 NAMED = np.array(["air", "earth", "fire"])[THREE]
 
@@ -138,7 +142,7 @@ def lda(X=X, y=Y, **arguments):
 
 
 def fits(model, X=X, y=Y):
-    return lambda _: model.fit(X, y)
+    return lambda: model.fit(X, y)
 
 
 def changed(X, rows, column, value):
@@ -153,101 +157,94 @@ def counts(family):
 
 def linear(family):
     rows = np.eye(2)[Y] if family == "bernoulli" else np.abs(X)
-    return lambda _: Exponential(family, shared_scale=False, estimate="ml").fit(rows, Y).coef_
+    return lambda: Exponential(family, shared_scale=False, estimate="ml").fit(rows, Y).coef_
 
 
 def encoded(X, d):
-    return lambda _: encode_text(X, {d: np.array(["a"])})
+    return lambda: encode_text(X, {d: np.array(["a"])})
 
 
-GENERATIVE = [
+GENERATIVE = mistakes(
     # Class probabilities, samples
-    Mistake("probabilities of one class of two", fits(LDA(priors=[1.0])), DataError, ("[1.0]", "2 classes")),
-    Mistake("class probabilities of sum 1.5", fits(LDA(priors=[0.5, 1.0])), DataError, ("1.5", "to 1")),
-    Mistake("a class without a probability", fits(LDA(priors={0: 1.0})), DataError, ("class 1", "no entry")),
-    Mistake("a negative class probability", fits(NB(priors=[1.5, -0.5])), DataError, ("-0.5", "one probability")),
-    Mistake("samples of a basis", lambda _: lda(basis=SQUARES).sample(3), DataError, ("Fit without basis",)),
-    Mistake("samples of an unknown class", lambda _: lda().sample(3, y="z"), DataError, ("'z'", "[0, 1]")),
+    ("probabilities of one class of two", fits(LDA(priors=[1.0])), DataError, "[1.0]", "2 classes"),
+    ("class probabilities of sum 1.5", fits(LDA(priors=[0.5, 1.0])), DataError, "1.5", "to 1"),
+    ("a class without a probability", fits(LDA(priors={0: 1.0})), DataError, "class 1", "no entry"),
+    ("a negative class probability", fits(NB(priors=[1.5, -0.5])), DataError, "-0.5", "one probability"),
+    ("samples of a basis", lambda: lda(basis=SQUARES).sample(3), DataError, "Fit without basis"),
+    ("samples of an unknown class", lambda: lda().sample(3, y="z"), DataError, "'z'", "[0, 1]"),
     # Batches, new classes, merging
-    Mistake("a class that exists", lambda _: lda().add_class(X, 1), DataError, ("1 is already a class", "partial_fit")),
-    Mistake("a class of too few rows", lambda _: QDA().fit(X, Y).add_class(X[:1], 9), CollinearError, ("class 9",)),
-    Mistake("a class of text", lambda _: lda().add_class(X, "new"), DataError, ("numbers", "text", "same type")),
-    Mistake("classes of text", lambda _: lda().partial_fit(X, Y, classes=["a"]), DataError, ("new classes are text",)),
-    Mistake("merging two types", lambda _: lda().merge(QDA().fit(X, Y)), TypeError, ("merge Linear", "with Quadratic")),
-    Mistake("merging 4 and 3 columns", lambda _: lda().merge(lda(X[:, :3])), DataError, ("4 and 3 columns",)),
-    Mistake("other order", lambda _: lda(FRAME).merge(lda(FRAME[list("bacd")])), DataError, ("'a', 'b'", "'b', 'a'")),
-    Mistake("merging bases", lambda _: lda(basis=SQUARES).merge(lda(basis=CUBES)), DataError, ("different bases",)),
-    Mistake("merging families", lambda _: counts("poisson").merge(counts("normal")), DataError,
-            ("Column 0", "families=")),
-    Mistake("a batch after EM", lambda _: lda(HOLES).partial_fit(X, Y), DataError, EM),
-    Mistake("a class after EM", lambda _: lda(HOLES).add_class(X, 9), DataError, EM),
-    Mistake("merging after EM", lambda _: lda().merge(lda(HOLES)), DataError, EM),
-    Mistake("an unlabelled batch", lambda _: NB(unlabelled=0).partial_fit(X, Y), DataError, ("28 rows", "EM")),
-    Mistake("only unlabelled rows", fits(LDA(unlabelled=-1), y=np.full(60, -1)), DataError, ("None of 60 rows",)),
+    ("a class that exists", lambda: lda().add_class(X, 1), DataError, "1 is already a class", "partial_fit"),
+    ("a class of too few rows", lambda: QDA().fit(X, Y).add_class(X[:1], 9), CollinearError, "class 9"),
+    ("a class of text", lambda: lda().add_class(X, "new"), DataError, "numbers", "text", "same type"),
+    ("classes of text", lambda: lda().partial_fit(X, Y, classes=["a"]), DataError, "new classes are text"),
+    ("merging two types", lambda: lda().merge(QDA().fit(X, Y)), TypeError, "merge Linear", "with Quadratic"),
+    ("merging 4 and 3 columns", lambda: lda().merge(lda(X[:, :3])), DataError, "4 and 3 columns"),
+    ("other order", lambda: lda(FRAME).merge(lda(FRAME[list("bacd")])), DataError, "'a', 'b'", "'b', 'a'"),
+    ("merging bases", lambda: lda(basis=SQUARES).merge(lda(basis=CUBES)), DataError, "different bases"),
+    ("merging families", lambda: counts("poisson").merge(counts("normal")), DataError, "Column 0", "families="),
+    ("a batch after EM", lambda: lda(HOLES).partial_fit(X, Y), DataError, *EM),
+    ("a class after EM", lambda: lda(HOLES).add_class(X, 9), DataError, *EM),
+    ("merging after EM", lambda: lda().merge(lda(HOLES)), DataError, *EM),
+    ("an unlabelled batch", lambda: NB(unlabelled=0).partial_fit(X, Y), DataError, "28 rows", "EM"),
+    ("only unlabelled rows", fits(LDA(unlabelled=-1), y=np.full(60, -1)), DataError, "None of 60 rows"),
     # Normal classes
-    Mistake("missing values in a batch", lambda _: LDA().partial_fit(HOLES, Y), DataError, ("all rows", "impute")),
-    Mistake("a column without values", fits(LDA(), EMPTY), DataError, ("'x2'", "any class")),
-    Mistake("a class without values", fits(QDA(), changed(X, Y == 1, 2, np.nan)), DataError, ("'x2'", "class 1")),
-    Mistake("Ledoit-Wolf in batches", lambda _: LEDOIT.partial_fit(X, Y), DataError, ("'evidence'",)),
-    Mistake("Ledoit-Wolf of NaN", fits(LEDOIT, HOLES), DataError, ("complete", "'evidence'")),
-    Mistake("unknown shrinkage", fits(LDA(shrinkage="best")), ValueError, ("'best'", "'ledoit-wolf'", "number")),
-    Mistake("negative shrinkage", fits(QDA(shrinkage=-0.1)), ValueError, ("-0.1", "between 0 and 1")),
-    Mistake("unknown estimate of LDA", fits(LDA(estimate="bayes")), ValueError, ("'bayes'", "'predictive'")),
-    Mistake("constant column", fits(LDA(), changed(X, slice(60), 1, 1e7)), CollinearError,
-            ("'x1' is constant", "drop")),
-    Mistake("3 rows of 4 columns", fits(LDA(), X[:3], [0, 1, 0]), CollinearError, ("3 rows", "4 columns", "shrinkage")),
-    Mistake("a class of 3 rows", fits(QDA(), y=np.arange(60) > 56), CollinearError,
-            ("class True", "3 rows", "shrinkage")),
+    ("missing values in a batch", lambda: LDA().partial_fit(HOLES, Y), DataError, "all rows", "impute"),
+    ("a column without values", fits(LDA(), EMPTY), DataError, "'x2'", "any class"),
+    ("a class without values", fits(QDA(), changed(X, Y == 1, 2, np.nan)), DataError, "'x2'", "class 1"),
+    ("Ledoit-Wolf in batches", lambda: LEDOIT.partial_fit(X, Y), DataError, "'evidence'"),
+    ("Ledoit-Wolf of NaN", fits(LEDOIT, HOLES), DataError, "complete", "'evidence'"),
+    ("unknown shrinkage", fits(LDA(shrinkage="best")), ValueError, "'best'", "'ledoit-wolf'", "number"),
+    ("negative shrinkage", fits(QDA(shrinkage=-0.1)), ValueError, "-0.1", "between 0 and 1"),
+    ("unknown estimate of LDA", fits(LDA(estimate="bayes")), ValueError, "'bayes'", "'predictive'"),
+    ("constant column", fits(LDA(), changed(X, slice(60), 1, 1e7)), CollinearError, "'x1' is constant", "drop"),
+    ("3 rows of 4 columns", fits(LDA(), X[:3], [0, 1, 0]), CollinearError, "3 rows", "4 columns", "shrinkage"),
+    ("a class of 3 rows", fits(QDA(), y=np.arange(60) > 56), CollinearError, "class True", "3 rows", "shrinkage"),
     # Families of columns
-    Mistake("an unknown family for all columns", fits(NB("gaussian")), ValueError, ("'gaussian'", "'bernoulli'")),
-    Mistake("an unknown family for a column", fits(NB({"x0": "poison"})), ValueError, ("'poison'", "'poisson'")),
-    Mistake("a number as family", fits(NB(3)), ValueError, ("families=3", "'auto'")),
-    Mistake("a family of rows for columns", fits(NB("multinomial")), ValueError, ("ExponentialFamilyClassifier",)),
-    Mistake("the family of an unknown column", fits(NB({"agee": "normal"})), DataError, ("'agee'", "'x0', 'x1'")),
-    Mistake("the family of column 4 of 4", fits(NB({4: "normal"})), DataError, ("column 4", "0 to 3")),
-    Mistake("text that is normal", fits(NB("normal"), FRAME.astype(str)), DataError, ("'a'", "text", "'categorical'")),
-    Mistake("NaN in a multinomial", fits(Exponential("multinomial"), HOLES), DataError, ("'x0'", "9 missing")),
-    Mistake("an unknown family of rows", fits(Exponential("gaussian")), ValueError, ("'gaussian'", "'bernoulli'")),
-    Mistake("an unknown estimate", fits(Exponential(estimate="mle")), ValueError, ("'mle'", "'predictive'")),
-    Mistake("a pseudo-count of 0", fits(NB(pseudo_count=0)), ValueError, ("pseudo_count=0", "greater than 0")),
-    Mistake("a shared gamma", fits(Exponential("gamma", estimate="predictive")), ValueError, ("shared_scale=False",)),
+    ("an unknown family for all columns", fits(NB("gaussian")), ValueError, "'gaussian'", "'bernoulli'"),
+    ("an unknown family for a column", fits(NB({"x0": "poison"})), ValueError, "'poison'", "'poisson'"),
+    ("a number as family", fits(NB(3)), ValueError, "families=3", "'auto'"),
+    ("a family of rows for columns", fits(NB("multinomial")), ValueError, "ExponentialFamilyClassifier"),
+    ("the family of an unknown column", fits(NB({"agee": "normal"})), DataError, "'agee'", "'x0', 'x1'"),
+    ("the family of column 4 of 4", fits(NB({4: "normal"})), DataError, "column 4", "0 to 3"),
+    ("text that is normal", fits(NB("normal"), FRAME.astype(str)), DataError, "'a'", "text", "'categorical'"),
+    ("NaN in a multinomial", fits(Exponential("multinomial"), HOLES), DataError, "'x0'", "9 missing"),
+    ("an unknown family of rows", fits(Exponential("gaussian")), ValueError, "'gaussian'", "'bernoulli'"),
+    ("an unknown estimate", fits(Exponential(estimate="mle")), ValueError, "'mle'", "'predictive'"),
+    ("a pseudo-count of 0", fits(NB(pseudo_count=0)), ValueError, "pseudo_count=0", "greater than 0"),
+    ("a shared gamma", fits(Exponential("gamma", estimate="predictive")), ValueError, "shared_scale=False"),
     *(
-        Mistake(f"an empty {family} column", fits(NB(family), EMPTY), DataError, ("'x2'", "drop"))
+        (f"an empty {family} column", fits(NB(family), EMPTY), DataError, "'x2'", "drop")
         for family in ("auto", "normal", "categorical")
     ),
-    Mistake("equal values", fits(NB("normal"), changed(X, slice(60), 1, 3.5)), DataError, ("'normal'", "'x1'", "drop")),
-    Mistake("an equal class", fits(NB("normal", estimate="ml"), EQUAL), DataError, ("class 0, column 'x1'", "prior")),
-    Mistake("a class of weight zero", lambda _: NB().fit(X, Y, sample_weight=Y), DataError, ("class 0", "weight 0")),
+    ("equal values", fits(NB("normal"), changed(X, slice(60), 1, 3.5)), DataError, "'normal'", "'x1'", "drop"),
+    ("an equal class", fits(NB("normal", estimate="ml"), EQUAL), DataError, "class 0, column 'x1'", "prior"),
+    ("a class of weight zero", lambda: NB().fit(X, Y, sample_weight=Y), DataError, "class 0", "weight 0"),
     *(
-        Mistake(f"temper={temper!r}", fits(NB(temper=temper)), ValueError, (f"temper={temper!r}", "greater than 0"))
+        (f"temper={temper!r}", fits(NB(temper=temper)), ValueError, f"temper={temper!r}", "greater than 0")
         for temper in (0, -1.0, np.nan, np.inf, "yes", None)
     ),
-    Mistake("fitted exponent", lambda _: NB(temper=True).partial_fit(X, Y), DataError, ("temper=<a number>",)),
+    ("fitted exponent", lambda: NB(temper=True).partial_fit(X, Y), DataError, "temper=<a number>"),
     *(
-        Mistake(f"the weights of {family}", linear(family), AttributeError, ("not linear in column 'x0'",))
+        (f"the weights of {family}", linear(family), AttributeError, "not linear in column 'x0'")
         for family in ("normal", "gamma", "multivariate_normal")
     ),
-    Mistake("infinite weights", linear("bernoulli"), AttributeError, ("0 in column 'x0'", "estimate='map'")),
-    Mistake("quadratic form", lambda _: QDA(estimate="predictive").fit(X, Y).coef_, AttributeError, ("predictive",)),
-    Mistake(
-        "weights from 1e-300 to 1e300",
-        lambda _: Exponential("multivariate_normal", unlabelled=-1).fit(
-            X, np.where(np.arange(60) % 3, Y, -1), sample_weight=10.0 ** (np.arange(60) * 37 % 60 * 10 - 300)
-        ),
-        DataError,
-        ("singular", "pseudo_count", "weights of similar size"),
-    ),
+    ("infinite weights", linear("bernoulli"), AttributeError, "0 in column 'x0'", "estimate='map'"),
+    ("quadratic form", lambda: QDA(estimate="predictive").fit(X, Y).coef_, AttributeError, "predictive"),
+    ("weights from 1e-300 to 1e300",
+     lambda: Exponential("multivariate_normal", unlabelled=-1).fit(
+         X, np.where(np.arange(60) % 3, Y, -1), sample_weight=10.0 ** (np.arange(60) * 37 % 60 * 10 - 300)),
+     DataError, "singular", "pseudo_count", "weights of similar size"),
     # Text columns
-    Mistake("a frame without its text", encoded(FRAME, 1), DataError, ("'b'", "text")),
-    Mistake("an array without its text", encoded(X, 1), DataError, ("'x1'", "text")),
-    Mistake("objects with numbers", encoded(np.array([["a"], [3]], dtype=object), 0), DataError, ("'x0'", "text")),
-    Mistake("text and numbers", lambda _: ZEROS + ZEROS.renamed(0, np.array(["a"])), DataError, ("'a'", "one type")),
+    ("a frame without its text", encoded(FRAME, 1), DataError, "'b'", "text"),
+    ("an array without its text", encoded(X, 1), DataError, "'x1'", "text"),
+    ("objects with numbers", encoded(np.array([["a"], [3]], dtype=object), 0), DataError, "'x0'", "text"),
+    ("text and numbers", lambda: ZEROS + ZEROS.renamed(0, np.array(["a"])), DataError, "'a'", "one type"),
     # Statistics that determine no parameters
-    Mistake("no spread", lambda _: NormalKnownVariance.ml(ONES), FactsError, ("column 0", "give sd")),
-    Mistake("a negative sd", lambda _: FAMILIES["normal"]([0.0], [-2.0]), ValueError, ("Normal: sd", "positive", "-2")),
-    Mistake("a rate of NaN", lambda _: FAMILIES["poisson"](np.nan), ValueError, ("Poisson: rate", "positive", "nan")),
-    Mistake("the mode of a wide prior", lambda _: NormalGamma(0.0, 1.0, 1.0, 1.0).mode, ValueError, ("shape", "3/2")),
-]  # fmt: skip
+    ("no spread", lambda: NormalKnownVariance.ml(ONES), FactsError, "column 0", "give sd"),
+    ("a negative sd", lambda: FAMILIES["normal"]([0.0], [-2.0]), ValueError, "Normal: sd", "positive", "-2"),
+    ("a rate of NaN", lambda: FAMILIES["poisson"](np.nan), ValueError, "Poisson: rate", "positive", "nan"),
+    ("the mode of a wide prior", lambda: NormalGamma(0.0, 1.0, 1.0, 1.0).mode, ValueError, "shape", "3/2"),
+)  # fmt: skip
 
 # Discriminative models, likelihoods, priors, solvers, separation
 COUNTS, POLYNOMIAL = np.arange(60) % 4, sx.basis.Polynomial(2)
@@ -274,85 +271,82 @@ def glm(family: str, link: str | None = None, *, rows: Any = X, y: Any = COUNTS 
 
 POISSON = glm("poisson")
 PAIRS = sx.OneVsOne(SVC(kernel="precomputed"))
-DISCRIMINATIVE = [
-    Mistake(name, lambda _, call=call: call(), error, tuple(words))
-    for name, call, error, *words in [
-        ("alpha below 0", lambda: logistic(alpha=-1.0), ValueError, "alpha=-1.0", "at least 0"),
-        ("alpha not a number", lambda: logistic(alpha=np.nan), ValueError, "alpha=nan"),
-        ("tol of 0", lambda: logistic(tol=0.0), ValueError, "tol=0.0", "greater than 0"),
-        ("steps in parts", lambda: logistic(max_steps=2.5), ValueError, "max_steps=2.5", "integer"),
-        ("unknown solver", lambda: logistic(solver="cg"), ValueError, "solver='cg'", "'auto'", "solver object"),
-        ("solver class", lambda: logistic(solver=Newton), ValueError, "is a class", "Newton()"),
-        ("tol twice", lambda: logistic(solver=Newton(), tol=1e-4), ValueError, "tol=0.0001", "own settings"),
-        ("rng twice", lambda: logistic(solver=Newton(), rng=0), ValueError, "rng=0", "own settings"),
-        ("prior as a word", lambda: logistic(prior="normal"), ValueError, "prior='normal'", "Gaussian(...)"),
-        ("soft targets that sum to 1.2", lambda: logistic(np.full((60, 2), 0.6)), DataError, "Row 1", "1.2"),
-        ("soft targets above 1", lambda: logistic(np.tile([1.5, -0.5], (60, 1))), DataError, "Row 1", "1.5"),
-        ("soft targets too few", lambda: logistic(np.full((59, 2), 0.5)), DataError, "60 rows", "59 labels"),
-        ("probit of three classes", lambda: sx.ProbitRegression().fit(X, THREE), DataError, "0, 1, 2", "OneVsRest"),
-        ("Newton with a negative tol", lambda: Newton(tol=-1e-3), ValueError, "Newton(tol=-0.001)"),
-        ("L-BFGS without memory", lambda: LBFGS(memory=0), ValueError, "LBFGS(memory=0)"),
-        ("descent of -1 steps", lambda: GradientDescent(max_steps=-1), ValueError, "GradientDescent(max_steps=-1)"),
-        ("huge weights", lambda: sx.LogisticRegression().fit(X, Y, [1e304] * 60), DataError, "is 6e+305", "Divide"),
-        ("Perceptron overflows", lambda: sx.Perceptron().fit(X * 1e300, Y), DataError, "overflowed", "Standard"),
-        ("functions of neighbours", lambda: linear_functions(KNeighborsClassifier().fit(X, Y)), DataError, "no coef_"),
-        ("functions of a basis", lambda: linear_functions(logistic(basis=POLYNOMIAL)), DataError, "with a basis"),
-        ("functions without a fit", lambda: linear_functions(sx.LogisticRegression()), NotFittedError, "not fitted"),
-        # Label noise
-        ("noise of one half", lambda: label_noise(0.5), ValueError, "noise=0.5", "below 0.5"),
-        ("noise of three classes", lambda: label_noise(0.7, THREE), ValueError, "0.7", "below 0.667"),
-        ("noise as a word", lambda: label_noise("much"), ValueError, "noise='much'", "number"),
-        ("noise of another shape", lambda: label_noise(np.eye(3)), DataError, "(3, 3)", "2 classes"),
-        ("confusion above 1", lambda: label_noise([[1.2, -0.2], [0, 1]]), DataError, "confusion[0, 0] is 1.2"),
-        ("confusion of 1.1", lambda: label_noise([[0.9, 0.2], [0.1, 0.9]]), DataError, "confusion[0]", "1.1", "Divide"),
-        ("rival label", lambda: label_noise([[0.4, 0.6], [0.1, 0.9]]), DataError, "confusion[0, 1] = 0.6", "transpose"),
-        ("noisy soft targets", lambda: label_noise(0.1, np.eye(2)[Y]), DataError, "2 columns", "LogisticRegression"),
-        ("new label", lambda: label_noise(0.1).mislabelled(X[:2], [0, 7]), DataError, "label 7", "0, 1"),
-        ("too few labels", lambda: label_noise(0.1).mislabelled(X[:2], [0]), DataError, "2 rows", "1 labels"),
-        ("rates of one half", lambda: LabelNoise(0.5), ValueError, "eps0=0.5", "less than 1"),
-        ("rate below 0", lambda: LabelNoise(-0.1), ValueError, "eps0=-0.1"),
-        ("confusion not square", lambda: SoftmaxLabelNoise(np.ones((2, 3)) / 3), DataError, "(2, 3)", "(K, K)"),
-        ("noisy shares", lambda: SoftmaxLabelNoise(np.eye(2)).posterior(X[:, :2], X), DataError, "not probabilities"),
-        ("label never given", lambda: SoftmaxLabelNoise([[1, 0], [1, 0]]), DataError, "confusion[:, 1]", "Drop"),
-        # Generalised linear models
-        ("unknown family", lambda: glm("normal"), ValueError, "family='normal'", "'gaussian'"),
-        ("unknown link", lambda: glm("poisson", "logit"), ValueError, "link='logit'", "'log'"),
-        ("negative count", lambda: glm("poisson", y=with_fourth(COUNTS, -1)), DataError, "y is -1 in row 4", "Counts"),
-        ("gamma target of 0", lambda: glm("gamma", y=with_fourth(COUNTS + 1, 0)), DataError, "y is 0 in row 4", "Drop"),
-        ("bernoulli of 2", lambda: glm("bernoulli", y=with_fourth(Y, 2)), DataError, "y is 2 in row 4", "fract"),
-        ("large target", lambda: glm("gaussian", y=with_fourth(Y, 1e200)), DataError, "1e+200 in row 4", "Divide"),
-        ("target not a number", lambda: glm("gaussian", y=with_fourth(Y, np.nan)), DataError, "NaN in row 4"),
-        ("targets as words", lambda: glm("gaussian", y=["a"] * 60), DataError, "y must contain numbers"),
-        ("targets too few", lambda: glm("gaussian", y=np.ones(7)), DataError, "60 rows", "7 targets"),
-        ("no events", lambda: glm("poisson", y=np.zeros(60)), DataError, "is 0", "events"),
-        ("only successes", lambda: glm("bernoulli", y=np.ones(60)), DataError, "is 1", "+infinity"),
-        ("no trials", lambda: glm("binomial", y=np.zeros((60, 2))), DataError, "no trials"),
-        ("failures below 0", lambda: glm("binomial", y=with_fourth(np.ones((60, 2)), -1)), DataError, "1.0] in row 4"),
-        ("infinite row", lambda: glm("gaussian", rows=with_fourth(X, np.inf)), DataError, "column 'x0'"),
-        ("weight below 0", lambda: glm("gaussian", sample_weight=with_fourth(Y, -1)), DataError, "sample_weight[3]"),
-        ("weights of 0", lambda: glm("gaussian", sample_weight=np.zeros(60)), DataError, "sample_weight is zero"),
-        ("offsets too few", lambda: glm("poisson", offset=np.zeros(7)), DataError, "offset.shape == (7,)", "each row"),
-        ("exposure of 0", lambda: glm("poisson", exposure=Y), DataError, "exposure is 0 in row 1", "Drop"),
-        ("exposure and identity", lambda: glm("gaussian", exposure=1.0), ValueError, "'identity'", "offset"),
-        ("log of a mean of -1", lambda: glm("gaussian", "log", y=-np.ones(60)), DataError, "-1", "link='identity'"),
-        ("unknown coefficient", lambda: POISSON.test(["x0", "z"]), ValueError, "'z'", "'x0', 'x1'", "'intercept'"),
-        ("coefficient out of range", lambda: POISSON.test(9), ValueError, "columns=9", "positions"),
-        ("unknown test", lambda: POISSON.test("x0", method="lr"), ValueError, "method='lr'", "'wald'"),
-        ("unknown interval", lambda: POISSON.summary(interval="exact"), ValueError, "interval='exact'", "'profile'"),
-        ("level in percent", lambda: POISSON.summary(level=95), ValueError, "level=95", "0.95"),
-        ("predicted offsets too few", lambda: POISSON.predict(X, offset=np.zeros(3)), DataError, "one offset"),
-        ("predicted row with NaN", lambda: POISSON.predict(with_fourth(X, np.nan)), DataError, "column 'x0'"),
-        # Separation
-        ("separability of one class", lambda: sx.is_separable(X, np.zeros(60)), DataError, "only one class"),
-        ("separability of 59 labels", lambda: sx.is_separable(X, Y[1:]), DataError, "60 rows but y has 59"),
-        ("class without weight", lambda: sx.is_separable(X, Y, sample_weight=Y), DataError, "class 0 has weight 0"),
-        ("no weights", lambda: sx.is_separable(X, Y, sample_weight=0 * Y), DataError, "Every sample_weight is zero"),
-        ("pairs of a kernel", lambda: PAIRS.fit(X @ X.T, THREE), DataError, "SVC needs similarities", "OneVsRest"),
-        ("margin of overlapping classes", lambda: sx.is_separable(X, Y[::-1]).margin, DataError, "'overlapping'"),
-        ("bound of three classes", lambda: sx.is_separable(X, THREE).novikoff, DataError, "y has 3", "two classes"),
-        ("separability of NaN", lambda: sx.is_separable(with_fourth(X, np.nan), Y), DataError, "column 'x0'"),
-    ]
-]
+DISCRIMINATIVE = mistakes(
+    ("alpha below 0", lambda: logistic(alpha=-1.0), ValueError, "alpha=-1.0", "at least 0"),
+    ("alpha not a number", lambda: logistic(alpha=np.nan), ValueError, "alpha=nan"),
+    ("tol of 0", lambda: logistic(tol=0.0), ValueError, "tol=0.0", "greater than 0"),
+    ("steps in parts", lambda: logistic(max_steps=2.5), ValueError, "max_steps=2.5", "integer"),
+    ("unknown solver", lambda: logistic(solver="cg"), ValueError, "solver='cg'", "'auto'", "solver object"),
+    ("solver class", lambda: logistic(solver=Newton), ValueError, "is a class", "Newton()"),
+    ("tol twice", lambda: logistic(solver=Newton(), tol=1e-4), ValueError, "tol=0.0001", "own settings"),
+    ("rng twice", lambda: logistic(solver=Newton(), rng=0), ValueError, "rng=0", "own settings"),
+    ("prior as a word", lambda: logistic(prior="normal"), ValueError, "prior='normal'", "Gaussian(...)"),
+    ("soft targets that sum to 1.2", lambda: logistic(np.full((60, 2), 0.6)), DataError, "Row 1", "1.2"),
+    ("soft targets above 1", lambda: logistic(np.tile([1.5, -0.5], (60, 1))), DataError, "Row 1", "1.5"),
+    ("soft targets too few", lambda: logistic(np.full((59, 2), 0.5)), DataError, "60 rows", "59 labels"),
+    ("probit of three classes", lambda: sx.ProbitRegression().fit(X, THREE), DataError, "0, 1, 2", "OneVsRest"),
+    ("Newton with a negative tol", lambda: Newton(tol=-1e-3), ValueError, "Newton(tol=-0.001)"),
+    ("L-BFGS without memory", lambda: LBFGS(memory=0), ValueError, "LBFGS(memory=0)"),
+    ("descent of -1 steps", lambda: GradientDescent(max_steps=-1), ValueError, "GradientDescent(max_steps=-1)"),
+    ("huge weights", lambda: sx.LogisticRegression().fit(X, Y, [1e304] * 60), DataError, "is 6e+305", "Divide"),
+    ("Perceptron overflows", lambda: sx.Perceptron().fit(X * 1e300, Y), DataError, "overflowed", "Standard"),
+    ("functions of neighbours", lambda: linear_functions(KNeighborsClassifier().fit(X, Y)), DataError, "no coef_"),
+    ("functions of a basis", lambda: linear_functions(logistic(basis=POLYNOMIAL)), DataError, "with a basis"),
+    ("functions without a fit", lambda: linear_functions(sx.LogisticRegression()), NotFittedError, "not fitted"),
+    # Label noise
+    ("noise of one half", lambda: label_noise(0.5), ValueError, "noise=0.5", "below 0.5"),
+    ("noise of three classes", lambda: label_noise(0.7, THREE), ValueError, "0.7", "below 0.667"),
+    ("noise as a word", lambda: label_noise("much"), ValueError, "noise='much'", "number"),
+    ("noise of another shape", lambda: label_noise(np.eye(3)), DataError, "(3, 3)", "2 classes"),
+    ("confusion above 1", lambda: label_noise([[1.2, -0.2], [0, 1]]), DataError, "confusion[0, 0] is 1.2"),
+    ("confusion of 1.1", lambda: label_noise([[0.9, 0.2], [0.1, 0.9]]), DataError, "confusion[0]", "1.1", "Divide"),
+    ("rival label", lambda: label_noise([[0.4, 0.6], [0.1, 0.9]]), DataError, "confusion[0, 1] = 0.6", "transpose"),
+    ("noisy soft targets", lambda: label_noise(0.1, np.eye(2)[Y]), DataError, "2 columns", "LogisticRegression"),
+    ("new label", lambda: label_noise(0.1).mislabelled(X[:2], [0, 7]), DataError, "label 7", "0, 1"),
+    ("too few labels", lambda: label_noise(0.1).mislabelled(X[:2], [0]), DataError, "2 rows", "1 labels"),
+    ("rates of one half", lambda: LabelNoise(0.5), ValueError, "eps0=0.5", "less than 1"),
+    ("rate below 0", lambda: LabelNoise(-0.1), ValueError, "eps0=-0.1"),
+    ("confusion not square", lambda: SoftmaxLabelNoise(np.ones((2, 3)) / 3), DataError, "(2, 3)", "(K, K)"),
+    ("noisy shares", lambda: SoftmaxLabelNoise(np.eye(2)).posterior(X[:, :2], X), DataError, "not probabilities"),
+    ("label never given", lambda: SoftmaxLabelNoise([[1, 0], [1, 0]]), DataError, "confusion[:, 1]", "Drop"),
+    # Generalised linear models
+    ("unknown family", lambda: glm("normal"), ValueError, "family='normal'", "'gaussian'"),
+    ("unknown link", lambda: glm("poisson", "logit"), ValueError, "link='logit'", "'log'"),
+    ("negative count", lambda: glm("poisson", y=with_fourth(COUNTS, -1)), DataError, "y is -1 in row 4", "Counts"),
+    ("gamma target of 0", lambda: glm("gamma", y=with_fourth(COUNTS + 1, 0)), DataError, "y is 0 in row 4", "Drop"),
+    ("bernoulli of 2", lambda: glm("bernoulli", y=with_fourth(Y, 2)), DataError, "y is 2 in row 4", "fract"),
+    ("large target", lambda: glm("gaussian", y=with_fourth(Y, 1e200)), DataError, "1e+200 in row 4", "Divide"),
+    ("target not a number", lambda: glm("gaussian", y=with_fourth(Y, np.nan)), DataError, "NaN in row 4"),
+    ("targets as words", lambda: glm("gaussian", y=["a"] * 60), DataError, "y must contain numbers"),
+    ("targets too few", lambda: glm("gaussian", y=np.ones(7)), DataError, "60 rows", "7 targets"),
+    ("no events", lambda: glm("poisson", y=np.zeros(60)), DataError, "is 0", "events"),
+    ("only successes", lambda: glm("bernoulli", y=np.ones(60)), DataError, "is 1", "+infinity"),
+    ("no trials", lambda: glm("binomial", y=np.zeros((60, 2))), DataError, "no trials"),
+    ("failures below 0", lambda: glm("binomial", y=with_fourth(np.ones((60, 2)), -1)), DataError, "1.0] in row 4"),
+    ("infinite row", lambda: glm("gaussian", rows=with_fourth(X, np.inf)), DataError, "column 'x0'"),
+    ("weight below 0", lambda: glm("gaussian", sample_weight=with_fourth(Y, -1)), DataError, "sample_weight[3]"),
+    ("weights of 0", lambda: glm("gaussian", sample_weight=np.zeros(60)), DataError, "sample_weight is zero"),
+    ("offsets too few", lambda: glm("poisson", offset=np.zeros(7)), DataError, "offset.shape == (7,)", "each row"),
+    ("exposure of 0", lambda: glm("poisson", exposure=Y), DataError, "exposure is 0 in row 1", "Drop"),
+    ("exposure and identity", lambda: glm("gaussian", exposure=1.0), ValueError, "'identity'", "offset"),
+    ("log of a mean of -1", lambda: glm("gaussian", "log", y=-np.ones(60)), DataError, "-1", "link='identity'"),
+    ("unknown coefficient", lambda: POISSON.test(["x0", "z"]), ValueError, "'z'", "'x0', 'x1'", "'intercept'"),
+    ("coefficient out of range", lambda: POISSON.test(9), ValueError, "columns=9", "positions"),
+    ("unknown test", lambda: POISSON.test("x0", method="lr"), ValueError, "method='lr'", "'wald'"),
+    ("unknown interval", lambda: POISSON.summary(interval="exact"), ValueError, "interval='exact'", "'profile'"),
+    ("level in percent", lambda: POISSON.summary(level=95), ValueError, "level=95", "0.95"),
+    ("predicted offsets too few", lambda: POISSON.predict(X, offset=np.zeros(3)), DataError, "one offset"),
+    ("predicted row with NaN", lambda: POISSON.predict(with_fourth(X, np.nan)), DataError, "column 'x0'"),
+    # Separation
+    ("separability of one class", lambda: sx.is_separable(X, np.zeros(60)), DataError, "only one class"),
+    ("separability of 59 labels", lambda: sx.is_separable(X, Y[1:]), DataError, "60 rows but y has 59"),
+    ("class without weight", lambda: sx.is_separable(X, Y, sample_weight=Y), DataError, "class 0 has weight 0"),
+    ("no weights", lambda: sx.is_separable(X, Y, sample_weight=0 * Y), DataError, "Every sample_weight is zero"),
+    ("pairs of a kernel", lambda: PAIRS.fit(X @ X.T, THREE), DataError, "SVC needs similarities", "OneVsRest"),
+    ("margin of overlapping classes", lambda: sx.is_separable(X, Y[::-1]).margin, DataError, "'overlapping'"),
+    ("bound of three classes", lambda: sx.is_separable(X, THREE).novikoff, DataError, "y has 3", "two classes"),
+    ("separability of NaN", lambda: sx.is_separable(with_fourth(X, np.nan), Y), DataError, "column 'x0'"),
+)  # fmt: skip
 
 
 # Bayesian models
@@ -378,58 +372,55 @@ def batches(y: Any, **arguments: Any) -> Any:
     return model.partial_fit(X, y, classes=np.unique(y))
 
 
-BAYESIAN = [
-    Mistake("an unknown likelihood", lambda _: bayesian(likelihood="normal"), ValueError, ("'normal'", "'probit'")),
-    Mistake("an unknown approximation", lambda _: bayesian(approximation="mcmc"), ValueError, ("'mcmc'", "'laplace'")),
-    Mistake("an unknown predictive rule", lambda _: bayesian(predictive="mean"), ValueError, ("'mean'", "'exact'")),
-    Mistake("an unknown structure", lambda _: bayesian(structure="sparse"), ValueError, ("'sparse'", "'dual'")),
-    Mistake("an unknown way to tune", lambda _: bayesian(tune="cv"), ValueError, ("'cv'", "'evidence', or None")),
-    Mistake("a tolerance of 0", lambda _: bayesian(tol=0), ValueError, ("tol=0", "greater than 0")),
-    Mistake("mostly wrong labels", lambda _: bayesian(noise=0.7), ValueError, ("noise=0.7", "0.5")),
-    Mistake("groups but no tuning", lambda _: bayesian(groups="columns"), ValueError, ("'columns'", "tune='evidence'")),
-    Mistake("too few groups", lambda _: tuned(groups=[0, 1]), DataError, ("2 labels", "one label for each column")),
-    Mistake("an unknown kind of groups", lambda _: tuned(groups="rows"), DataError, ("'rows'", "'columns'")),
-    Mistake("groups for a full covariance",
-            lambda _: tuned(groups="columns", prior=sx.Gaussian(covariance=0.5 + np.eye(X.shape[1]))), DataError,
-            ("one scale to tune", "groups=None")),
-    Mistake("groups for a diagonal structure", lambda _: tuned(groups="columns", structure="diagonal"), DataError,
-            ("'diagonal'", "groups=None")),
-    Mistake("dual with many rows", lambda _: bayesian(structure="dual"), DataError, ("60 rows", "structure=None")),
-    Mistake("by class for two classes", lambda _: bayesian(structure="by class"), DataError, ("more than two",)),
-    Mistake("expectation propagation of a diagonal structure",
-            lambda _: bayesian(structure="diagonal", approximation="ep"), DataError,
-            ("'ep'", "'diagonal'", "approximation='laplace'")),
-    Mistake("expectation propagation of three classes", lambda _: bayesian(y=THREE, approximation="ep"), ValueError,
-            ("Softmax", "importance")),
-    Mistake("probit of 3 classes", lambda _: bayesian(y=THREE, likelihood="probit"), DataError, ("probit", "OneVs")),
-    Mistake("a prior that is a number", lambda _: bayesian(prior=1.0), ValueError, ("prior=1.0", "Gaussian")),
-    Mistake("a flat prior", lambda _: bayesian(prior=sx.Flat()), DataError, ("evidence", "LogisticRegression")),
-    Mistake("an infinite scale", lambda _: bayesian(prior=sx.Gaussian([1, np.inf, 1, 1])), DataError,
-            ("'x1'", "finite scales")),
-    Mistake("a prior too wide for three classes", lambda _: bayesian(y=THREE, prior=sx.Gaussian(1e7)), DataError,
-            ("too wide for 3 classes", "smaller scale")),
-    Mistake("a batch with a new class", lambda _: batches(THREE), DataError, ("first batch", "[0, 1]")),
-    Mistake("a second batch of a diagonal structure", lambda _: batches(Y, structure="diagonal"), DataError,
-            ("'diagonal'", "fit all rows at once")),
-    Mistake("an odd number of integration points", lambda _: bayesian(y=THREE).predict_with_error(X, n=100), ValueError,
-            ("n=100", "power of two", "n=128")),
-    Mistake("a negative width", lambda _: evidence_of(widths=[1.0, -1.0]), ValueError, ("widths", "greater than 0")),
-    Mistake("no scale", lambda _: evidence_of(scales=[]), ValueError, ("scales", "greater than 0")),
-    Mistake("an evidence of one class", lambda _: evidence_of(np.ones(60)), DataError, ("every label is 1.0", "two")),
-    Mistake("an evidence of too few labels", lambda _: evidence_of(Y[1:]), DataError, ("60 rows", "59 labels")),
-    Mistake("a flat intercept in an evidence surface", lambda _: evidence_of(intercept_scale=np.inf), DataError,
-            ("intercept", "intercept_scale=")),
-    Mistake("neither bounds nor values to tune over", lambda _: tune(), ValueError, ("either bounds=", "values=")),
-    Mistake("both bounds and values to tune over", lambda _: tune(bounds=(0.1, 0.2), values=[0.1]), ValueError,
-            ("either bounds=", "not both")),
-    Mistake("no value to tune over", lambda _: tune(values=[]), ValueError, ("values=[]", "at least one")),
-    Mistake("one bound to tune between", lambda _: tune(bounds=0.5), ValueError, ("bounds=0.5", "two numbers")),
-    Mistake("bounds in the wrong order", lambda _: tune(bounds=(2.0, 1.0)), ValueError, ("(2.0, 1.0)", "low < high")),
-    Mistake("a bound of 0 on a logarithmic scale", lambda _: tune(bounds=(0.0, 0.4)), ValueError, ("(0.0,", "log=")),
-    Mistake("tuning a model without evidence",
-            lambda _: sx.bayesian.tune_model(sx.LogisticRegression, X, Y, values=[1.0]), TypeError,
-            ("LogisticRegression(", "BayesianLogisticRegression")),
-]  # fmt: skip
+BAYESIAN = mistakes(
+    ("an unknown likelihood", lambda: bayesian(likelihood="normal"), ValueError, "'normal'", "'probit'"),
+    ("an unknown approximation", lambda: bayesian(approximation="mcmc"), ValueError, "'mcmc'", "'laplace'"),
+    ("an unknown predictive rule", lambda: bayesian(predictive="mean"), ValueError, "'mean'", "'exact'"),
+    ("an unknown structure", lambda: bayesian(structure="sparse"), ValueError, "'sparse'", "'dual'"),
+    ("an unknown way to tune", lambda: bayesian(tune="cv"), ValueError, "'cv'", "'evidence', or None"),
+    ("a tolerance of 0", lambda: bayesian(tol=0), ValueError, "tol=0", "greater than 0"),
+    ("mostly wrong labels", lambda: bayesian(noise=0.7), ValueError, "noise=0.7", "0.5"),
+    ("groups but no tuning", lambda: bayesian(groups="columns"), ValueError, "'columns'", "tune='evidence'"),
+    ("too few groups", lambda: tuned(groups=[0, 1]), DataError, "2 labels", "one label for each column"),
+    ("an unknown kind of groups", lambda: tuned(groups="rows"), DataError, "'rows'", "'columns'"),
+    ("groups for a full covariance",
+     lambda: tuned(groups="columns", prior=sx.Gaussian(covariance=0.5 + np.eye(X.shape[1]))), DataError,
+     "one scale to tune", "groups=None"),
+    ("groups for a diagonal structure", lambda: tuned(groups="columns", structure="diagonal"), DataError, "'diagonal'",
+     "groups=None"),
+    ("dual with many rows", lambda: bayesian(structure="dual"), DataError, "60 rows", "structure=None"),
+    ("by class for two classes", lambda: bayesian(structure="by class"), DataError, "more than two"),
+    ("expectation propagation of a diagonal structure", lambda: bayesian(structure="diagonal", approximation="ep"),
+     DataError, "'ep'", "'diagonal'", "approximation='laplace'"),
+    ("expectation propagation of three classes", lambda: bayesian(y=THREE, approximation="ep"), ValueError, "Softmax",
+     "importance"),
+    ("probit of 3 classes", lambda: bayesian(y=THREE, likelihood="probit"), DataError, "probit", "OneVs"),
+    ("a prior that is a number", lambda: bayesian(prior=1.0), ValueError, "prior=1.0", "Gaussian"),
+    ("a flat prior", lambda: bayesian(prior=sx.Flat()), DataError, "evidence", "LogisticRegression"),
+    ("an infinite scale", lambda: bayesian(prior=sx.Gaussian([1, np.inf, 1, 1])), DataError, "'x1'", "finite scales"),
+    ("a prior too wide for three classes", lambda: bayesian(y=THREE, prior=sx.Gaussian(1e7)), DataError,
+     "too wide for 3 classes", "smaller scale"),
+    ("a batch with a new class", lambda: batches(THREE), DataError, "first batch", "[0, 1]"),
+    ("a second batch of a diagonal structure", lambda: batches(Y, structure="diagonal"), DataError, "'diagonal'",
+     "fit all rows at once"),
+    ("an odd number of integration points", lambda: bayesian(y=THREE).predict_with_error(X, n=100), ValueError, "n=100",
+     "power of two", "n=128"),
+    ("a negative width", lambda: evidence_of(widths=[1.0, -1.0]), ValueError, "widths", "greater than 0"),
+    ("no scale", lambda: evidence_of(scales=[]), ValueError, "scales", "greater than 0"),
+    ("an evidence of one class", lambda: evidence_of(np.ones(60)), DataError, "every label is 1.0", "two"),
+    ("an evidence of too few labels", lambda: evidence_of(Y[1:]), DataError, "60 rows", "59 labels"),
+    ("a flat intercept in an evidence surface", lambda: evidence_of(intercept_scale=np.inf), DataError, "intercept",
+     "intercept_scale="),
+    ("neither bounds nor values to tune over", lambda: tune(), ValueError, "either bounds=", "values="),
+    ("both bounds and values to tune over", lambda: tune(bounds=(0.1, 0.2), values=[0.1]), ValueError, "either bounds=",
+     "not both"),
+    ("no value to tune over", lambda: tune(values=[]), ValueError, "values=[]", "at least one"),
+    ("one bound to tune between", lambda: tune(bounds=0.5), ValueError, "bounds=0.5", "two numbers"),
+    ("bounds in the wrong order", lambda: tune(bounds=(2.0, 1.0)), ValueError, "(2.0, 1.0)", "low < high"),
+    ("a bound of 0 on a logarithmic scale", lambda: tune(bounds=(0.0, 0.4)), ValueError, "(0.0,", "log="),
+    ("tuning a model without evidence", lambda: sx.bayesian.tune_model(sx.LogisticRegression, X, Y, values=[1.0]),
+     TypeError, "LogisticRegression(", "BayesianLogisticRegression"),
+)  # fmt: skip
 
 # Basis functions, sufficient statistics, rows in memory, on Dask and on a device
 HALVES = da.arange(60, chunks=9) % 2
@@ -463,89 +454,86 @@ def _support(family: str, *row: float) -> None:
     FAMILIES[family].check_support(np.array([row]), ("a", "b"))
 
 
-ROWS = [
-    Mistake(name, lambda _, call=call: call(), error, tuple(words))
-    for name, call, error, *words in [
-        # Bases
-        ("a name as basis", lambda: logistic(basis="rbf"), TypeError, "neither a basis nor a transformer", "Pass None"),
-        ("a classifier as basis", lambda: logistic(basis=GaussianNB()), TypeError, "neither a basis nor a transformer"),
-        ("a basis of labels", lambda: logistic(basis=sx.FisherDiscriminant()), TypeError, "the targets", "Pipeline"),
-        *(
-            (f"a union of {bases}", lambda bases=bases: sx.basis.Union(bases).fit(X), TypeError, words)
-            for bases, words in (
-                ([], "list of at least one"),
-                (sx.basis.RBF(), "list of"),
-                ([None], "number 0 is None"),
-                ([sx.basis.RBF], "RBF is a class"),
-            )
-        ),
-        # Tables in memory
-        *(
-            (f"text in {kind.__module__}", lambda kind=kind: open_rows(kind(CITIES)), DataError, city, "'when' (", WRAP)
-            for kind, city in (
-                (pd.DataFrame, "'city' ("),
-                (pl.DataFrame, "'city' (String)"),
-                (pa.table, "'city' (String)"),
-            )
-        ),
-        ("text in a list", lambda: open_rows([[1.0, "x"]]), ValueError, "'x1' holds 'x' in row 1"),
-        ("complex numbers", lambda: open_rows(X + 1j), ValueError, "Complex data not supported"),
-        ("a vector", lambda: open_rows(X[:, 0]), ValueError, "Reshape your data"),
-        ("a cube", lambda: open_rows(X[None]), ValueError, "dim 3"),
-        ("a series", lambda: open_rows(pd.Series([1.0])), DataError, "to_frame"),
-        ("a lazy frame of numbers", lambda: open_rows(pl.LazyFrame({"a": [1.0]})), DataError, "collect"),
-        ("no rows", lambda: open_rows(pd.DataFrame({"a": []})), DataError, "0 sample"),
-        # Labels and weights in memory
-        ("no labels", lambda: _labels(None), ValueError, "requires y"),
-        ("a label is None", lambda: _labels([1, "a", None]), DataError, "1 of 3 labels are missing", "row 3"),
-        ("every label marks none", lambda: _labels([-1] * 3, unlabelled=-1), DataError, "None of 3 rows"),
-        ("unknown label", lambda: _labels(["z", "b", "b"], known=np.array(["b", "c"])), DataError, "'z'"),
-        ("probability below 0", lambda: _shares(0.5, 0.6, -0.1), DataError, "Row 2", "(0.5, 0.6, -0.1)", "1 of 3"),
-        ("probability of NaN", lambda: _shares(np.nan, 0.5, 0.5), DataError, "Row 2", "(nan"),
-        ("probabilities of 0.9", lambda: _shares(0.5, 0.4, 0.0), DataError, "Row 2", "sums to 0.9", "Divide"),
-        # Dask collections
-        ("a Dask vector", lambda: _lazy_fit(da.ones(5)), DataError, "1 dimension;", "X.reshape(-1, 1)"),
-        ("a Dask cube", lambda: _lazy_fit(da.ones((5, 2, 2))), DataError, "3 dimensions"),
-        ("a Dask array without columns", lambda: _lazy_fit(da.ones((5, 0))), DataError, "0 feature"),
-        ("complex Dask", lambda: _lazy_fit(da.ones((5, 2), dtype=complex)), DataError, "complex128", "X.astype(float)"),
-        ("a Dask series", lambda: _lazy_fit(dd.from_pandas(pd.Series([1.0]))), DataError, "X.to_frame()"),
-        ("a Dask bag", lambda: _lazy_fit(db.from_sequence([1, 2])), DataError, "Dask Bag", "to_dataframe"),
-        ("text in Dask", lambda: _lazy_fit(dd.from_pandas(pd.DataFrame({"city": ["Rome"]}))), DataError, "'city' (",
-         "get_dummies", "TableClassifier"),
-        ("an empty Dask array", lambda: _lazy_fit(da.ones((6, 3))[da.zeros(6) > 0]), DataError, "0 sample"),
-        ("a partition with another column", lambda: _other_part(lambda part: part.rename(columns={"b": "bb"})),
-         DataError, "no column 'b'", "'bb'", "map_partitions"),
-        ("a partition with a column twice", lambda: _other_part(lambda part: part[["a", "b", "a"]]), DataError,
-         "2 columns named 'a'"),
-        ("text in a partition", lambda: _other_part(lambda part: part.assign(b="x")), DataError, "In partition", "'b'"),
-        ("too many Dask labels", lambda: _lazy_labels(da.zeros(61, chunks=9)), DataError, "60 rows", "61 labels"),
-        ("one class in Dask", lambda: _lazy_labels(da.zeros(60, chunks=9)), DataError, "every label is 0.0"),
-        ("Dask labels that mark none", lambda: _lazy_labels(0 * HALVES, unlabelled=0), DataError, "None of 60 rows"),
-        ("NaN in Dask labels", lambda: _lazy_labels(da.where(HALVES > 0, np.nan, 1.0)), DataError, "of y:", "missing"),
-        ("Dask labels of two types",
-         lambda: _lazy_labels(da.concatenate([HALVES[:30].astype(object), da.full(30, "a", dtype=object, chunks=30)])),
-         DataError, "int, str"),
-        ("Dask labels of three dimensions", lambda: _lazy_labels(da.ones((60, 2, 2))), DataError, "3 dimensions"),
-        ("a bag of labels", lambda: _lazy_labels(db.from_sequence([1, 2])), DataError, "y is a Dask Bag"),
-        ("no labels for Dask", lambda: _lazy_labels(None, da.ones(60)), ValueError, "requires y"),
-        ("too few Dask weights", lambda: _lazy_labels(HALVES, da.ones(59)), DataError, "59 values, expected 60"),
-        ("Dask weights below 0", lambda: _lazy_labels(HALVES, -da.ones(60)), DataError, "In partition 0 of sample_w"),
-        ("a class without Dask weight", lambda: _lazy_labels(HALVES, HALVES), DataError, "class 0 has weight 0"),
-        ("no Dask weight", lambda: _lazy_labels(HALVES, 0 * HALVES), DataError, "Every sample_weight is zero"),
-        # Values outside the support of a family
-        ("Bernoulli of 2", lambda: _support("bernoulli", 0.0, 2.0), SupportError, "'b' contains 2", "Recode"),
-        ("category of -1", lambda: _support("categorical", -1.0, 0.0), SupportError, "'a' contains -1", "0, 1, 2"),
-        ("Poisson of 1.5", lambda: _support("poisson", 1.5, 0.0), SupportError, "'a' contains 1.5", "family"),
-        ("multinomial of NaN", lambda: _support("multinomial", 1.0, np.nan), DataError, "'b' has 1 missing"),
-        ("exponential of -1", lambda: _support("exponential", -1.0, 0.0), SupportError, "'a' contains -1"),
-        ("gamma of 0", lambda: _support("gamma", 1.0, 0.0), SupportError, "'b' contains 0"),
-        ("beta of 1.5", lambda: _support("beta", 1.5, 0.5), SupportError, "'a' contains 1.5", "percentages"),
-        ("Dirichlet of 0.9", lambda: _support("dirichlet", 0.5, 0.4), SupportError, "is 0.9 in row 1", "Divide"),
-        ("Dirichlet of 0", lambda: _support("dirichlet", 1 - 1e-9, 0.0), SupportError, "'b' contains 0"),
-        ("normal of infinity", lambda: _support("normal", 0.0, np.inf), SupportError, "'b' contains inf"),
-        ("normal row with NaN", lambda: _support("multivariate_normal", np.nan, 0.0), DataError, "'a' has 1 missing"),
-    ]
-]  # fmt: skip
+ROWS = mistakes(
+    # Bases
+    ("a name as basis", lambda: logistic(basis="rbf"), TypeError, "neither a basis nor a transformer", "Pass None"),
+    ("a classifier as basis", lambda: logistic(basis=GaussianNB()), TypeError, "neither a basis nor a transformer"),
+    ("a basis of labels", lambda: logistic(basis=sx.FisherDiscriminant()), TypeError, "the targets", "Pipeline"),
+    *(
+        (f"a union of {bases}", lambda bases=bases: sx.basis.Union(bases).fit(X), TypeError, words)
+        for bases, words in (
+            ([], "list of at least one"),
+            (sx.basis.RBF(), "list of"),
+            ([None], "number 0 is None"),
+            ([sx.basis.RBF], "RBF is a class"),
+        )
+    ),
+    # Tables in memory
+    *(
+        (f"text in {kind.__module__}", lambda kind=kind: open_rows(kind(CITIES)), DataError, city, "'when' (", WRAP)
+        for kind, city in (
+            (pd.DataFrame, "'city' ("),
+            (pl.DataFrame, "'city' (String)"),
+            (pa.table, "'city' (String)"),
+        )
+    ),
+    ("text in a list", lambda: open_rows([[1.0, "x"]]), ValueError, "'x1' holds 'x' in row 1"),
+    ("complex numbers", lambda: open_rows(X + 1j), ValueError, "Complex data not supported"),
+    ("a vector", lambda: open_rows(X[:, 0]), ValueError, "Reshape your data"),
+    ("a cube", lambda: open_rows(X[None]), ValueError, "dim 3"),
+    ("a series", lambda: open_rows(pd.Series([1.0])), DataError, "to_frame"),
+    ("a lazy frame of numbers", lambda: open_rows(pl.LazyFrame({"a": [1.0]})), DataError, "collect"),
+    ("no rows", lambda: open_rows(pd.DataFrame({"a": []})), DataError, "0 sample"),
+    # Labels and weights in memory
+    ("no labels", lambda: _labels(None), ValueError, "requires y"),
+    ("a label is None", lambda: _labels([1, "a", None]), DataError, "1 of 3 labels are missing", "row 3"),
+    ("every label marks none", lambda: _labels([-1] * 3, unlabelled=-1), DataError, "None of 3 rows"),
+    ("unknown label", lambda: _labels(["z", "b", "b"], known=np.array(["b", "c"])), DataError, "'z'"),
+    ("probability below 0", lambda: _shares(0.5, 0.6, -0.1), DataError, "Row 2", "(0.5, 0.6, -0.1)", "1 of 3"),
+    ("probability of NaN", lambda: _shares(np.nan, 0.5, 0.5), DataError, "Row 2", "(nan"),
+    ("probabilities of 0.9", lambda: _shares(0.5, 0.4, 0.0), DataError, "Row 2", "sums to 0.9", "Divide"),
+    # Dask collections
+    ("a Dask vector", lambda: _lazy_fit(da.ones(5)), DataError, "1 dimension;", "X.reshape(-1, 1)"),
+    ("a Dask cube", lambda: _lazy_fit(da.ones((5, 2, 2))), DataError, "3 dimensions"),
+    ("a Dask array without columns", lambda: _lazy_fit(da.ones((5, 0))), DataError, "0 feature"),
+    ("complex Dask", lambda: _lazy_fit(da.ones((5, 2), dtype=complex)), DataError, "complex128", "X.astype(float)"),
+    ("a Dask series", lambda: _lazy_fit(dd.from_pandas(pd.Series([1.0]))), DataError, "X.to_frame()"),
+    ("a Dask bag", lambda: _lazy_fit(db.from_sequence([1, 2])), DataError, "Dask Bag", "to_dataframe"),
+    ("text in Dask", lambda: _lazy_fit(dd.from_pandas(pd.DataFrame({"city": ["Rome"]}))), DataError, "'city' (",
+     "get_dummies", "TableClassifier"),
+    ("an empty Dask array", lambda: _lazy_fit(da.ones((6, 3))[da.zeros(6) > 0]), DataError, "0 sample"),
+    ("a partition with another column", lambda: _other_part(lambda part: part.rename(columns={"b": "bb"})), DataError,
+     "no column 'b'", "'bb'", "map_partitions"),
+    ("a partition with a column twice", lambda: _other_part(lambda part: part[["a", "b", "a"]]), DataError,
+     "2 columns named 'a'"),
+    ("text in a partition", lambda: _other_part(lambda part: part.assign(b="x")), DataError, "In partition", "'b'"),
+    ("too many Dask labels", lambda: _lazy_labels(da.zeros(61, chunks=9)), DataError, "60 rows", "61 labels"),
+    ("one class in Dask", lambda: _lazy_labels(da.zeros(60, chunks=9)), DataError, "every label is 0.0"),
+    ("Dask labels that mark none", lambda: _lazy_labels(0 * HALVES, unlabelled=0), DataError, "None of 60 rows"),
+    ("NaN in Dask labels", lambda: _lazy_labels(da.where(HALVES > 0, np.nan, 1.0)), DataError, "of y:", "missing"),
+    ("Dask labels of two types",
+     lambda: _lazy_labels(da.concatenate([HALVES[:30].astype(object), da.full(30, "a", dtype=object, chunks=30)])),
+     DataError, "int, str"),
+    ("Dask labels of three dimensions", lambda: _lazy_labels(da.ones((60, 2, 2))), DataError, "3 dimensions"),
+    ("a bag of labels", lambda: _lazy_labels(db.from_sequence([1, 2])), DataError, "y is a Dask Bag"),
+    ("no labels for Dask", lambda: _lazy_labels(None, da.ones(60)), ValueError, "requires y"),
+    ("too few Dask weights", lambda: _lazy_labels(HALVES, da.ones(59)), DataError, "59 values, expected 60"),
+    ("Dask weights below 0", lambda: _lazy_labels(HALVES, -da.ones(60)), DataError, "In partition 0 of sample_w"),
+    ("a class without Dask weight", lambda: _lazy_labels(HALVES, HALVES), DataError, "class 0 has weight 0"),
+    ("no Dask weight", lambda: _lazy_labels(HALVES, 0 * HALVES), DataError, "Every sample_weight is zero"),
+    # Values outside the support of a family
+    ("Bernoulli of 2", lambda: _support("bernoulli", 0.0, 2.0), SupportError, "'b' contains 2", "Recode"),
+    ("category of -1", lambda: _support("categorical", -1.0, 0.0), SupportError, "'a' contains -1", "0, 1, 2"),
+    ("Poisson of 1.5", lambda: _support("poisson", 1.5, 0.0), SupportError, "'a' contains 1.5", "family"),
+    ("multinomial of NaN", lambda: _support("multinomial", 1.0, np.nan), DataError, "'b' has 1 missing"),
+    ("exponential of -1", lambda: _support("exponential", -1.0, 0.0), SupportError, "'a' contains -1"),
+    ("gamma of 0", lambda: _support("gamma", 1.0, 0.0), SupportError, "'b' contains 0"),
+    ("beta of 1.5", lambda: _support("beta", 1.5, 0.5), SupportError, "'a' contains 1.5", "percentages"),
+    ("Dirichlet of 0.9", lambda: _support("dirichlet", 0.5, 0.4), SupportError, "is 0.9 in row 1", "Divide"),
+    ("Dirichlet of 0", lambda: _support("dirichlet", 1 - 1e-9, 0.0), SupportError, "'b' contains 0"),
+    ("normal of infinity", lambda: _support("normal", 0.0, np.inf), SupportError, "'b' contains inf"),
+    ("normal row with NaN", lambda: _support("multivariate_normal", np.nan, 0.0), DataError, "'a' has 1 missing"),
+)  # fmt: skip
 
 # Files, queries and scans
 CELLS = pa.table({"a": [1, 2, 3], "A": [4, 5, 6], "b c": ["x", "y", "z"], "d": [1.0, 2.0, 3.0]})
@@ -745,124 +733,105 @@ def _added(*columns: dict[str, Any]) -> Any:
     return sum(batches, table.TableStatistics())
 
 
-TABLES = [
-    Mistake("dates instead of numbers", lambda _: _read(dt.date(2024, 1, 1)).as_numbers("c"),
-            DataError, ("'c' had numbers", "dates")),
-    Mistake("lists instead of numbers", lambda _: _read([1]).as_numbers("c"),
-            DataError, ("'c' had numbers", "neither")),
-    Mistake("numbers instead of dates", lambda _: _read(1).as_dates("c"), DataError, ("'c' had dates", "has numbers")),
+TABLES = mistakes(
+    ("dates instead of numbers", lambda: _read(dt.date(2024, 1, 1)).as_numbers("c"), DataError, "'c' had numbers",
+     "dates"),
+    ("lists instead of numbers", lambda: _read([1]).as_numbers("c"), DataError, "'c' had numbers", "neither"),
+    ("numbers instead of dates", lambda: _read(1).as_dates("c"), DataError, "'c' had dates", "has numbers"),
     *(
-        Mistake(f"{what} of two columns of one name", call, DataError, ("'a'", "more than once", "Rename"))
+        (f"{what} of two columns of one name", call, DataError, "'a'", "more than once", "Rename")
         for what, call in {
-            "a batch": lambda _: table.open_batch(_zeros("a", "a")),
+            "a batch": lambda: table.open_batch(_zeros("a", "a")),
             "a fit": fits(sx.LogisticRegression(), FRAME.set_axis(list("aabc"), axis=1)),
             "a fit of a class per column": fits(NB(), FRAME.set_axis(list("aabc"), axis=1)),
-            "a fit to an Arrow stream": lambda _: lda(pa.record_batch([[1.0, 2.0]] * 2, names=["a", "a"]), [0, 1]),
-            "a comparison": lambda _: sx.compare([CLASSIFIER], FRAME.set_axis(list("aabc"), axis=1), Y),
+            "a fit to an Arrow stream": lambda: lda(pa.record_batch([[1.0, 2.0]] * 2, names=["a", "a"]), [0, 1]),
+            "a comparison": lambda: sx.compare([CLASSIFIER], FRAME.set_axis(list("aabc"), axis=1), Y),
         }.items()
     ),
-    Mistake("columns '1' and 1", lambda _: table.open_batch(_zeros("1", 1)),
-            DataError, ("'1'", "Rename")),
-    Mistake("a series as table", lambda _: table.open_batch(pd.Series([1])), DataError, ("single column", "to_frame")),
-    Mistake("a lazy frame", lambda _: table.open_batch(pl.LazyFrame({"a": [1]})),
-            DataError, ("LazyFrame", "collect()")),
-    Mistake("columns of two lengths", lambda _: table.open_batch({"a": [1], "b": [1, 2]}),
-            DataError, ("'a': 1", "'b': 2")),
-    Mistake("an array of one dimension as table", lambda _: table.open_batch(np.zeros(3)),
-            ValueError, ("Reshape your data",)),
-    Mistake("a sparse matrix as table", lambda _: table.open_batch(sparse.csr_array(np.eye(2))), TypeError, ("parse",)),
-    Mistake("an Arrow type that text cannot have", lambda _: table.kind_of_type(pa.list_(pa.int8())),
-            TypeError, ("list",)),
-    Mistake("misspelled column", lambda _: _ages(age=[1], sex=["m"]),
-            DataError, ("no column 'Age'", "Did you mean 'age'")),
-    Mistake("dates instead of categories", lambda _: _ages(Age=[1], sex=pd.to_datetime(["2024-01-01"])),
-            DataError, ("'sex' had categories", "has dates")),
-    Mistake("JSON that ends early", lambda _: table.Schema.from_json("{"), DataError, ("not a saved table schema",)),
-    Mistake("JSON of 100 000 brackets", lambda _: table.Schema.from_json("[" * 100_000),
-            DataError, ("not a saved table schema",)),
-    Mistake("JSON of something else", lambda _: table.Schema.from_json("[]"), DataError, ("not a saved table schema",)),
-    Mistake("schema of a later version", lambda _: _restored(lambda s: s.replace('"version": 3', '"version": 4')),
-            DataError, ("version 4", "up to 3")),
-    Mistake("schema with an unknown type", lambda _: _restored(lambda s: s.replace('"number"', '"os.system"')),
-            DataError, ("damaged", "os.system")),
-    Mistake("schema that lacks a field", lambda _: _restored(lambda s: s.replace('"levels"', '"lvls"')),
-            DataError, ("damaged", "lvls")),
-    Mistake("numbers, then text", lambda _: _added({"n": [None]}, {"n": [1.0]}, {"n": ["many"]}),
-            DataError, ("'n' has numbers in 1.csv", "text in 2.csv")),
-    Mistake("a column in the first batch only", lambda _: _added({"n": [1], "m": [1]}, {"n": [1]}),
-            DataError, ("'m' is in 0.csv", "not in 1.csv")),
-    Mistake("a column in the last batch only", lambda _: _added({"n": [1]}, {"n": [1], "m": [1]}),
-            DataError, ("'m' is in 1.csv", "not in 0.csv")),
-    Mistake("unread column that is missing", lambda _: table.table_statistics(MIXED, unread=["note"]),
-            DataError, ("no column 'note'", "Did you mean 'notes'")),
-    Mistake("type of a missing column", lambda _: _inferred(TYPED, {"agee": "number"}),
-            DataError, ("'agee'", "Did you mean 'age'")),
-    Mistake("unknown type", lambda _: _inferred(TYPED, {"age": "categoric"}),
-            DataError, ("'age'", "Did you mean 'categorical'")),
-    Mistake("text as number", lambda _: _inferred(TYPED, {"colour": "number"}),
-            DataError, ("'colour' cannot be 'number'", "'red'")),
-    Mistake("text as date", lambda _: _inferred(TYPED, {"colour": "date"}), DataError, ("'colour' cannot be 'date'",)),
-    Mistake("many numbers as boolean", lambda _: _inferred({"n": np.arange(20_000) / 3}, {"n": "boolean"}),
-        DataError, ("'n' cannot be 'boolean'", "distinct values", "Drop it")),
-    Mistake("three words as boolean", lambda _: _inferred(TYPED, {"colour": "boolean"}),
-            DataError, ("'colour'", "3 distinct values")),
-    Mistake("dates as category", lambda _: _inferred(TYPED, {"when": "categorical"}),
-            DataError, ("'when'", "it has dates")),
-    Mistake("dates as number", lambda _: _inferred(TYPED, {"when": "number"}), DataError, ("'when'", "it has dates")),
-    Mistake(
-        "category of too many values",
-        lambda _: table.infer_types(
-            table.table_statistics(pd.DataFrame({"c": [f"v{i}" for i in range(30)] * 9}), max_distinct=20),
-            {"c": "categorical"},
-        ),
-        DataError,
-        ("'c' cannot be 'categorical'", "at most 20 are counted"),
-    ),
-    Mistake("target that is missing", lambda _: _inferred(AGES, target="age"), DataError, ("no column 'age'", "'Age'")),
-    Mistake("table without rows", lambda _: _inferred(AGES[:0]), DataError, ("no rows",)),
-    Mistake("no batches", lambda _: table.TableEncoder().fit_batches([]), DataError, ("no rows",)),
-    Mistake("table of constants", lambda _: table.TableEncoder().fit(pd.DataFrame({"a": [1, 1]})),
-            DataError, ("No column is left", "a was dropped")),
-    Mistake("unknown value of sparse", lambda _: table.TableEncoder(sparse="yes").fit(AGES),
-            ValueError, ("sparse='yes'", "'auto'")),
-    Mistake("real numbers as target", lambda _: _target(np.array([0.5, 1.0, 0.5])),
-            DataError, ("'price' looks continuous", "types={'price': 'categorical'}", "categorical=True")),
-    Mistake("counts as target", lambda _: _target(np.arange(60)),
-            DataError, ("60 distinct values in 60 rows", "categorical=True")),
-    Mistake("ids as target", lambda _: _target([f"id{i}" for i in range(30)]),
-            DataError, ("'price' has 30 distinct values", "ids")),
-    Mistake("distinct numbers as classes", lambda _: _target(np.arange(60), categorical=True),
-            DataError, ("60 distinct values in 60 rows",)),
-    Mistake("target without labels", lambda _: _target(pd.Series([None, np.nan, " "], dtype=object)),
-            DataError, ("label of 'price' is missing", "3 rows")),
-    Mistake("dates as target", lambda _: _target(pd.Series(pd.to_datetime(["2024-01-01"]))),
-            DataError, ("'price' has dates",)),
-    Mistake("target of two dimensions", lambda _: _target([[1], [2]]), DataError, ("one column of labels",)),
-]  # fmt: skip
+    ("columns '1' and 1", lambda: table.open_batch(_zeros("1", 1)), DataError, "'1'", "Rename"),
+    ("a series as table", lambda: table.open_batch(pd.Series([1])), DataError, "single column", "to_frame"),
+    ("a lazy frame", lambda: table.open_batch(pl.LazyFrame({"a": [1]})), DataError, "LazyFrame", "collect()"),
+    ("columns of two lengths", lambda: table.open_batch({"a": [1], "b": [1, 2]}), DataError, "'a': 1", "'b': 2"),
+    ("an array of one dimension as table", lambda: table.open_batch(np.zeros(3)), ValueError, "Reshape your data"),
+    ("a sparse matrix as table", lambda: table.open_batch(sparse.csr_array(np.eye(2))), TypeError, "parse"),
+    ("an Arrow type that text cannot have", lambda: table.kind_of_type(pa.list_(pa.int8())), TypeError, "list"),
+    ("misspelled column", lambda: _ages(age=[1], sex=["m"]), DataError, "no column 'Age'", "Did you mean 'age'"),
+    ("dates instead of categories", lambda: _ages(Age=[1], sex=pd.to_datetime(["2024-01-01"])), DataError,
+     "'sex' had categories", "has dates"),
+    ("JSON that ends early", lambda: table.Schema.from_json("{"), DataError, "not a saved table schema"),
+    ("JSON of 100 000 brackets", lambda: table.Schema.from_json("[" * 100_000), DataError, "not a saved table schema"),
+    ("JSON of something else", lambda: table.Schema.from_json("[]"), DataError, "not a saved table schema"),
+    ("schema of a later version", lambda: _restored(lambda s: s.replace('"version": 3', '"version": 4')), DataError,
+     "version 4", "up to 3"),
+    ("schema with an unknown type", lambda: _restored(lambda s: s.replace('"number"', '"os.system"')), DataError,
+     "damaged", "os.system"),
+    ("schema that lacks a field", lambda: _restored(lambda s: s.replace('"levels"', '"lvls"')), DataError, "damaged",
+     "lvls"),
+    ("numbers, then text", lambda: _added({"n": [None]}, {"n": [1.0]}, {"n": ["many"]}), DataError,
+     "'n' has numbers in 1.csv", "text in 2.csv"),
+    ("a column in the first batch only", lambda: _added({"n": [1], "m": [1]}, {"n": [1]}), DataError, "'m' is in 0.csv",
+     "not in 1.csv"),
+    ("a column in the last batch only", lambda: _added({"n": [1]}, {"n": [1], "m": [1]}), DataError, "'m' is in 1.csv",
+     "not in 0.csv"),
+    ("unread column that is missing", lambda: table.table_statistics(MIXED, unread=["note"]), DataError,
+     "no column 'note'", "Did you mean 'notes'"),
+    ("type of a missing column", lambda: _inferred(TYPED, {"agee": "number"}), DataError, "'agee'",
+     "Did you mean 'age'"),
+    ("unknown type", lambda: _inferred(TYPED, {"age": "categoric"}), DataError, "'age'", "Did you mean 'categorical'"),
+    ("text as number", lambda: _inferred(TYPED, {"colour": "number"}), DataError, "'colour' cannot be 'number'",
+     "'red'"),
+    ("text as date", lambda: _inferred(TYPED, {"colour": "date"}), DataError, "'colour' cannot be 'date'"),
+    ("many numbers as boolean", lambda: _inferred({"n": np.arange(20_000) / 3}, {"n": "boolean"}), DataError,
+     "'n' cannot be 'boolean'", "distinct values", "Drop it"),
+    ("three words as boolean", lambda: _inferred(TYPED, {"colour": "boolean"}), DataError, "'colour'",
+     "3 distinct values"),
+    ("dates as category", lambda: _inferred(TYPED, {"when": "categorical"}), DataError, "'when'", "it has dates"),
+    ("dates as number", lambda: _inferred(TYPED, {"when": "number"}), DataError, "'when'", "it has dates"),
+    ("category of too many values",
+     lambda: table.infer_types(
+         table.table_statistics({"c": [f"v{i}" for i in range(30)] * 9}, max_distinct=20), {"c": "categorical"}),
+     DataError, "'c' cannot be 'categorical'", "at most 20 are counted"),
+    ("target that is missing", lambda: _inferred(AGES, target="age"), DataError, "no column 'age'", "'Age'"),
+    ("table without rows", lambda: _inferred(AGES[:0]), DataError, "no rows"),
+    ("no batches", lambda: table.TableEncoder().fit_batches([]), DataError, "no rows"),
+    ("table of constants", lambda: table.TableEncoder().fit(pd.DataFrame({"a": [1, 1]})), DataError,
+     "No column is left", "a was dropped"),
+    ("unknown value of sparse", lambda: table.TableEncoder(sparse="yes").fit(AGES), ValueError, "sparse='yes'",
+     "'auto'"),
+    ("real numbers as target", lambda: _target(np.array([0.5, 1.0, 0.5])), DataError, "'price' looks continuous",
+     "types={'price': 'categorical'}", "categorical=True"),
+    ("counts as target", lambda: _target(np.arange(60)), DataError, "60 distinct values in 60 rows",
+     "categorical=True"),
+    ("ids as target", lambda: _target([f"id{i}" for i in range(30)]), DataError, "'price' has 30 distinct values",
+     "ids"),
+    ("distinct numbers as classes", lambda: _target(np.arange(60), categorical=True), DataError,
+     "60 distinct values in 60 rows"),
+    ("target without labels", lambda: _target(pd.Series([None, np.nan, " "], dtype=object)), DataError,
+     "label of 'price' is missing", "3 rows"),
+    ("dates as target", lambda: _target(pd.Series(pd.to_datetime(["2024-01-01"]))), DataError, "'price' has dates"),
+    ("target of two dimensions", lambda: _target([[1], [2]]), DataError, "one column of labels"),
+)  # fmt: skip
 
 # Tables given to models of numbers, and to TableClassifier
 LR, TABLES_OF = sx.LogisticRegression(), sx.TableClassifier(sx.LogisticRegression())
 BAYES_OF_3 = sx.TableClassifier(sx.BayesianLogisticRegression()).fit(X, THREE)
 FEW = pd.DataFrame({"n": [1.0, 2.0, 3.0, 4.0], "text": list("abab"), "when": pd.to_datetime(["2024-01-01"] * 4)})
-FORMS = [
-    Mistake(name, lambda _, call=call: call(), error, tuple(words))
-    for name, call, error, *words in [
-        ("text in a scan", lambda: LR.fit(scan(FEW, target="n")), DataError, "'text' (", "TableClassifier"),
-        ("dates in a model of numbers", lambda: LR.fit(FEW[["n", "when"]], [0, 1] * 2), DataError, "'when'", WRAP),
-        ("objects in a model of numbers", lambda: LR.fit(FEW.to_numpy(), [0, 1] * 2), ValueError, "'x1'", "'a'", WRAP),
-        ("an array of dates", lambda: LR.fit(FEW[["when"]].to_numpy(), [0, 1] * 2), DataError, "datetime64", WRAP),
-        ("missing numbers", lambda: LR.fit(HOLES, Y), DataError, "'x0'", "9 of 60 rows", WRAP),
-        ("a path for a model of numbers", lambda: LR.fit("t.csv", Y), DataError, "'t.csv'", "sx.scan("),
-        ("a name for a model of numbers", lambda: LR.fit(FRAME, "a"), DataError, "'a'", "TableClassifier"),
-        ("a name that no column has", lambda: TABLES_OF.fit(FEW, "txt"), DataError, "'txt'", "'text'"),
-        ("a name and an array", lambda: TABLES_OF.fit(X, "x0"), DataError, "'x0'", "target="),
-        ("a name and a scan", lambda: TABLES_OF.fit(scan(FEW), "text"), DataError, "'text'", "target="),
-        ("a name and a lazy frame", lambda: TABLES_OF.fit(pl.LazyFrame({"a": [1]}), "a"), DataError, "collect()"),
-        ("weights by name", lambda: TABLES_OF.fit(FRAME, Y, "a"), DataError, "sample_weight", "'a'", "each row"),
-        ("a path to nothing", lambda: TABLES_OF.fit("nowhere.csv", "y"), FileReadError, "nowhere.csv"),
-        ("1e300", lambda: BAYES_OF_3.predict_proba(changed(X, 7, 2, 1e300)), DataError, "'x2'", "1e+300", "Correct"),
-    ]
-]  # fmt: skip
+FORMS = mistakes(
+    ("text in a scan", lambda: LR.fit(scan(FEW, target="n")), DataError, "'text' (", "TableClassifier"),
+    ("dates in a model of numbers", lambda: LR.fit(FEW[["n", "when"]], [0, 1] * 2), DataError, "'when'", WRAP),
+    ("objects in a model of numbers", lambda: LR.fit(FEW.to_numpy(), [0, 1] * 2), ValueError, "'x1'", "'a'", WRAP),
+    ("an array of dates", lambda: LR.fit(FEW[["when"]].to_numpy(), [0, 1] * 2), DataError, "datetime64", WRAP),
+    ("missing numbers", lambda: LR.fit(HOLES, Y), DataError, "'x0'", "9 of 60 rows", WRAP),
+    ("a path for a model of numbers", lambda: LR.fit("t.csv", Y), DataError, "'t.csv'", "sx.scan("),
+    ("a name for a model of numbers", lambda: LR.fit(FRAME, "a"), DataError, "'a'", "TableClassifier"),
+    ("a name that no column has", lambda: TABLES_OF.fit(FEW, "txt"), DataError, "'txt'", "'text'"),
+    ("a name and an array", lambda: TABLES_OF.fit(X, "x0"), DataError, "'x0'", "target="),
+    ("a name and a scan", lambda: TABLES_OF.fit(scan(FEW), "text"), DataError, "'text'", "target="),
+    ("a name and a lazy frame", lambda: TABLES_OF.fit(pl.LazyFrame({"a": [1]}), "a"), DataError, "collect()"),
+    ("weights by name", lambda: TABLES_OF.fit(FRAME, Y, "a"), DataError, "sample_weight", "'a'", "each row"),
+    ("a path to nothing", lambda: TABLES_OF.fit("nowhere.csv", "y"), FileReadError, "nowhere.csv"),
+    ("1e300", lambda: BAYES_OF_3.predict_proba(changed(X, 7, 2, 1e300)), DataError, "'x2'", "1e+300", "Correct"),
+)  # fmt: skip
 
 # Comparisons, studies, command line, report
 CLASSIFIER, BAYES = GaussianNB(), sx.BayesianLogisticRegression()
