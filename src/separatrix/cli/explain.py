@@ -20,7 +20,6 @@ from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.fit import class_label
 from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, command
-from separatrix.exceptions import optional_import
 
 if TYPE_CHECKING:
     from separatrix.study import Coefficient
@@ -253,6 +252,8 @@ def plot(
 
 
 def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positive: Any) -> Any:
+    from separatrix.exceptions import optional_import
+
     with optional_import("Plots need matplotlib", "plots"):
         import matplotlib as mpl
     mpl.use("Agg")  # draw without a window
