@@ -190,6 +190,7 @@ TRIALS = [
     Trial("byte order mark", written(base.to_csv(index=False).encode("utf-8-sig"))),
     Trial("ragged line", written("\n".join([*lines[:10], lines[10] + ",surplus", *lines[11:]])), ("line 11",), 3),
     Trial("short line", written("\n".join([*lines[:10], "44,30.5", *lines[11:]])), ("line 11",), 3),
+    Trial("total line at the end", written("\n".join([*lines, "total,5000,,,"])), ("1 row without a label", "'total' in row 121 (line 122)")),
     Trial("missing labels and an odd cell", written(with_cell("age", "4O").assign(churn=np.where(np.arange(N_ROWS) % 9, base.churn, ""))), ("14 rows without a label", "'4O' in row 41 (line 42)")),
     Trial("open quote", written("\n".join([*lines[:10], '"' + lines[10], *lines[11:]])), ("'age'", "row 10")),
     Trial("JSON lines", written("\n".join(json.dumps(row, default=str) for row in base.to_dict("records")), name="t.jsonl")),

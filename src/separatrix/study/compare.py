@@ -251,7 +251,8 @@ def open_table(table: Any, target: str, *, categorical: bool = False) -> Labelle
     found = encode_target(frame[target], name=target, categorical=categorical)
     notes = [Note("many classes", text) for text in found.notes]
     if found.n_missing:
-        notes.insert(0, Note("unlabelled", f"{found.n_missing} rows without a label in {target!r} were left out."))
+        n_rows = "1 row" if found.n_missing == 1 else f"{found.n_missing:,} rows"
+        notes.insert(0, Note("unlabelled", f"Left out: {n_rows} without a label in {target!r}."))
     rows = np.flatnonzero(found.labelled)
     classes, codes = encode_labels(found.labels)  # classes in the same order as classes_ of the models
     X = frame.drop(target).to_native()
