@@ -105,6 +105,7 @@ def test_the_mean_of_a_regression(family, link):
     np.testing.assert_allclose(export(model, X)["mean"], model.predict(X), rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")  # 20 rows of three classes are few
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize(
     "model",

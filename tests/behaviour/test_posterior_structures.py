@@ -375,3 +375,23 @@ def test_a_dual_posterior_is_improved_like_a_full_one(rng):
     assert full.approximation_ == dual.approximation_ == "ep"
     assert_allclose(dual.log_evidence_, full.log_evidence_, atol=1e-3)
     assert_allclose(dual.predict_proba(X + 0.1), full.predict_proba(X + 0.1), atol=1e-3)
+
+
+@pytest.mark.parametrize(("approximation", "tolerance"), [("laplace", 1e-8), ("auto", 0.1)])
+def test_a_dual_posterior_of_three_classes_has_the_evidence_and_the_warning_of_a_full_one(
+    approximation, tolerance, rng
+):
+    """Points of averages depend on the values of a row, so variational bounds of both differ by less than 0.1 nats."""
+    X = rng.normal(size=(25, 120))
+    y = np.argmax(3 * X[:, :3], axis=1)
+    fits = []
+    for structure in ("full", "dual"):
+        model = sx.BayesianLogisticRegression(approximation=approximation, structure=structure, tune=None, rng=0)
+        with pytest.warns(UserWarning, match="Pareto k") as raised:
+            fits.append(model.fit(X, y))
+    assert "approximation='importance'" not in str(raised[0].message)  # it needs the full covariance
+    full, dual = fits
+    assert full.approximation_ == dual.approximation_
+    assert min(full.pareto_k_, dual.pareto_k_) > 0.7
+    assert_allclose(dual.log_evidence_, full.log_evidence_, atol=tolerance)
+    assert_allclose(dual.predict_proba(X + 0.1), full.predict_proba(X + 0.1), atol=0.01)

@@ -5,7 +5,8 @@
 2. If requested, tune the scales of the prior by evidence, starting from that Gaussian.
 3. Compute a better Gaussian: the requested one or, for "auto", one chosen by the shift of the mean from the mode. If
    that is expectation propagation and tuning was requested, tune again with its evidence.
-4. Compute the Pareto k of the result, if the number of rows is small enough.
+4. Compute the Pareto k of the result, if the number of rows is small enough. For a dual Gaussian it is computed in the
+   span of the rows; the other structures have none.
 
 **The shift of the mean** (`skewness`). Laplace's Gaussian ignores the third derivatives of the log posterior at the
 mode. They shift the mean from the mode, to first order by
@@ -220,33 +221,35 @@ def infer(objective: Posterior, options: Options) -> Inference:
                 factors *= np.exp(eta)
                 objective = replace(objective, prior=prior_scales(objective).prior(eta))
             solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
-            found = Inference(objective, LAPLACE[structure](objective, solution.value), solution, factors)
-            wide = found.approximation
-            if (
-                isinstance(wide, DualApproximation)
-                and isinstance(wide.thin, Approximation)
-                and options.method == "auto"
-            ):
-                # The likelihood does not change the weights outside the span of the rows.
-                thin = replace(found, objective=dual(objective).objective, approximation=wide.thin)
-                better = _improve_auto(thin, replace(options, tune=False))
-                wide = replace(wide, thin=better.full)
-                found = replace(better, objective=objective, approximation=wide, draws=None)
+            wide = LAPLACE[structure](objective, solution.value)
+            found = Inference(objective, wide, solution, factors)
+            if not (isinstance(wide, DualApproximation) and isinstance(wide.thin, Approximation)):
+                return found
+            # The likelihood does not change the weights outside the span of the rows.
+            found = replace(found, objective=dual(objective).objective, approximation=wide.thin)
+            if options.method == "auto":
+                found = _improve_auto(found, replace(options, tune=False))
             if not options.tune or found.approximation.name != "ep":  # otherwise tune again, by the evidence of EP
                 break
-        return found
+        assert isinstance(wide, DualApproximation)
+        found = _diagnose(found, options, "")  # other methods need the full covariance
+        return replace(found, objective=objective, approximation=replace(wide, thin=found.full))
     solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
     found = Inference(objective, laplace(objective, solution.value, steps=solution.steps), solution, factors)
     if options.tune:
         found = _tune(found, options, FitLaplace(options.tol))
     found = _improve_auto(found, options) if options.method == "auto" else _improve_by(found, options.method, options)
+    others = "'importance'" if found.objective.shape[0] > 1 else "'ep' or 'importance'"
+    return _diagnose(found, options, "" if found.approximation.name == "importance" else f"approximation={others}, ")
+
+
+def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
+    """Compute the Pareto k if the number of rows is small enough, and warn if it is poor."""
     objective, name = found.objective, found.approximation.name
     if np.isnan(found.pareto_k) and evaluations(objective, PARETO_DRAWS) <= MAX_PARETO_EVALUATIONS:
         found = replace(found, pareto_k=pareto_k(objective, found.full, n=PARETO_DRAWS, rng=options.rng))
     if not found.pareto_k > USABLE_K or name == "ep":  # EP can be accurate even if importance weights are poor
         return found
-    others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
-    remedy = "" if name == "importance" else f"approximation={others}, "
     warning = (
         f"The posterior is far from its Gaussian approximation (Pareto k = {found.pareto_k:.2f}; above 0.7 is poor): "
         f"probabilities and evidence of the {name!r} approximation may be wrong. Use {remedy}a narrower prior, or drop "

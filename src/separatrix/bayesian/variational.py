@@ -47,7 +47,8 @@ TURN = 12.0  # |a| above which likelihoods are smooth
 PANEL_IN_STD, N_PANEL_NODES = 8.0, 48  # half of the range of a; nodes in each of its three panels
 
 # K classes
-N_POINTS, N_POINT_SETS = 64, 16
+MIN_POINTS, MAX_POINTS, N_POINT_SETS = 64, 1024, 16
+CHEAP_EXPS = 2**17  # exponentials of a pass, up to which a row uses more than the smallest number of points
 POINTS_PER_AXIS = 3  # smallest number of points per dimension, so that they can have unit covariance
 MIN_SOFTMAX_FRACTION = 2.0**-10  # smallest fraction of a step that is tried
 MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every covariance has a Cholesky factor
@@ -197,7 +198,7 @@ def _quadrature(mu: Float, var: Float, *, wide: bool) -> Iterator[tuple[Float, f
 
 
 def variational_softmax(
-    objective: Posterior, start: Approximation, *, tol: float = 2e-3, max_steps: int = 40, n_points: int = N_POINTS
+    objective: Posterior, start: Approximation, *, tol: float = 2e-3, max_steps: int = 40, n_points: int | None = None
 ) -> Approximation:
     """Maximise the bound for a softmax of K classes.
 
@@ -218,13 +219,15 @@ def variational_softmax(
     the errors would add up, and q would adapt to the gaps between the points. On seven classes of cover types the bound
     is ten nats too high with 32 points in one set, and three with sixteen sets; probabilities agree to three digits.
 
-    The ascent starts at ``start`` and ends if a full step would raise the bound by less than ``tol`` nats per weight;
-    ``is_converged`` is False if that takes more than ``max_steps``. Each row uses ``n_points`` points, rounded up to a
-    power of two, and more points if there are more than 22 classes.
+    The ascent starts at ``start`` and ends if a full step would raise the bound by less than ``tol`` nats per weight,
+    of which N rows identify at most N + 1 per class; ``is_converged`` is False if that takes more than ``max_steps``.
+    Each row uses ``n_points`` points, rounded up to a power of two, and more points if there are more than 22 classes.
+    By default it uses 64, or up to 1024 if the rows are few: q adapts to the points of few rows most.
     """
-    points = point_sets(objective.shape[0] - 1, n_points)
+    (C, P), N = objective.shape, objective.source.n_rows
+    points = point_sets(C - 1, default_n_points(objective) if n_points is None else n_points)
     bound = Bound(objective, partial(softmax_average, points=points, design=objective.design), MIN_SOFTMAX_FRACTION)
-    here, enough = bound.at(start.mean, start.factor), tol * start.mean.size
+    here, enough = bound.at(start.mean, start.factor), tol * C * min(P, N + 1)
     steps, fraction, growth, is_converged = 0, 1.0, 1.0, False
     while not is_converged and steps < max_steps:
         tried = min(1.0, growth * fraction)
@@ -239,7 +242,12 @@ def variational_softmax(
     return bound.approximation(here, steps, is_converged=is_converged)
 
 
-def estimated_seconds(objective: Posterior, n_points: int = N_POINTS) -> float:
+def default_n_points(objective: Posterior) -> int:
+    """Return the number of points of each row."""
+    return max(MIN_POINTS, min(MAX_POINTS, CHEAP_EXPS // (objective.source.n_rows * objective.shape[0])))
+
+
+def estimated_seconds(objective: Posterior) -> float:
     """Estimate the time of `variational_softmax` on one core, within a factor of three.
 
     A pass takes N (CP)² multiplications for the covariances of activations, as many for H, and N C n_points
@@ -247,7 +255,7 @@ def estimated_seconds(objective: Posterior, n_points: int = N_POINTS) -> float:
     """
     (C, P), N = objective.shape, objective.source.n_rows
     products = 2 * N * (C * P) ** 2 + 2 * (C * P) ** 3
-    return TYPICAL_PASSES * (products / PRODUCTS_PER_SECOND + N * C * n_points / EXPS_PER_SECOND)
+    return TYPICAL_PASSES * (products / PRODUCTS_PER_SECOND + N * C * default_n_points(objective) / EXPS_PER_SECOND)
 
 
 def point_sets(dimension: int, n: int) -> Float:
