@@ -646,6 +646,16 @@ def test_explain_lists_the_posterior_strongest_weight_first(folder, fitted):
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_notes_of_fit_and_explain_do_not_refer_to_arguments_or_priors(folder, seed):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(200, 20)), columns=[f"v{i}" for i in range(20)])
+    table.assign(y=2 * table["v0"] + rng.logistic(size=200) > 0).to_csv("t.csv", index=False)
+    found = run_json("fit", "t.csv", "-t", "y", "--models", "logistic", "--no-report", "-o", "t.sx")
+    for note in [*found["notes"], *run_json("explain", "t.sx")["notes"]]:
+        assert not any(word in str(note) for word in ("=", "however short", "narrower prior"))
+
+
 def test_explain_shows_the_odds_for_a_step_near_one_standard_deviation_and_the_intercept(folder, rng):
     x = rng.normal(size=(200, 2))
     y = np.where(x.sum(axis=1) + rng.normal(size=200) > 0, "b", "a")

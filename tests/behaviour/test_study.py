@@ -28,6 +28,8 @@ from separatrix.exceptions import (
 )
 from separatrix.export import read_about
 from separatrix.metrics import weighted_mean
+from separatrix.report.performance import performance_of
+from separatrix.report.summary import answer_sentences, warnings_on
 from separatrix.study import (
     MODELS,
     N_LATER_STAGES,
@@ -42,7 +44,7 @@ from separatrix.study import (
     study_of,
 )
 from separatrix.study.compare import choose, held_out_rows, open_table, positive_class, sample_of
-from separatrix.study.notes import notes_on_model, notes_on_table, separation_of
+from separatrix.study.notes import REMEDIES, notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import REPORT_SECONDS, Budget, Stages
 from separatrix.study.validation import fold_numbers, n_folds_of
 from separatrix.table import TableEncoder
@@ -223,6 +225,10 @@ CHOICES = {
     "one of two similar models has evidence": (
         LOGISTIC, [BAYES, LINEAR], "naive Bayes has no comparable evidence and no intervals of probabilities.",
     ),
+    "equal to four digits, with a tiny standard error": (
+        LOGISTIC, [trial("naive Bayes", -0.301 + 1e-6, None, 3), LINEAR],
+        "may be due to chance: logistic (Bayesian) (0.0000 ± 0.0000)",
+    ),
     "no model has evidence": ("naive Bayes", [BAYES, FISHER], "None of these reports the evidence"),
     "nothing beats the class proportions": (
         "prior only", [trial("prior only", -0.690, -280.0, 1), trial(LOGISTIC, -0.689, -281.0, 2)],
@@ -290,6 +296,17 @@ def test_notes_on_dropped_columns_missing_values_rare_classes_and_few_rows():
     assert "price" in note.text
 
 
+def test_odd_cells_are_noted_before_the_separation_that_they_cause():
+    income = [*map(str, range(100, 196)), *["unknown?"] * 4]
+    table = pd.DataFrame({"income": income, "y": ["no", "yes"] * 48 + ["yes"] * 4})
+    found = conduct(table, "y", models=[LOGISTIC])
+    topics = [note.topic for note in found.notes]
+    assert topics.index("odd cells") < topics.index("separation")
+    assert "'income is missing'" in found.notes[topics.index("separation")].text
+    shown = [item.topic for item in warnings_on(found, performance_of(found))]
+    assert shown.index("odd cells") < shown.index("separation")
+
+
 def test_notes_of_a_model_come_once_with_the_topic_of_their_cause():
     flat = pd.DataFrame({"x": [-1.5, 1.5, -1.5, 1.5] * 50})
     apart = pd.DataFrame({"x": np.r_[np.linspace(-3, -1, 30), np.linspace(1, 3, 30)]})
@@ -310,9 +327,11 @@ def test_notes_of_a_study_do_not_name_arguments_of_models():
     with captured() as notes:
         text = "The posterior is skewed. Use approximation='importance', or drop columns."
         warnings.warn(text, ApproximationWarning, stacklevel=1)
+        warnings.warn("The posterior is far. Use a narrower prior.", ApproximationWarning, stacklevel=1)
         warnings.warn("The search stopped (3). Increase tol, which is 1e-8.", ConvergenceWarning, stacklevel=1)
     assert [note.text for note in notes] == [
-        "The posterior is skewed. More rows or fewer columns make it more accurate.",
+        f"The posterior is skewed. {REMEDIES['approximation'][0]}",
+        f"The posterior is far. {REMEDIES['approximation'][0]}",
         "The search stopped (3). Leave out redundant columns.",
     ]
 
@@ -357,6 +376,18 @@ def test_separation_with_curves_three_classes_and_generative_models():
     assert separation(inside, estimator=sx.LinearDiscriminantAnalysis(shrinkage=0.1)) == ("unknown", ())
 
 
+def test_short_checks_of_separation_are_made_even_if_no_time_is_left():
+    rng = np.random.default_rng(0)
+    labels = rng.random(600) < 0.5
+    for n_columns, status in [(3, "overlapping"), (150, "unknown")]:
+        table = pd.DataFrame(rng.normal(size=(600, n_columns)), columns=[f"c{d}" for d in range(n_columns)])
+        estimator = sx.BayesianLogisticRegression(sx.Gaussian(0.1), approximation="laplace")
+        model = TableClassifier(estimator).fit(table, labels)
+        found, notes = separation_of(model, model.encoder_.transform(table), labels.astype(int), Budget(0.0))
+        assert found == status
+        assert ["no time was left" in note.text for note in notes] == [True] * (status == "unknown")
+
+
 @pytest.mark.parametrize(("noise", "status"), [(0.0, "complete"), (1.0, "unknown")])
 def test_beyond_a_thousand_weights_only_the_fitted_weights_are_checked(noise, status):
     rng = np.random.default_rng(2)
@@ -370,6 +401,7 @@ def test_beyond_a_thousand_weights_only_the_fitted_weights_are_checked(noise, st
     found, (note,) = separation(labels, table, estimator=estimator)
     assert found == status
     assert note.topic == ("separation" if status == "complete" else "separation not checked")
+    assert ("too many to check" in note.text) == (status == "unknown")
 
 
 # -- whole studies -----------------------------------------------------------------------------------------------------
@@ -483,6 +515,11 @@ def test_a_study_without_time_tries_only_the_class_proportions_and_names_the_oth
     named = [str(note) for note in found.notes if note.topic == "failure"]
     assert len(named) == len(others) >= 4
     assert all("Not tried" in text for text in named)
+    (useless,) = [str(note) for note in found.notes if note.topic == "nothing beats the shares"]
+    assert useless in found.choice.reasons
+    assert "The time ran out" in useless
+    assert "Allow more time (--time)" in useless
+    assert "little or no information" not in " ".join(answer_sentences(found, performance_of(found)))
     requested = compare_models(TABLE, "customer", models=["linear discriminant", LOGISTIC], time=1e-3)
     assert requested.choice.name == "linear discriminant"  # the cheapest
 

@@ -56,7 +56,7 @@ from separatrix.bayesian.posterior import (
     weight_names,
 )
 from separatrix.bayesian.sampling import USABLE_K, Draws, Proposal, evaluations, importance, weighted_draws
-from separatrix.bayesian.tuning import Limit, TuningReport, TuningStatus, profile_scale, tune_scales
+from separatrix.bayesian.tuning import Limit, TuningReport, profile_scale, tune_scales
 from separatrix.bayesian.variational import estimated_seconds, variational, variational_softmax
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Softmax
@@ -251,7 +251,7 @@ def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
     if not found.pareto_k > USABLE_K or name == "ep":  # EP can be accurate even if importance weights are poor
         return found
     warning = (
-        f"The posterior is far from its Gaussian approximation (Pareto k = {found.pareto_k:.2f}; above 0.7 is poor): "
+        f"The posterior is far from its Gaussian approximation (Pareto k {found.pareto_k:.2f}; above 0.7 is poor): "
         f"probabilities and evidence of the {name!r} approximation may be wrong. Use {remedy}a narrower prior, or drop "
         "columns that are almost always zero."
     )
@@ -265,7 +265,7 @@ def _tune(found: Inference, options: Options, fitter: Fitter) -> Inference:
     warnings = [limit.describe() for limit in report.boundary if limit.limit is not Limit.NARROW]
     if len(report.boundary) == len(report.labels) and not warnings:
         warnings = [limit.describe() for limit in report.boundary]
-    if report.status is not TuningStatus.CONVERGED:
+    if report.is_incomplete:
         warnings.append(f"Tuning of the prior {report.status.value} ({len(report.trace) - 1}).")
     return replace(
         found,

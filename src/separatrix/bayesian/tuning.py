@@ -49,6 +49,7 @@ MAX_TUNED_WEIGHTS = 6000
 BOUND_TOL = 1e-9  # η this close to a bound is at the bound; rounding occurs if a tuned prior is tuned again
 SHARP_SCALE = 10.0  # scale, per standard deviation of a column, above which separability is checked
 MAX_NAMED_COLUMNS = 5  # columns named in a note
+MAX_LOST_NATS = 1.0  # gradient of the evidence in the logarithm of a scale; below it, predictions hardly change
 
 # The trust region; radii are in units of η, the logarithm of a scale
 MAX_RADIUS, MIN_RADIUS = 2.0, 1e-3
@@ -130,6 +131,11 @@ class TuningReport:
     boundary: tuple[Boundary, ...]
     trace: tuple[TuningStep, ...]
     fits: int
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether the search stopped at a gradient so large that more tuning would change predictions."""
+        return self.status is not TuningStatus.CONVERGED and bool(np.abs(self.gradient).max(initial=0.0) > MAX_LOST_NATS)
 
 
 class Tuned(NamedTuple):

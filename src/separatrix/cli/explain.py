@@ -65,7 +65,7 @@ def explain(
 ) -> None:
     """Show the weights of a saved model with intervals and odds ratios, its evidence, and warnings."""
     from separatrix.report import effect_text, merge_two_levels, steps_of
-    from separatrix.study import INTERCEPT, captured
+    from separatrix.study import INTERCEPT, captured, notes_on_model
     from separatrix.study import explain as explain_model
 
     printer = Printer(as_json=as_json)
@@ -80,7 +80,8 @@ def explain(
     listed = [c for c in merge_two_levels(weights, schema) if everything or c.name not in pieces]
     steps = steps_of(listed, schema)
     evidence = output.evidence_of(estimator)
-    notes = list(dict.fromkeys([*schema.notes, *getattr(estimator, "notes_", ()), *map(str, warned)]))
+    of_model = [str(note) for note in notes_on_model(fitted, warned) if note.topic != "effects"]
+    notes = list(dict.fromkeys([*schema.notes, *of_model]))
 
     more = f" and {len(classes) - 8} more" if len(classes) > 8 else ""
     target = f"target {names['target']}, " if "target" in names else ""

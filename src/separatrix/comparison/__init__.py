@@ -7,6 +7,7 @@
 
 from separatrix.comparison.models import Evidence as Evidence
 from separatrix.comparison.models import ModelAverage as ModelAverage
+from separatrix.comparison.result import MIN_SHOWN_NATS as MIN_SHOWN_NATS
 from separatrix.comparison.result import NOT_TRIED as NOT_TRIED
 from separatrix.comparison.result import Comparison as Comparison
 from separatrix.comparison.result import Scores as Scores

@@ -49,6 +49,7 @@ TEXT_COLUMNS = (
     },
 )
 
+MIN_SHOWN_NATS = 5e-5  # per row; smaller differences round to zero with four digits and count as equal
 NOT_TRIED = "Not tried"  # beginning of ``failure`` if a model was not fitted
 
 
@@ -188,6 +189,11 @@ class Comparison:
                     found[trial.name] = Estimate(mean, limited.standard_error)
         return found
 
+    def near_best(self) -> list[str]:
+        """Names of the models within two standard errors of the best, or with a difference that rounds to 0.0000."""
+        others = list(self.differences().items())[1:]  # the first is the best
+        return [name for name, gap in others if -gap.value <= max(MIN_SHOWN_NATS, 2 * np.nan_to_num(gap.standard_error))]
+
     def probabilities(self, prior: Mapping[str, float] | None = None) -> dict[str, float]:
         """p(M_i | D) of each model that reports the evidence of the training labels, by name; see PRML (3.66).
 
@@ -261,9 +267,7 @@ def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
                 f"{trial.name} gave probability zero to the true class of {count} (the first: row {missed[0] + 1}), so "
                 "its log-likelihood is -inf. Probabilities are not clipped."
             )
-    gaps = comparison.differences()
-    near = [name for name, gap in gaps.items() if gap.value < 0 and -gap.value < 2 * gap.standard_error]
-    if near:
+    if near := comparison.near_best():
         these = "This model is" if len(near) == 1 else "These models are"
         notes.append(f"{these} within two standard errors of the best: {enumerated(near)}.")
     if scored:

@@ -67,13 +67,12 @@ class ComparisonDisplay:
         """
         found = comparison.to_dict()
         comparable, paired = np.isfinite(found["probability"]), np.isfinite(found["difference"])
-        difference = np.abs(np.where(paired, found["difference"], 0.0))
         display = cls(
             tuple(comparison.names),
             found["test_log_likelihood"],
             found["test_log_likelihood_se"],
             found["train_log_likelihood"],
-            paired & (difference <= 2 * np.nan_to_num(found["difference_se"])),
+            paired & np.isin(comparison.names, [*comparison.names[:1], *comparison.near_best()]),
             np.where(comparable, found["log_evidence"], np.nan),
             found["probability"],
             found["failure"] != "",

@@ -41,7 +41,7 @@ def answer_sentences(study: Study, perf: Performance) -> list[str]:
         k, rest = (1, "") if len(names) == 2 else (perf.largest, ", the largest class,")
         proportion = percent(float(study.counts[k] / study.counts.sum()))
         constant = f"for every row: {names[k]}{rest} has probability {proportion}."
-        if study.comparison is None:
+        if study.comparison is None or any(trial.outcome == "not tried" for trial in study.comparison):
             return [*sentences, f"It uses no column and predicts the class proportions {constant}"]
         return [
             *sentences,
@@ -141,7 +141,7 @@ SEVERE = {
     "fallback": ("Another model than the best", ""),
     "nothing beats the shares": (
         "No better than the class proportions",
-        "Do not act on individual probabilities. Look for columns that contain more information about the target.",
+        "Do not act on individual probabilities.",
     ),
     "separation": (
         "Separation",
@@ -166,7 +166,10 @@ SEVERE = {
     "few rows": ("Few rows", "Rely on the intervals, and collect more rows before much depends on this model."),
     "few of a class": ("Few rows of a class", "Recall and precision of these classes are imprecise."),
 }
-HEADINGS = SEVERE | {
+HEADINGS = {
+    "leak": SEVERE["leak"],
+    "odd cells": ("Values of another type", "Correct these cells in the file, and fit again."),
+    **SEVERE,
     "outlier": ("Outliers", ""),
     "identical": ("Identical columns", ""),
     "collinear": (
@@ -201,7 +204,10 @@ def warnings_on(study: Study, perf: Performance) -> list[Warned]:
     """
     noted = [(str(note.topic), note.text) for note in study.notes if note.topic not in OTHER_MODEL_TOPICS]
     if not perf.r2 > 0 and "nothing beats the shares" not in dict(noted):
-        text = f"On {perf.evaluated}, the probabilities are no better than the class proportions."
+        text = (
+            f"On {perf.evaluated}, the probabilities are no better than the class proportions. Look for columns that "
+            "contain more information about the target."
+        )
         noted.append(("nothing beats the shares", text))
     if not perf.is_calibrated:
         error, by_chance = points(perf.ece.value), points(perf.ece_if_calibrated)

@@ -15,6 +15,7 @@ from separatrix.study.classifier import continuous_columns as continuous_columns
 from separatrix.study.compare import compare_models as compare_models
 from separatrix.study.compare import labelled_rows as labelled_rows
 from separatrix.study.notes import captured as captured
+from separatrix.study.notes import notes_on_model as notes_on_model
 from separatrix.study.progress import Stage as Stage
 from separatrix.study.ramps import RampFunctions as RampFunctions
 from separatrix.study.ramps import Ramps as Ramps

@@ -25,7 +25,7 @@ from separatrix._arguments import check_number, check_positive, generator
 from separatrix._array import Array, Codes
 from separatrix._text import decimals, enumerated, listed
 from separatrix._threads import single_thread_blas
-from separatrix.comparison import NOT_TRIED, Comparison, Fold, Trial, run_trial
+from separatrix.comparison import MIN_SHOWN_NATS, NOT_TRIED, Comparison, Fold, Trial, run_trial
 from separatrix.exceptions import DataError
 from separatrix.reductions import take_rows
 from separatrix.rows import NamedRows, as_table, encode_labels, watched
@@ -33,7 +33,7 @@ from separatrix.study.candidates import MODELS, PRIOR, PriorOnly, candidates, ex
 from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.notes import captured, notes_on_table
 from separatrix.study.progress import MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
-from separatrix.study.records import NOTHING_BEATS, Choice, Compared, LabelledTable, Note, Question
+from separatrix.study.records import NOTHING_BEATS, TIME_RAN_OUT, Choice, Compared, LabelledTable, Note, Question
 from separatrix.study.screening import notes_on_columns
 from separatrix.study.validation import MIN_SPLIT_ROWS, Split, cross_validated, n_folds_of, splits_of
 from separatrix.table import Schema, TableEncoder, as_text, encode_target, open_batch, table_statistics
@@ -42,10 +42,8 @@ MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
 MAX_ENCODING_FRACTION = 0.3  # of the time left, to encode the folds of a cross-validation; fewer folds otherwise
 MIN_LEAD_NATS = float(np.log(20))
-NEAR_IN_STANDARD_ERRORS = 2.0
 POSITIVE_WORDS = ("yes", "y", "true", "t", "1", "positive", "pos", "+")
 NEGATIVE_WORDS = ("no", "n", "false", "f", "0", "negative", "neg", "-")
-MIN_SHOWN_NATS = 5e-5  # per row; smaller values round to zero with four digits
 
 
 def compare_models(
@@ -303,12 +301,7 @@ def choose(comparison: Comparison) -> Choice:
             remedy="Leave out the columns that these reasons name: types={COLUMN: 'drop'}.",
             option="Leave out the columns that these reasons name: --drop COLUMN.",
         )
-    gaps = comparison.differences()
-    near = [
-        trial
-        for trial in scored
-        if trial is scored[0] or -gaps[trial.name].value <= NEAR_IN_STANDARD_ERRORS * gaps[trial.name].standard_error
-    ]
+    near = [scored[0], *(comparison[name] for name in comparison.near_best())]
     with_evidence = [trial for trial in near if trial.evidence.of_labels]
     best_evidence = max((trial.evidence.log_evidence for trial in with_evidence), default=-np.inf)
     tied = [trial for trial in with_evidence if best_evidence - trial.evidence.log_evidence < MIN_LEAD_NATS]
@@ -320,7 +313,7 @@ def choose(comparison: Comparison) -> Choice:
 def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tied: list[Trial]) -> Iterator[str]:
     """Sentences about held-out scores, evidence, the cost of the choice, and its gain over the class proportions."""
     best, chosen, gaps = scored[0], (tied or scored)[0], comparison.differences()
-    behind = {name: f"{decimals(-gap.value)} ± {decimals(gap.standard_error)}" for name, gap in gaps.items()}
+    behind = {name: f"{decimals(-gap.value, 'z.4f')} ± {decimals(gap.standard_error)}" for name, gap in gaps.items()}
     loss, tested = best.test.log_likelihood, f"{comparison.tested} rows"
     yield (
         f"On {len(comparison.test_rows):,} {tested}, {best.name} is best, with a log-loss of "
@@ -351,7 +344,7 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
         yield f"Choosing {chosen.name} instead of {best.name} costs {behind[chosen.name]} nats per row."
     base = next((trial for trial in scored if trial.name == PRIOR), None)
     if chosen is base:
-        yield NOTHING_BEATS
+        yield TIME_RAN_OUT if any(trial.outcome == "not tried" for trial in comparison) else NOTHING_BEATS
     elif base is not None:
         gain = chosen.test.log_likelihood.value - base.test.log_likelihood.value
         yield f"Compared with the class proportions, {chosen.name} gains {decimals(gain, 'z.4f')} nats per row."

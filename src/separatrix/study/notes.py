@@ -39,15 +39,18 @@ REASONS = {
 }
 MAX_SEPARATION_UNKNOWNS = 1000
 SEPARATION_SECONDS = 2e-7  # per cubed unknown, for K classes; two classes take less
+MIN_SEPARATION_SECONDS = 0.5  # shorter checks are made even if no time is left
 BATCH_ROWS = 4096
 
-ARGUMENT = re.compile(r"\b(\w+=|tol\b)")  # an argument of a model
+ARGUMENT = re.compile(r"\b(\w+=|tol\b|narrower prior\b)")  # an argument of a model
 REMEDIES: dict[str, tuple[str, ...]] = {
-    "approximation": ("More rows or fewer columns make it more accurate.",),
+    "approximation": (
+        "Check the calibration error before you rely on the probabilities. More rows or fewer columns make them more "
+        "accurate.",
+    ),
     "convergence": ("Leave out redundant columns.",),
 }
 TUNING = "Tuning of the prior"
-MAX_LOST_NATS = 1.0  # gradient of the evidence in the logarithm of a scale; below it, predictions hardly change
 LIMITS = {
     Limit.NARROW: "these features do not help to predict the class, so their weights are almost zero.",
     Limit.WIDE: "the rows determine these weights, so the prior does not limit them.",
@@ -86,11 +89,13 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
     ``features`` are the encoded rows, in one block or several.
     """
     n_rows, groups = sum(block.shape[0] for block in features), schema.groups
-    yield from (Note("warning", plan.note) for plan in schema.plans if plan.note and plan.names)
+    flagged = [plan for plan in schema.plans if isinstance(plan, NumberPlan | DatePlan) and plan.indicator]
     dropped = defaultdict(list)
     for plan in schema.plans:
         if not plan.names:
             dropped[plan.kind].append(plan)
+        elif plan.note:
+            yield Note("odd cells" if plan in flagged else "warning", plan.note)
     for kind, plans in dropped.items():
         if len(plans) <= MAX_SINGLE_DROPS or kind not in REASONS:
             yield from (Note("dropped", plan.note) for plan in plans)
@@ -99,8 +104,7 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
             yield Note("dropped", f"{len(plans)} columns were dropped: {REASONS[kind]}: {names}.")
     missing = {}
     for plan in schema.plans:
-        is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
-        if plan.names and (is_flagged or (isinstance(plan, CategoryPlan) and plan.missing)):
+        if plan.names and (plan in flagged or (isinstance(plan, CategoryPlan) and plan.missing)):
             # The last feature of the column is the indicator of missing values.
             last = [groups[plan.column][-1]]
             missing[plan.column] = sum(float(block[:, last].sum()) for block in features) / n_rows
@@ -138,8 +142,7 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
     for at in limits:
         if at.limit is not Limit.SEPARATED:  # separation has its own check and note
             yield Note("tuning", f"{first_few(list(map(repr, at.columns)))}: {LIMITS[at.limit]}")
-    stopped = report is not None and report.status.name != "CONVERGED"
-    if stopped and float(np.abs(report.gradient).max(initial=0.0)) > MAX_LOST_NATS:
+    if report is not None and report.is_incomplete:
         yield Note(
             "tuning",
             "The width of the prior could not be tuned completely, so probabilities may be too cautious or too "
@@ -178,7 +181,13 @@ def separation_of(
     status: SeparationStatus = "unknown"
     unknowns = (K - 1) * (len(source.columns) + 1)
     expected = SEPARATION_SECONDS * unknowns**3
-    if unknowns <= MAX_SEPARATION_UNKNOWNS and (budget is None or expected <= MAX_CANDIDATE_FRACTION * budget.left):
+    most = np.inf if budget is None else max(MIN_SEPARATION_SECONDS, MAX_CANDIDATE_FRACTION * budget.left)
+    why = "columns are nearly collinear"
+    if unknowns > MAX_SEPARATION_UNKNOWNS:
+        why = f"{unknowns} weights are too many to check"
+    elif expected > most:
+        why = "no time was left to check (allow more with --time)"
+    else:
         found = separability(source, K, fit_intercept=estimator.fit_intercept)
         status, n_apart = found.status, n_rows - found.n_on_plane
         names = first_few([f"'{name}'" for name in found.columns])
@@ -193,9 +202,8 @@ def separation_of(
         return "overlapping", ()
     if status == "unknown":
         text = (
-            "It is not known whether some columns separate a class from the others: there are too many weights to "
-            "check in the time of the study, or columns are nearly collinear. If some do, probabilities near 0 and 1 "
-            "depend on the prior."
+            f"It is not known whether some columns separate a class from the others: {why}. If some do, probabilities "
+            "near 0 and 1 depend on the prior."
         )
         return status, (Note("separation not checked", text),)
     if status == "complete":

@@ -24,6 +24,7 @@ Topic = Literal[  # in the order of importance for the reader
     "leak",  # a column alone predicts the class
     "nothing beats the shares",  # no model is better than the class proportions
     "fallback",  # the chosen model could not be fitted to all rows
+    "odd cells",  # cells treated as missing, whose indicator may separate the classes
     "separation",
     "approximation",
     "convergence",
@@ -49,7 +50,11 @@ Topic = Literal[  # in the order of importance for the reader
 
 NOTHING_BEATS = (
     "No model predicts clearly better than the class proportions: these columns contain little or no information about "
-    "the label."
+    "the label. Look for columns that contain more."
+)
+TIME_RAN_OUT = (
+    "The time ran out before all models were tried, so it is not known whether these columns contain information about "
+    "the label. Allow more time (--time)."
 )
 
 
@@ -193,8 +198,11 @@ class Compared:
     @property
     def notes_on_others(self) -> tuple[Note, ...]:
         """Notes about models that failed or were not chosen, and whether no model beats the class proportions."""
-        is_useless = NOTHING_BEATS in self.choice.reasons and "leak" not in [note.topic for note in self.table_notes]
-        useless = [Note("nothing beats the shares", NOTHING_BEATS)] * is_useless
+        useless = [
+            Note("nothing beats the shares", text)
+            for text in self.choice.reasons
+            if text in (NOTHING_BEATS, TIME_RAN_OUT) and "leak" not in [note.topic for note in self.table_notes]
+        ]
         failed = [Note("failure", trial.problem) for trial in self.comparison if trial.failure]
         others = [
             Note("other model", f"{name}: {note}")
