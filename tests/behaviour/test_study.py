@@ -297,7 +297,7 @@ def test_notes_on_dropped_columns_missing_values_rare_classes_and_few_rows():
 
 
 def test_odd_cells_are_noted_before_the_separation_that_they_cause():
-    income = [*map(str, range(100, 196)), *["unknown?"] * 4]
+    income = [*(f"{k}.5" for k in range(96)), *["unknown?"] * 4]
     table = pd.DataFrame({"income": income, "y": ["no", "yes"] * 48 + ["yes"] * 4})
     found = conduct(table, "y", models=[LOGISTIC])
     topics = [note.topic for note in found.notes]
