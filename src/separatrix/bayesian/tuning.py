@@ -135,7 +135,7 @@ class TuningReport:
     @property
     def is_incomplete(self) -> bool:
         """Whether the search stopped at a gradient so large that more tuning would change predictions."""
-        return self.status is not TuningStatus.CONVERGED and bool(np.abs(self.gradient).max(initial=0.0) > MAX_LOST_NATS)
+        return self.status is not TuningStatus.CONVERGED and bool((np.abs(self.gradient) > MAX_LOST_NATS).any())
 
 
 class Tuned(NamedTuple):
