@@ -15,6 +15,7 @@ from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
 from separatrix.bayesian.ep import (
     Iterate,
     cavities,
+    combine_sites,
     expectation_propagation,
     laplace_sites,
     pair_method,
@@ -74,6 +75,25 @@ def test_quadrature_finds_a_tilted_density_far_narrower_than_the_gaussian(v, pow
     log_z = log_f.max() + np.log(f.sum() * (a[1] - a[0])) - 0.5 * np.log(2 * np.pi * v)
     assert found[0] == pytest.approx(log_z, abs=0.03)  # the curvature jumps at 0, so 40 nodes give two digits
     assert found[1] * v == pytest.approx(mean, abs=0.03 * std)
+
+
+def test_a_tilted_density_that_quadrature_cannot_resolve_costs_other_rows_nothing_and_is_skipped():
+    sizes = []
+
+    class Counted(Probit):
+        def derivatives(self, a, t):
+            sizes.append(len(a))
+            return super().derivatives(a, t)
+
+    var = np.append(np.logspace(-2, 2, 100), 1e60)
+    found = tilted(Counted(), np.zeros(101), var, np.full(101, 0.3))
+    assert np.flatnonzero(np.isnan(found.curvature)).tolist() == [100]
+    assert sizes.count(101) == 6 * 40
+    assert set(sizes) == {101, 1}
+    objective = posed(np.sqrt(var)[:, None], np.full(101, 0.3), likelihood=Probit())
+    sites = objective.source.reduce(partial(laplace_sites, mean=np.zeros(1), objective=objective)).sites
+    none = combine_sites([sites], np.zeros(1))  # all cavities are the prior
+    assert Iterate.of(objective, none, posterior_of(none, objective)).result.skipped == 1
 
 
 @pytest.mark.parametrize("name", TILTED)

@@ -397,29 +397,33 @@ def _closed_form(likelihood: Likelihood, mu: Float, var: Float, t: Array) -> Til
 def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, power: Float | float) -> Tilted:
     """Apply Gauss-Hermite quadrature about the mean of the tilted density, which is located in a few rounds.
 
-    A density that is too narrow for the nodes is found by shrinking their spread by a fixed factor per round. For a
-    variance below `MIN_TILTED_VARIANCE`, that variance is used: the derivatives change by about as much as rounding
-    changes them.
+    A density that is too narrow for the nodes is found by shrinking their spread by a fixed factor per round. If that
+    takes more than `MAX_TILTED_ROUNDS`, the curvature is NaN, so that the site is skipped. For a variance below
+    `MIN_TILTED_VARIANCE`, that variance is used: the derivatives change by about as much as rounding changes them.
     """
-    var = np.maximum(var, MIN_TILTED_VARIANCE)
-    x, weights = hermite_nodes(N_TILTED_NODES)
-    log_w = np.log(weights)
-    mean, s, width = mu, np.sqrt(var), np.sqrt(var)
+    var, power = np.maximum(var, MIN_TILTED_VARIANCE), np.broadcast_to(power, mu.shape)
+    x, weights = (each[:, None] for each in hermite_nodes(N_TILTED_NODES))
+    found, rows, mean, s = np.empty((4, len(mu))), np.arange(len(mu)), mu, np.sqrt(var)
     for rounds in range(1, MAX_TILTED_ROUNDS + 1):
-        a = mean + x[:, None] * s
-        log_p = np.stack([likelihood.derivatives(at, t).log_p for at in a])
+        a, start, v, target, width = mean + x * s, mu[rows], var[rows], t[rows], np.sqrt(var[rows])
+        log_p = np.stack([likelihood.derivatives(at, target).log_p for at in a])
         # The integrand is divided by the Gaussian whose nodes these are.
-        log_f = log_w[:, None] + power * log_p + 0.5 * (x[:, None] ** 2 - ((a - mu) / width) ** 2) + np.log(s / width)
+        log_ratio = 0.5 * (x**2 - ((a - start) / width) ** 2) + np.log(s / width)
+        log_f = np.log(weights) + power[rows] * log_p + log_ratio
         log_z = special.logsumexp(log_f, axis=0)
         density = np.exp(log_f - log_z)
         mean = np.einsum("in,in->n", density, a)
         away = a - mean
         variance, third = (np.einsum("in,in->n", density, away**j) for j in (2, 3))
+        found[:, rows] = log_z, (mean - start) / v, (v - variance) / v**2, -third / v**3
         least, s = MIN_WIDTH_OF_SPREAD * s, np.sqrt(variance)
-        if rounds >= MIN_TILTED_ROUNDS and (s >= least).all():
+        is_open = ~(s >= least) | (rounds < MIN_TILTED_ROUNDS)
+        if not is_open.any():
             break
-        s = np.maximum(s, least)
-    return Tilted(log_z, (mean - mu) / var, (var - variance) / var**2, -third / var**3)
+        rows, mean, s = rows[is_open], mean[is_open], np.maximum(s, least)[is_open]
+    else:
+        found[2, rows] = np.nan
+    return Tilted(*found)
 
 
 # -- the correction for third cumulants of pairs of rows ---------------------------------------------------------
