@@ -101,7 +101,7 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
 
     file = Path(path)
     is_table = path.endswith(TABLES)
-    if not file.is_file():
+    if not file.exists() or file.is_dir():  # a pipe is neither a file nor a folder
         here = sorted(each.name for each in file.parent.glob("*.sx")) if file.parent.is_dir() else []
         near = get_close_matches(file.name, here, n=1) or here[:1]
         hint = f"Did you mean {file.parent / near[0]}?" if near else "Create a model first: separatrix fit."

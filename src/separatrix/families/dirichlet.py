@@ -201,7 +201,7 @@ class Dirichlet(FractionsFamily):
 
     @staticmethod
     def u(x: Any) -> Float:
-        return np.asarray(np.log(x))
+        return np.log(np.asarray(x, dtype=np.float64))
 
     @property
     def natural(self) -> Float:
@@ -272,7 +272,8 @@ class Beta(FractionsFamily):
 
     @staticmethod
     def u(x: Any) -> Float:
-        return np.stack([np.log(x), np.log1p(np.negative(x))], axis=-1)
+        x = np.asarray(x, dtype=np.float64)
+        return np.stack([np.log(x), np.log1p(-x)], axis=-1)
 
     @property
     def log_normaliser(self) -> Float:

@@ -55,10 +55,11 @@ class Gamma(PositiveFamily):
 
     @staticmethod
     def u(x: Any) -> Float:
+        x = np.asarray(x, dtype=np.float64)
         return np.stack([np.log(x), x], axis=-1)
 
     def log_h(self, x: Any) -> Float:
-        return -np.asarray(np.log(x))
+        return -np.log(np.asarray(x, dtype=np.float64))
 
     @property
     def natural(self) -> Float:

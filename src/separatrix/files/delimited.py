@@ -34,6 +34,7 @@ BLOCK_BYTES = 2**20  # bytes that Arrow splits at a time; it keeps several block
 MIN_BLOCK_LINES = 8  # smallest number of lines per block; blocks are larger if lines are long
 SAMPLE_BYTES = 2**18
 MAX_LINE_BYTES = 2**27  # longest first line that is read to find the column names
+MAX_COUNTED_ROWS = 1_000_000  # rows whose line is counted for a message, which takes a second
 NO_TYPES: Mapping[str, Any] = {}
 WORDS = ("text", "categorical", "date", "drop")  # requested types that are read as text
 SPELLED = ("number", "boolean")  # requested types with several spellings; the first block determines which
@@ -281,7 +282,9 @@ class DelimitedFile(TableFile):
                 line = reader.line_num + 1
 
     def line(self, row: int) -> str:
-        """Line in which a row begins."""
+        """Line in which a row begins; empty for rows so far down that counting their lines takes long."""
+        if row >= MAX_COUNTED_ROWS:
+            return ""
         found = next(islice(self._lines(), row + 1, None), None)
         return "" if found is None else f" (line {found[0]:,})"
 

@@ -76,7 +76,7 @@ class SpooledRows(ArrowRows):
                     schema = self._schema if first is None else first.schema
                     with pa.ipc.new_stream(path, schema) as writer:
                         for batch in chain([] if first is None else [first], batches):
-                            if shutil.disk_usage(path.parent).free < batch.nbytes + MIN_FREE_BYTES:
+                            if shutil.disk_usage(path.parent).free < batch.get_total_buffer_size() + MIN_FREE_BYTES:
                                 raise DataError(
                                     f"{self.title} must be copied to {path}, but the disk is nearly full after "
                                     f"{n_rows} rows. Free space, set TMPDIR to a folder on a larger disk, or select "

@@ -309,7 +309,7 @@ def encode_text(X: Any, known: Mapping[int, Array] | None = None) -> Encoded:
         return X, {}
     found, coded = {}, []
     for d in text:
-        texts = frame[names[d]].cast(nw.String).drop_nulls().unique().to_list() if known is None else ()
+        texts = frame[names[d]].drop_nulls().cast(nw.String).unique().to_list() if known is None else ()
         found[d] = np.array(sorted(texts), dtype=str) if known is None else known[d]
         old = found[d].tolist() or [""]  # all values of the column may be missing
         new = [float(code) for code in range(len(old))]

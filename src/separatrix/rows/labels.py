@@ -14,6 +14,7 @@ from separatrix.exceptions import DataError
 from separatrix.rows.block import Targets
 
 UNLABELLED = -1  # the code of a row without a label
+NEGLIGIBLE_WEIGHT = 1e-60  # relative to the largest; such a row changes no digit, but its squares underflow
 MAX_TOTAL_WEIGHT = 1e305  # N ln N overflows for a larger sum of weights N
 FIRST_LABELS = 2_000  # rows whose labels are first taken as all classes; the other rows are then checked
 
@@ -214,7 +215,9 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
         raise DataError(
             f"The sum of sample_weight is {total:g}, so sums over the rows overflow. Divide all weights by a constant."
         )
-    return None if (weight == 1.0).all() else weight
+    if (weight == 1.0).all():
+        return None
+    return np.where(weight < NEGLIGIBLE_WEIGHT * weight.max(initial=0.0), 0.0, weight)
 
 
 def require_classes(classes: Array, least: int = 2, where: str = "") -> None:
@@ -240,6 +243,6 @@ def require_weight(weight: Float | None, codes: Array | None, classes: Array) ->
     empty = classes[bincount(codes[labelled], weight[labelled], len(classes)) == 0]
     if len(empty):
         raise DataError(
-            f"Every row of class {', '.join(map(repr, empty.tolist()))} has weight 0. "
-            "Leave those rows out, or give them a positive weight."
+            f"Every row of class {', '.join(map(repr, empty.tolist()))} has weight 0 (or below {NEGLIGIBLE_WEIGHT:g} of "
+            "the largest). Leave those rows out, or give them a positive weight."
         )
