@@ -118,7 +118,7 @@ def mode_of_log(nu: Float, m: Float, g: Float) -> tuple[Float, Float]:
         # the sum of the other α over s, so that nothing cancels if one α is much larger than the others.
         apart = 1 - np.eye(alpha.shape[-1])
         excess = trigamma_excess(alpha) - trigamma_excess(s) * alpha / s + alpha @ apart / s
-        outer = alpha[..., :, None] * alpha[..., None, :] * ((1 + trigamma_excess(s)) / s)[..., None]
+        outer = alpha[..., :, None] * (alpha / s)[..., None, :] * (1 + trigamma_excess(s))[..., None]
         diagonal = np.eye(alpha.shape[-1]) * (n * alpha * excess + 1.0)[..., None]
         precision = np.asarray(diagonal - n[..., None] * outer * apart)
         step = np.linalg.solve(precision, gradient[..., None])[..., 0]

@@ -14,8 +14,9 @@ from separatrix.exceptions import DataError
 from separatrix.rows.block import Targets
 
 UNLABELLED = -1  # the code of a row without a label
-NEGLIGIBLE_WEIGHT = 1e-60  # relative to the largest; such a row changes no digit, but its squares underflow
-MAX_TOTAL_WEIGHT = 1e305  # N ln N overflows for a larger sum of weights N
+# Beyond these limits, a prior or a row no longer changes a digit of any result, but products of weights overflow.
+MAX_WEIGHT = 1e30  # a larger largest weight is scaled to it, and one below its inverse to that
+NEGLIGIBLE_WEIGHT = 1e-60  # relative to the largest weight; smaller weights count as 0
 FIRST_LABELS = 2_000  # rows whose labels are first taken as all classes; the other rows are then checked
 
 
@@ -189,7 +190,7 @@ def require_known(classes: Array, known: Array) -> None:
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
-    """Check weights and return them as float64, or None if all are 1."""
+    """Check weights; return them as float64, scaled if they are huge or tiny, or None if all are 1."""
     if sample_weight is None:
         return None
     try:
@@ -209,15 +210,13 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
         raise DataError(
             f"sample_weight[{worst}] is {weight[worst]:g}; weights must not be negative. Use 0 to leave a row out."
         )
-    with np.errstate(over="ignore"):
-        total = weight.sum()
-    if total > MAX_TOTAL_WEIGHT:
-        raise DataError(
-            f"The sum of sample_weight is {total:g}, so sums over the rows overflow. Divide all weights by a constant."
-        )
     if (weight == 1.0).all():
         return None
-    return np.where(weight < NEGLIGIBLE_WEIGHT * weight.max(initial=0.0), 0.0, weight)
+    largest = weight.max(initial=0.0)
+    weight = np.where(weight < NEGLIGIBLE_WEIGHT * largest, 0.0, weight)
+    if largest > MAX_WEIGHT:
+        return weight / largest * MAX_WEIGHT
+    return weight / largest / MAX_WEIGHT if 0 < largest < 1 / MAX_WEIGHT else weight
 
 
 def require_classes(classes: Array, least: int = 2, where: str = "") -> None:
