@@ -36,8 +36,8 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 def stirling_error(x: ArrayLike) -> Float:
     """δ(x) = lnΓ(x) - (x - ½) ln x + x - ½ ln 2π for x > 0.
 
-    >>> stirling_error(1e8) * 12e8
-    np.float64(1.0)
+    >>> print(stirling_error(1e8) * 12e8)
+    1.0
     """
     x = np.asarray(x, dtype=np.float64)
     small = np.minimum(x, SERIES_FROM)

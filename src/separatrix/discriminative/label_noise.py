@@ -63,12 +63,24 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         None: the rates are estimated.
     rates : {"one", "per-class", "full"}, default "one"
         What is estimated if ``noise`` is None: one rate, a rate for each true class, or the whole matrix C.
-    alpha, prior, basis, fit_intercept, tol, max_steps, rng
-        As in `LogisticRegression`.
+    alpha : float, default 1.0
+        Precision of the Gaussian prior on each weight (not on the bias). 0 is maximum likelihood.
+    prior : Gaussian or Flat, optional
+        Prior with any scales, mean or covariance. It replaces ``alpha``.
+    basis : basis function or transformer, optional
+        Basis functions φ; see `separatrix.basis`.
+    fit_intercept : bool, default True
+        Whether to fit a bias w0.
     solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
         Solver of the first fit, without noise. L-BFGS continues from its result.
+    tol : float, default 1e-8
+        Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
+    max_steps : int, optional
+        Maximum number of steps; the default depends on the solver.
     trace : bool, default False
         Keep weights, objective and gradient of every step in ``trace_``, except for steps of the first fit.
+    rng : int or numpy.random.Generator, optional
+        Seed for the order of the rows in ``solver="stochastic"``.
 
     Attributes
     ----------

@@ -4,7 +4,8 @@
     two classes    p(C_1 | x) = σ(a),  a = w'φ(x) + w0                                             (4.87)
     K classes      p(C_k | x) = e^a_k / Σ_j e^a_j,  a_k = w_k'φ(x) + w_k0                          (4.104)
 
-The estimate is the mode of the posterior for w ~ N(0, 1/alpha). The bias has no penalty.
+The fit minimises  E(w) = -Σ_n weight_n ln p(t_n | x_n) + ½ alpha Σ |w_k|²,  which gives the maximum a posteriori
+estimate for w ~ N(0, 1/alpha), or the maximum-likelihood estimate for alpha = 0. The bias has no penalty.
 """
 
 from __future__ import annotations

@@ -27,8 +27,23 @@ class ProbitRegression(DiscriminativeClassifier):
     alpha : float, default 1.0
         Precision of the Gaussian prior on each weight (not on the bias). 0 is maximum likelihood. Near a = 0,
         probit weights are 0.63 (1/√(8/π)) times logistic weights, so the same alpha shrinks them less.
-    prior, basis, fit_intercept, solver, tol, max_steps, trace, rng
-        As in `LogisticRegression`.
+    prior : Gaussian or Flat, optional
+        Prior with any scales, mean or covariance. It replaces ``alpha``.
+    basis : basis function or transformer, optional
+        Basis functions φ; see `separatrix.basis`.
+    fit_intercept : bool, default True
+        Whether to fit a bias w0.
+    solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
+        All solvers reach the same optimum. "auto" is never much slower than the fastest. A solver object has its own
+        limits; do not set ``tol``, ``max_steps`` or ``rng`` as well.
+    tol : float, default 1e-8
+        Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
+    max_steps : int, optional
+        Maximum number of steps; the default depends on the solver.
+    trace : bool, default False
+        Keep weights, objective and gradient of every step in ``trace_``.
+    rng : int or numpy.random.Generator, optional
+        Seed for the order of the rows in ``solver="stochastic"``.
 
     Attributes
     ----------

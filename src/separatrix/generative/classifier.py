@@ -209,9 +209,21 @@ class GenerativeClassifier(Classifier):
         return self._map_rows(X, lambda rows: logsumexp(self._log_joint(rows), axis=1), allow_nan=True)
 
     def sample(self, n: int, y: Any = None, rng: Any = None) -> tuple[Float, Array]:
-        """Draw n rows X and their labels y from the model, or from the class ``y`` if it is given.
+        """Draw rows from the model.
 
-        ``rng`` is a random generator or a seed. With None a fixed seed is used.
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+        y : label, optional
+            Class to draw from. By default, classes are drawn from p(C_k).
+        rng : None, int or numpy Generator
+            Random generator or seed. With None a fixed seed is used.
+
+        Returns
+        -------
+        X : ndarray of shape (n, D)
+        y : ndarray of shape (n,)
         """
         self._require_parameters()
         if self.basis_ is not None:

@@ -300,7 +300,7 @@ def survey_block(block: Block) -> ColumnSurvey:
 
 def distinct_values(column: Array, low: float, high: float, *, whole: bool) -> Array | None:
     """Sorted distinct values of a column; None if there are more than `MAX_DISTINCT_VALUES`."""
-    if whole and high - low <= 1:
+    if whole and (high == low or high - low <= 1):  # the column may contain only infinity
         return np.array([low, high] if high > low else [low], dtype=np.float64)
     if whole and high - low < MAX_DISTINCT_VALUES:  # counting is faster than sorting
         seen = column[~np.isnan(column)]

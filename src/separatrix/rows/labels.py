@@ -212,11 +212,11 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
         )
     if (weight == 1.0).all():
         return None
-    largest = weight.max(initial=0.0)
+    largest = float(weight.max(initial=0.0))
     weight = np.where(weight < NEGLIGIBLE_WEIGHT * largest, 0.0, weight)
-    if largest > MAX_WEIGHT:
-        return weight / largest * MAX_WEIGHT
-    return weight / largest / MAX_WEIGHT if 0 < largest < 1 / MAX_WEIGHT else weight
+    if 1 / MAX_WEIGHT <= largest <= MAX_WEIGHT or largest == 0:
+        return weight
+    return np.asarray(weight / largest * (MAX_WEIGHT if largest > 1 else 1 / MAX_WEIGHT))
 
 
 def require_classes(classes: Array, least: int = 2, where: str = "") -> None:
@@ -242,6 +242,6 @@ def require_weight(weight: Float | None, codes: Array | None, classes: Array) ->
     empty = classes[bincount(codes[labelled], weight[labelled], len(classes)) == 0]
     if len(empty):
         raise DataError(
-            f"Every row of class {', '.join(map(repr, empty.tolist()))} has weight 0 (or below {NEGLIGIBLE_WEIGHT:g} of "
-            "the largest). Leave those rows out, or give them a positive weight."
+            f"Every row of class {', '.join(map(repr, empty.tolist()))} has weight 0 (or below {NEGLIGIBLE_WEIGHT:g} "
+            "of the largest). Leave those rows out, or give them a positive weight."
         )

@@ -113,8 +113,8 @@ class LeastSquaresClassifier(LinearClassifier):
     >>> model = LeastSquaresClassifier().fit(X, y)
     >>> round(model.score(X, y), 3)
     0.847
-    >>> model.outputs(X[:1]).sum().round(12)
-    np.float64(1.0)
+    >>> print(model.outputs(X[:1]).sum().round(12))
+    1.0
     """
 
     def __init__(
