@@ -385,7 +385,7 @@ def test_short_checks_of_separation_are_made_even_if_no_time_is_left():
         model = TableClassifier(estimator).fit(table, labels)
         found, notes = separation_of(model, model.encoder_.transform(table), labels.astype(int), Budget(0.0))
         assert found == status
-        assert ["no time was left" in note.text for note in notes] == [True] * (status == "unknown")
+        assert ["too little time was left" in note.text for note in notes] == [True] * (status == "unknown")
 
 
 @pytest.mark.parametrize(("noise", "status"), [(0.0, "complete"), (1.0, "unknown")])

@@ -309,3 +309,11 @@ def test_types_come_from_all_rows_and_means_from_the_training_rows():
         assert "'never' in row 40" in alone["joined"].note
         found.encode(table)
     assert alone["rate"].spelling == "1.234,5"
+
+
+def test_a_range_is_shown_with_digits_that_distinguish_its_ends():
+    times = np.int64(17 * 10**17) + np.random.default_rng(0).integers(0, 10**12, N)
+    (plan,) = infer_types(table_statistics(pd.DataFrame({"t": times}))).plans
+    low, high = plan.why.removeprefix("whole numbers from ").split(" to ")
+    assert low != high
+    assert np.allclose([float(low), float(high)], [times.min(), times.max()], rtol=1e-6)

@@ -791,6 +791,8 @@ TABLES = mistakes(
     ("no batches", lambda: table.TableEncoder().fit_batches([]), DataError, "no rows"),
     ("table of constants", lambda: table.TableEncoder().fit(pd.DataFrame({"a": [1, 1]})), DataError,
      "No column is left", "a was dropped"),
+    ("table of identifiers", lambda: table.TableEncoder().fit(pd.DataFrame({"id": range(50)})), DataError,
+     "No column is left", "id was dropped", "types={COLUMN: 'categorical'}"),
     ("unknown value of sparse", lambda: table.TableEncoder(sparse="yes").fit(AGES), ValueError, "sparse='yes'",
      "'auto'"),
     ("real numbers as target", lambda: _target(np.array([0.5, 1.0, 0.5])), DataError, "'price' looks continuous",

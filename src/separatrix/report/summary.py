@@ -148,11 +148,7 @@ SEVERE = {
         "Check the named columns: one of them may leak the target, for example if it is recorded after the outcome. If "
         "it is legitimate, trust the sign of its weight but not its size, which is set by the prior.",
     ),
-    "approximation": (
-        "Approximation",
-        "Treat intervals as rough. In Python, BayesianLogisticRegression(approximation='importance') may make them "
-        "accurate.",
-    ),
+    "approximation": ("Approximation", "Treat intervals as rough."),
     "convergence": ("Not converged", "Remove redundant columns, or allow more iterations, and fit again."),
     "calibration": (
         "Calibration",

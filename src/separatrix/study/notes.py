@@ -186,7 +186,7 @@ def separation_of(
     if unknowns > MAX_SEPARATION_UNKNOWNS:
         why = f"{unknowns} weights are too many to check"
     elif expected > most:
-        why = "no time was left to check (allow more with --time)"
+        why = f"a check takes about {max(expected, 1):.0f} s, and too little time was left (allow more with --time)"
     else:
         found = separability(source, K, fit_intercept=estimator.fit_intercept)
         status, n_apart = found.status, n_rows - found.n_on_plane

@@ -121,8 +121,16 @@ class TableEncoder(TransformerMixin, Estimator):
             hashing=self.hashing,
         )
         if not schema.columns:
-            why = " ".join(schema.notes[:5])
-            raise DataError(f"No column is left to learn from (n_samples = {statistics.n_rows}). {why}")
+            few = ": the table has one sample" * (statistics.n_rows == 1)
+            message = f"No column is left to learn from{few}. {' '.join(schema.notes[:5])}"
+            if not any(plan.kind.startswith("id") for plan in schema.plans):
+                raise DataError(message)
+            remedy = "If a column is not an identifier, set its type:"
+            raise DataError(
+                message,
+                remedy=f"{remedy} types={{COLUMN: 'categorical'}} or types={{COLUMN: 'number'}}.",
+                option=f"{remedy} --types COLUMN=categorical or --types COLUMN=number.",
+            )
         validate_data(self, as_table(template), skip_check_array=True, reset=True)
         self.schema_ = schema
         return self

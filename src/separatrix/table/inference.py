@@ -262,7 +262,7 @@ def reason_for_id(name: str, column: ColumnStatistics) -> str:
         return f"whole numbers of more than 15 digits, {nearly}all distinct ({_n_distinct(column)})"
     if levels.n_distinct >= ID_RANGE_FILLED * extent and (is_named or not is_time):
         gaps = "" if extent == numbers.count else f", with gaps ({_n_distinct(column)} are distinct)"
-        return f"it numbers the rows{gaps}, from {brief(numbers.low)} to {brief(numbers.high)}"
+        return f"it numbers the rows{gaps}, {from_to(numbers.low, numbers.high)}"
     return f"whole numbers, {nearly}all distinct ({_n_distinct(column)}), with the name of an id" if is_named else ""
 
 
@@ -293,7 +293,7 @@ def _number(name: str, column: ColumnStatistics, options: Options, *, boolean: b
         what = f"text that holds {what}" if column.kind is Kind.TEXT else what
         example = f"{spelling} {unit}".strip()
         like = f", written like {example}" if example != PLAIN else ""
-        what = f"{what} from {brief(numbers.low)} to {brief(numbers.high)}{like}"
+        what = f"{what} {from_to(numbers.low, numbers.high)}{like}"
         notes = [_odd_note(name, found, "number", options)] if found.key in found.odd else []
         if column.kind is Kind.TEXT and found.rival:
             other = found.formats[found.rival, unit]
@@ -429,9 +429,15 @@ def _missing(n_missing: int, n_rows: int) -> str:
     return f"; {n_missing} missing ({percent(n_missing / n_rows)})" if n_missing else ""
 
 
-def brief(number: float) -> str:
+def brief(number: float, digits: int = 6) -> str:
     """Format a number with six significant digits; whole numbers below 1e9 keep all digits."""
-    return format_number(number) if number.is_integer() and abs(number) < 1e9 else f"{number:.6g}"
+    return format_number(number) if number.is_integer() and abs(number) < 1e9 else f"{number:.{digits}g}"
+
+
+def from_to(low: float, high: float) -> str:
+    """Format the ends of a range, with more than six digits if they would look equal."""
+    digits = next((digits for digits in range(6, 18) if f"{low:.{digits}g}" != f"{high:.{digits}g}"), 6)
+    return f"from {brief(low, digits)} to {brief(high, digits)}"
 
 
 def percent(fraction: float) -> str:
