@@ -192,8 +192,7 @@ class Comparison:
     def near_best(self) -> list[str]:
         """Names of the models within two standard errors of the best, or with a difference that rounds to 0.0000."""
         others = list(self.differences().items())[1:]  # the first is the best
-        chance = {name: max(MIN_SHOWN_NATS, 2 * np.nan_to_num(gap.standard_error)) for name, gap in others}
-        return [name for name, gap in others if -gap.value <= chance[name]]
+        return [name for name, gap in others if -gap.value <= MIN_SHOWN_NATS or -gap.value <= 2 * gap.standard_error]
 
     def probabilities(self, prior: Mapping[str, float] | None = None) -> dict[str, float]:
         """p(M_i | D) of each model that reports the evidence of the training labels, by name; see PRML (3.66).

@@ -198,11 +198,9 @@ class Compared:
     @property
     def notes_on_others(self) -> tuple[Note, ...]:
         """Notes about models that failed or were not chosen, and whether no model beats the class proportions."""
-        useless = [
-            Note("nothing beats the shares", text)
-            for text in self.choice.reasons
-            if text in (NOTHING_BEATS, TIME_RAN_OUT) and "leak" not in [note.topic for note in self.table_notes]
-        ]
+        is_leak = "leak" in [note.topic for note in self.table_notes]
+        reasons = [text for text in (NOTHING_BEATS, TIME_RAN_OUT) if text in self.choice.reasons and not is_leak]
+        useless = [Note("nothing beats the shares", text) for text in reasons]
         failed = [Note("failure", trial.problem) for trial in self.comparison if trial.failure]
         others = [
             Note("other model", f"{name}: {note}")

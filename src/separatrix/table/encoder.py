@@ -123,13 +123,10 @@ class TableEncoder(TransformerMixin, Estimator):
         if not schema.columns:
             few = ": the table has one sample" * (statistics.n_rows == 1)
             message = f"No column is left to learn from{few}. {' '.join(schema.notes[:5])}"
-            if not any(plan.kind.startswith("id") for plan in schema.plans):
-                raise DataError(message)
-            remedy = "If a column is not an identifier, set its type:"
+            is_id = any(plan.kind.startswith("id") for plan in schema.plans)
+            remedy = "If a column is not an identifier, set its type: {0}categorical{1} or {0}number{1}." * is_id
             raise DataError(
-                message,
-                remedy=f"{remedy} types={{COLUMN: 'categorical'}} or types={{COLUMN: 'number'}}.",
-                option=f"{remedy} --types COLUMN=categorical or --types COLUMN=number.",
+                message, remedy=remedy.format("types={COLUMN: '", "'}"), option=remedy.format("--types COLUMN=", "")
             )
         validate_data(self, as_table(template), skip_check_array=True, reset=True)
         self.schema_ = schema
