@@ -99,9 +99,7 @@ def test_warnings_and_errors_are_subclasses_of_those_of_scikit_learn():
 
 
 def test_an_unknown_argument_names_the_class_that_was_called():
-    for module in (sx, sx.basis, table):
-        for name in module.__all__:
-            model = getattr(module, name)
-            if isinstance(model, type) and issubclass(model, BaseEstimator):
-                with pytest.raises(TypeError, match=name):
-                    model(C=1.0)
+    for model in [table.TableEncoder, *(getattr(module, name) for module in (sx, sx.basis) for name in module.__all__)]:
+        if isinstance(model, type) and issubclass(model, BaseEstimator):
+            with pytest.raises(TypeError, match=model.__name__):
+                model(C=1.0)

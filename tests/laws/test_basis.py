@@ -37,9 +37,9 @@ BASES = [
     RandomFourier(n_features=20),
     Spline(),
     Spline(extrapolation="linear"),
+    Ramps((0,)),
     Linear() + RBF("grid", n_centres=2) + RBF("random", n_centres=3),
     Union([MaxAbsScaler(), Sigmoid()]),
-    Ramps((0,)),
 ]
 every_basis = pytest.mark.parametrize("basis", BASES, ids=lambda basis: repr(basis).replace(" ", ""))
 
