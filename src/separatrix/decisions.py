@@ -135,10 +135,7 @@ class DecisionRule(AbstractWrapper):
         Class labels; never the reject label.
     estimator_ : classifier
         The fitted clone of ``estimator``; absent if ``prefit`` is true.
-    n_features_in_ : int
-        Number of columns of the training table.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if the wrapped classifier has them.
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------

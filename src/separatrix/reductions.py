@@ -249,10 +249,7 @@ class OneVsRest(AbstractReduction):
         Class labels.
     estimators_ : list of K classifiers
         Classifiers in the order of ``classes_``; a single classifier for two classes.
-    n_features_in_ : int
-        Number of columns of the training table.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if the wrapped classifier has them.
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------

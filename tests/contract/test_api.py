@@ -35,14 +35,6 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = sx.LogisticRegresion
 
 
-@pytest.mark.parametrize("name", ["separability", "Separability"])
-def test_names_that_moved_from_solvers_to_separation_work_with_a_warning(name):
-    with pytest.warns(DeprecationWarning, match=f"separatrix.separation.{name}"):
-        assert getattr(sx.solvers, name) is getattr(sx.separation, name)
-    with pytest.raises(AttributeError, match="no attribute 'separable'"):
-        _ = sx.solvers.separable
-
-
 @pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_module_has_a_docstring(path):
     source = path.read_text()

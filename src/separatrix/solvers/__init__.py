@@ -12,8 +12,6 @@ auto         the default solver, which chooses among these by the shape of the t
 result       the record that every solver returns
 """
 
-from typing import Any
-
 from separatrix.solvers.auto import RENEWAL_STEPS, SAMPLE_TOL, Auto, has_cheap_hessian, is_wide
 from separatrix.solvers.dual import dual
 from separatrix.solvers.gradient import GradientDescent
@@ -48,13 +46,3 @@ __all__ = [
     "is_wide",
     "pose",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in ("Separability", "separability"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-    from warnings import warn
-
-    warn(f"solvers.{name} has moved to separatrix.separation.{name}.", DeprecationWarning, stacklevel=2)
-    return getattr(import_module("separatrix.separation"), name)  # a layer above, so it is imported on request
