@@ -20,10 +20,10 @@ demo: $(VENV)/.installed-app ## Compare models on an embedded table, choose one,
 # Tests are distributed over two processes by file, so that fixtures shared by a file are built once.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-test: $(VENV)/.installed-test ## Run the tests; ARGS="..." is passed on to pytest
-	$(PYTEST) $(ARGS)
+test: $(VENV)/.installed-test ## Run all quick tests; ARGS="..." is passed on to pytest
+	$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: $(VENV)/.installed-test $(VENV)/.installed-bench ## Run the tests and those of benchmarks and examples
+test-all: $(VENV)/.installed-test $(VENV)/.installed-bench ## Run all tests, also slow ones and those of benchmarks and examples
 	$(PYTEST) tests src $(ARGS)
 
 # Old libraries raise deprecation warnings about one another, which are not ours to mend.

@@ -314,6 +314,7 @@ def test_library_errors_have_a_remedy_for_the_command_line():
 HANDLE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # off in background jobs
 
 
+@pytest.mark.slow
 def test_ctrl_c_and_sigterm_leave_no_files(folder):
     before = names_in(folder)
     slow = (
@@ -358,6 +359,7 @@ def test_ctrl_c_during_an_import_ends_the_command_without_a_traceback(folder, tm
     assert text.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_not_an_error(folder):
     header, *rows = (folder / "loans.csv").read_text().splitlines()
     (folder / "many.csv").write_text("\n".join([header, *rows * 20]))  # more than the buffer of a pipe
@@ -646,7 +648,10 @@ def test_explain_lists_the_posterior_strongest_weight_first(folder, fitted):
     assert max(map(len, text.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("seed", range(3))
+SEEDS = (0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_notes_of_fit_and_explain_do_not_refer_to_arguments_or_priors(folder, seed):
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(rng.normal(size=(200, 20)), columns=[f"v{i}" for i in range(20)])

@@ -133,6 +133,7 @@ print(rows, peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_memory_does_not_grow_with_the_file(tmp_path, suffix):

@@ -117,6 +117,7 @@ with open_writer(sys.argv[1]) as out:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["file", "table"])
 def test_the_next_writer_removes_what_a_killed_process_left(tmp_path, kind):
     path = tmp_path / "t.csv"

@@ -388,6 +388,7 @@ def test_short_checks_of_separation_are_made_even_if_no_time_is_left():
         assert ["too little time was left" in note.text for note in notes] == [True] * (status == "unknown")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "status"), [(0.0, "complete"), (1.0, "unknown")])
 def test_beyond_a_thousand_weights_only_the_fitted_weights_are_checked(noise, status):
     rng = np.random.default_rng(2)
@@ -462,6 +463,7 @@ def test_unknown_labels_and_new_values_of_examined_rows(study):
     assert note.text.startswith("contract has values")
 
 
+@pytest.mark.slow
 def test_permuted_labels_are_noise():
     found = conduct(TABLE.assign(customer=np.random.default_rng(3).permutation(Y)), "customer")
     assert found.choice.name == "prior only"

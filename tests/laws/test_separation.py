@@ -35,6 +35,7 @@ STRATEGIES = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(table=tables(), fit_intercept=st.booleans(), strategy=st.sampled_from(list(STRATEGIES)))
 def test_the_status_is_that_of_rational_arithmetic(table, fit_intercept, strategy):
@@ -58,6 +59,7 @@ def test_units_and_origin_do_not_change_the_status(table, powers, shift):
     assert separability(as_source((X + shift) * units, t), K).status == separability(as_source(X, t), K).status
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(table=tables(), seed=seeds)
 def test_order_copies_weights_and_names_of_classes_do_not_change_the_status(table, seed):

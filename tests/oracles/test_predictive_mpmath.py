@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose
 from separatrix.bayesian.logistic_normal import log_averages, log_odds, softplus_variance
 from separatrix.bayesian.predictive import expected_logit, logit_normal
 
+pytestmark = pytest.mark.slow
+
 # Narrow, ordinary and wide Gaussians; the peak of e^a N(a) below, at (m = s²) and above zero; near and off the table.
 CASES = [
     *[(0.0, v) for v in (1e-6, 1.0, 100.0, 1e8)],
