@@ -281,6 +281,7 @@ def test_the_evaluated_rows_add_warnings(study_of_two):
     assert "leaves (20) and stays (20)" in found["Few rows of a class"]
 
 
+@pytest.mark.slow
 def test_separation_is_a_warning_and_otherwise_a_passed_check(study_of_two, study_without_weights):
     rng = np.random.default_rng(3)
     x = np.concatenate([rng.uniform(-2, -0.5, 60), rng.uniform(0.5, 2, 60)])

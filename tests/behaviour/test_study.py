@@ -93,6 +93,7 @@ def test_labels_are_separated_from_any_kind_of_table(library):
     assert open_table(pd.DataFrame({"x": [1, 2, 3], "y": ordered}), "y").classes.tolist() == ["high", "low"]
 
 
+@pytest.mark.slow
 def test_a_numeric_target_is_accepted_as_categorical():
     table = pd.DataFrame({"price": np.arange(600.0) % 7, "rating": np.tile([1.0, 1.5, 2.0, 4.5], 150)})
     with pytest.raises(DataError, match="looks continuous"):
@@ -605,6 +606,7 @@ def test_small_tables(seed):
     assert sorted(conduct(text, "y").effects[0].values.tolist()) == ["u", "v"]
 
 
+@pytest.mark.slow
 def test_fewer_rows_than_columns():
     rng = np.random.default_rng(0)
     wide = pd.DataFrame(rng.normal(size=(60, 80)), columns=[f"c{d}" for d in range(80)])

@@ -64,6 +64,7 @@ def rounded(statistics):
     return TableStatistics(columns, statistics.n_rows), np.array(inexact)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(rows=ROWS, cuts=st.lists(st.integers(0, 25), max_size=4), rng=st.randoms(use_true_random=False))
 def test_any_partition_in_any_order_gives_the_same_statistics_and_encoding(rows, cuts, rng):

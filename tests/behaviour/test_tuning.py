@@ -231,6 +231,7 @@ def of_degree(degree):
     return BayesianLogisticRegression(basis=Polynomial(degree), tune="evidence", approximation="laplace")
 
 
+@pytest.mark.slow
 def test_no_point_of_a_fine_grid_of_widths_and_scales_is_better():
     X, y, _, _ = make_rbf_experiment(80, n_test=0)
     found = tune_model(of_width, X, y, bounds=(0.1, 5.0))

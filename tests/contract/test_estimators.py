@@ -57,12 +57,17 @@ ESTIMATORS = {
 }
 
 
+# Options of models whose default is checked in every run; only `make test-all` checks these.
+VARIANTS = "naive_bayes_tempered", "bayesian_tuned", "bayesian_probit", "logistic_stochastic", "logistic_lbfgs"
+
+
 def checks():
     for name, (estimator, expected) in ESTIMATORS.items():
         for instance, check in estimator_checks_generator(estimator, legacy=True):
             check_name = getattr(check, "func", check).__name__
             reason = expected.get(check_name)
             marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+            marks += [pytest.mark.slow] * (name in VARIANTS)
             yield pytest.param(instance, check, id=f"{name}-{check_name}", marks=marks)
 
 

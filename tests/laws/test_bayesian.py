@@ -333,6 +333,7 @@ def test_intervals_of_two_classes_agree_with_draws():
     assert_allclose(special.logit(P).var(axis=1), variance, rtol=0.05)
 
 
+@pytest.mark.slow
 def test_intervals_have_their_nominal_coverage():
     """For weights drawn from the prior, 90 % intervals contain 90 % of the true probabilities."""
     prior = sx.Gaussian(1.5, intercept_scale=1.0)

@@ -1,6 +1,7 @@
 """Laws of logistic regression with wrong labels, for any data."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -72,6 +73,7 @@ def test_mislabelling_and_class_probabilities_lie_in_0_1(seed, options, K):
     assert_allclose(model.confusion_.sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(SEEDS, CLASSES)
 def test_a_rate_of_zero_is_the_limit_of_logistic_regression(seed, K):
