@@ -206,8 +206,8 @@ BESIDES = {
     "stream": stream,
 }
 PLACES = {"scan": parquet_file(), "torch": torch_tensor, **DASK, **BESIDES}
-SLOW_MODELS = "bayesian_relevance", "bayesian_ep", "bayesian_variational", "bayesian_importance"
-SLOW_PLACES = "dask_frame", "dask_columns_apart", "libsvm", "scan_by_workers"  # only `make test-all`
+# Places and models that only `make test-all` compares.
+SLOW = {"dask_frame", "dask_columns_apart", "libsvm", "scan_by_workers", "bayesian_relevance", "bayesian_importance"}
 ASKED = "three", "dask_ragged"  # the Dask case in which all methods are compared; elsewhere only the first
 FIRST, WEIGHTED = "two", "weighted"  # the problem for all places, and the problem for all settings
 
@@ -317,10 +317,7 @@ def assert_same(found, wanted, rtol):
 
 @pytest.mark.parametrize(
     ("name", "problem", "place"),
-    [
-        pytest.param(*case, marks=[pytest.mark.slow] * (case[2] in SLOW_PLACES or case[0] in SLOW_MODELS))
-        for case in CASES
-    ],
+    [pytest.param(*case, marks=[pytest.mark.slow] * bool(SLOW & set(case))) for case in CASES],
 )
 def test_fits_and_predictions_are_equal_in_every_place(name, problem, place, folder, monkeypatch):
     model, rows = fitted(name, problem, PLACES[place], folder, monkeypatch)
