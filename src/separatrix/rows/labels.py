@@ -15,7 +15,7 @@ from separatrix.rows.block import Targets
 
 UNLABELLED = -1  # the code of a row without a label
 # Beyond these limits, a prior or a row no longer changes a digit of any result, but products of weights overflow.
-MAX_WEIGHT = 1e30  # a larger largest weight is scaled to it, and one below its inverse to that
+MAX_WEIGHT = 1e30  # all weights are scaled so that the largest is at most this, and at least its inverse
 NEGLIGIBLE_WEIGHT = 1e-60  # relative to the largest weight; smaller weights count as 0
 FIRST_LABELS = 2_000  # rows whose labels are first taken as all classes; the other rows are then checked
 

@@ -45,8 +45,8 @@ from separatrix.table import (
     table_statistics,
 )
 
-MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000
-MAX_SPREAD = 1e300
+MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000  # features and rows between which a posterior of the rows is cheaper
+MAX_SPREAD = 1e300  # largest standard deviation that is stored, in place of infinity
 
 
 Moments = tuple[Float, Float]  # mean and standard deviation of each feature that has a weight, (M,)
