@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from separatrix._array import Array, Float
+from separatrix._array import Array, Codes, Float
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 
@@ -59,7 +59,86 @@ class Flat:
     """Flat prior, which gives the maximum-likelihood estimate."""
 
 
-Prior = Gaussian | Flat
+@dataclass(frozen=True, eq=False)
+class ElasticNet:
+    """-ln p(w) = alpha (l1_ratio Σ_g |w_g| + ½ (1 - l1_ratio) |w|²), so that many weights are exactly zero.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Strength of the prior; 1/C of scikit-learn.
+    l1_ratio : float in [0, 1], default 1.0
+        1 is the lasso (a Laplace prior), 0 a Gaussian prior of precision ``alpha``.
+    groups : array of shape (M,), optional
+        Label of the group of each column. The weights of a group, of all classes, are zero together or not at all: |w_g|
+        is their length times the square root of their number. By default each weight is a group.
+
+    Examples
+    --------
+    >>> from separatrix.priors import ElasticNet
+    >>> ElasticNet(alpha=5.0)
+    ElasticNet(alpha=5.0)
+    """
+
+    alpha: float = 1.0
+    l1_ratio: float = 1.0
+    groups: Any = None
+
+    __repr__ = Gaussian.__repr__
+
+
+Prior = Gaussian | Flat | ElasticNet
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Corner:
+    """Σ_g λ_g |θ_g|, a penalty with a corner at zero, for θ (C, P).
+
+    ``threshold`` (P,) is λ_g for each column, 0 for the bias. ``groups`` (P,) numbers the group of each column; None if
+    every weight is a group of its own.
+    """
+
+    threshold: Float
+    groups: Codes | None = None
+
+    def lengths(self, theta: Float) -> Float:
+        """|θ_g| for each weight, (C, P)."""
+        if self.groups is None:
+            return np.abs(theta)
+        squares = np.bincount(self.groups, (theta**2).sum(axis=0))
+        return np.broadcast_to(np.sqrt(squares)[self.groups], theta.shape)
+
+    def value(self, theta: Float) -> float:
+        """Σ_g λ_g |θ_g|, as the sum of λ_g θ²/|θ_g| over all weights."""
+        return float((self.threshold * theta * self.directions(theta)).sum())
+
+    def directions(self, theta: Float) -> Float:
+        """θ_g / |θ_g|, and 0 for θ_g = 0."""
+        length = self.lengths(theta)
+        return np.asarray(theta / np.where(length > 0, length, 1.0))
+
+    def violation(self, theta: Float, grad: Float) -> Float:
+        """The part of the gradient of E that the corner does not balance; zero at the minimum."""
+        length = self.lengths(grad)
+        excess = np.maximum(1 - self.threshold / np.where(length > 0, length, np.inf), 0.0)
+        excess = np.where(length > self.threshold, 1 - self.threshold / np.where(length > 0, length, 1.0), 0.0)
+        return np.where(self.lengths(theta) > 0, grad + self.threshold * self.directions(theta), excess * grad)
+
+    def on_columns(self, kept: Codes) -> Corner:
+        """The same penalty for some of the P weights."""
+        groups = None if self.groups is None else np.unique(self.groups[kept], return_inverse=True)[1]
+        return Corner(self.threshold[kept], groups)
+
+    def layout(self, n_outputs: int) -> tuple[Codes, Codes, Float]:
+        """The weights of all outputs sorted by group, the first position of each group, and λ_g of each group."""
+        P = len(self.threshold)
+        if self.groups is None:
+            return np.arange(n_outputs * P), np.arange(n_outputs * P + 1), np.tile(self.threshold, n_outputs)
+        groups = np.tile(self.groups, n_outputs)
+        members = np.argsort(groups, kind="stable")
+        bounds = np.append(0, np.cumsum(np.bincount(groups)))
+        return members, bounds, np.tile(self.threshold, n_outputs)[members[bounds[:-1]]]
+
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -152,6 +231,10 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
     M = P - fit_intercept
     if isinstance(prior, Flat):
         return Penalty(np.zeros(shape), np.zeros(P))
+    if isinstance(prior, ElasticNet):
+        ridge = np.full(P, prior.alpha * (1 - prior.l1_ratio))
+        ridge[M:] = 0.0
+        return Penalty(np.zeros(shape), ridge)
     mean = np.zeros(P)
     mean[:M] = _per_column("mean", prior.mean, columns, is_scale=False)
     bias = _per_column("intercept_scale", prior.intercept_scale, ("the bias",))[0] ** -2.0
@@ -169,6 +252,20 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
         scale = _per_column("scale", prior.scale, columns)
         precision = np.append(scale**-2.0, bias) if fit_intercept else scale**-2.0
     return Penalty(np.tile(mean, (C, 1)), precision)
+
+
+def corner(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, columns: tuple[str, ...]) -> Corner | None:
+    """The part of the prior with a corner at zero, for θ of shape (C, P); None if it has none."""
+    if not isinstance(prior, ElasticNet) or prior.alpha * prior.l1_ratio == 0:
+        return None
+    (C, P), M = shape, len(columns)
+    threshold = np.zeros(P)
+    threshold[:M] = prior.alpha * prior.l1_ratio
+    if prior.groups is None:
+        return Corner(threshold)
+    codes = np.unique(np.asarray(prior.groups), return_inverse=True)[1]
+    threshold[:M] *= np.sqrt(C * np.bincount(codes))[codes]
+    return Corner(threshold, np.append(codes, codes.max() + 1) if fit_intercept else codes)
 
 
 def _per_column(name: str, value: Any, columns: tuple[str, ...], *, is_scale: bool = True) -> Float:

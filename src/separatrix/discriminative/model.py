@@ -19,7 +19,7 @@ from separatrix._threads import single_thread_blas
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
-from separatrix.priors import Flat, Gaussian, Prior
+from separatrix.priors import ElasticNet, Flat, Gaussian, Prior
 from separatrix.rows import Source, encode_shares, is_shares
 from separatrix.separation import Support, check_separation, has_free_weights, warn_if_collinear
 from separatrix.solvers import (
@@ -28,6 +28,7 @@ from separatrix.solvers import (
     GradientDescent,
     Newton,
     Posterior,
+    ProximalNewton,
     Solution,
     Solver,
     Step,
@@ -82,7 +83,7 @@ class DiscriminativeClassifier(LinearClassifier):
         if prior is None:
             alpha = check_number(name, "alpha", self.alpha, low=0.0)
             prior = Gaussian(alpha**-0.5) if alpha > 0 else Flat()
-        elif not isinstance(prior, Gaussian | Flat):
+        elif not isinstance(prior, Gaussian | Flat | ElasticNet):
             raise ValueError(f"{name}(prior={prior!r}): use Gaussian(...) or Flat(), or None to use alpha.")
         # BLAS is limited to one thread once per fit; a limit set in every pass would cost as much as a small pass.
         with unchanged_on_error(self), single_thread_blas():
@@ -97,6 +98,8 @@ class DiscriminativeClassifier(LinearClassifier):
                 training = self._open_training(X, y, sample_weight, soft=True)
             likelihood = self._likelihood(len(training.classes))
             objective = pose(training, likelihood, prior, fit_intercept=self.fit_intercept)
+            if objective.corner is not None:
+                solver = ProximalNewton(tol=self.tol, trace=self.trace)
             solution = solver.minimise(objective, np.zeros(objective.shape))
             self.likelihood_ = likelihood
             self._conclude(objective, solution, training)
