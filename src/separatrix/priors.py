@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Priors on the weights of a linear model: Gaussian or flat. The bias has a separate prior.
+"""Priors on the weights of a linear model: Gaussian, flat, or an elastic net. The bias has a separate prior.
 
-    p(w) = N(w | m0, S0),      -ln p(w) = ½ (w - m0)' S0⁻¹ (w - m0) + const
+    Gaussian      -ln p(w) = ½ (w - m0)' S0⁻¹ (w - m0) + const
+    ElasticNet    -ln p(w) = alpha (l1_ratio |w|₁ + ½ (1 - l1_ratio) |w|²) + const
 
-Users specify `Gaussian` or `Flat`. `penalty` converts them to a `Penalty` on the parameters θ of a fit, which have one
-row (w, w0) for each output. A `Penalty` has a mean, and a precision in one of three shapes.
+Users specify one of them, or `Flat`. `penalty` converts it to a `Penalty` on the parameters θ of a fit, which have one
+row (w, w0) for each output. A `Penalty` has a mean, a precision in one of three shapes, and perhaps a `Corner`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from separatrix._arguments import check_number
 from separatrix._array import Array, Codes, Float
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
@@ -61,23 +63,29 @@ class Flat:
 
 @dataclass(frozen=True, eq=False)
 class ElasticNet:
-    """-ln p(w) = alpha (l1_ratio Σ_g |w_g| + ½ (1 - l1_ratio) |w|²), so that many weights are exactly zero.
+    """Prior with a corner at zero, so that most weights are exactly zero. The bias has no prior.
+
+    -ln p(w) = alpha (l1_ratio Σ_g |w_g| + ½ (1 - l1_ratio) |w|²), where each weight is a group g, or the weights of
+    several columns are.
 
     Parameters
     ----------
     alpha : float, default 1.0
-        Strength of the prior; 1/C of scikit-learn.
+        Strength of the prior, ``1/C`` of scikit-learn.
     l1_ratio : float in [0, 1], default 1.0
-        1 is the lasso (a Laplace prior), 0 a Gaussian prior of precision ``alpha``.
-    groups : array of shape (M,), optional
-        Label of the group of each column. The weights of a group, of all classes, are zero together or not at all: |w_g|
-        is their length times the square root of their number. By default each weight is a group.
+        1 is the lasso, a Laplace prior on each weight; 0 is a Gaussian prior of precision ``alpha``.
+    groups : sequence of M labels, optional
+        Group of each column. The weights of a group, of all its columns and all classes, are zero together or not at
+        all; |w_g| is then their length times the square root of their number (Yuan & Lin 2006).
 
     Examples
     --------
-    >>> from separatrix.priors import ElasticNet
-    >>> ElasticNet(alpha=5.0)
-    ElasticNet(alpha=5.0)
+    >>> import separatrix as sx
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = sx.LogisticRegression(prior=sx.ElasticNet(alpha=20.0)).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    >>> int((model.coef_ != 0).sum())
+    6
     """
 
     alpha: float = 1.0
@@ -92,10 +100,10 @@ Prior = Gaussian | Flat | ElasticNet
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Corner:
-    """Σ_g λ_g |θ_g|, a penalty with a corner at zero, for θ (C, P).
+    """Σ_g λ_g |θ_g| for θ (C, P), the part of a penalty that has a corner at zero.
 
-    ``threshold`` (P,) is λ_g for each column, 0 for the bias. ``groups`` (P,) numbers the group of each column; None if
-    every weight is a group of its own.
+    ``threshold`` (P,) is λ_g for each column, and 0 for the bias. ``groups`` (P,) numbers the group of each column; it
+    is None if each weight is a group.
     """
 
     threshold: Float
@@ -108,20 +116,19 @@ class Corner:
         squares = np.bincount(self.groups, (theta**2).sum(axis=0))
         return np.broadcast_to(np.sqrt(squares)[self.groups], theta.shape)
 
-    def value(self, theta: Float) -> float:
-        """Σ_g λ_g |θ_g|, as the sum of λ_g θ²/|θ_g| over all weights."""
-        return float((self.threshold * theta * self.directions(theta)).sum())
-
     def directions(self, theta: Float) -> Float:
         """θ_g / |θ_g|, and 0 for θ_g = 0."""
         length = self.lengths(theta)
         return np.asarray(theta / np.where(length > 0, length, 1.0))
 
+    def value(self, theta: Float) -> float:
+        """Σ_g λ_g |θ_g|, computed as the sum of λ_g θ²/|θ_g| over all weights."""
+        return float((self.threshold * theta * self.directions(theta)).sum())
+
     def violation(self, theta: Float, grad: Float) -> Float:
-        """The part of the gradient of E that the corner does not balance; zero at the minimum."""
+        """The part of the gradient of the smooth terms that the corner does not balance, zero at the minimum."""
         length = self.lengths(grad)
-        excess = np.maximum(1 - self.threshold / np.where(length > 0, length, np.inf), 0.0)
-        excess = np.where(length > self.threshold, 1 - self.threshold / np.where(length > 0, length, 1.0), 0.0)
+        excess = 1 - self.threshold / np.maximum(length, self.threshold + (length == 0))
         return np.where(self.lengths(theta) > 0, grad + self.threshold * self.directions(theta), excess * grad)
 
     def on_columns(self, kept: Codes) -> Corner:
@@ -129,27 +136,18 @@ class Corner:
         groups = None if self.groups is None else np.unique(self.groups[kept], return_inverse=True)[1]
         return Corner(self.threshold[kept], groups)
 
-    def layout(self, n_outputs: int) -> tuple[Codes, Codes, Float]:
-        """The weights of all outputs sorted by group, the first position of each group, and λ_g of each group."""
-        P = len(self.threshold)
-        if self.groups is None:
-            return np.arange(n_outputs * P), np.arange(n_outputs * P + 1), np.tile(self.threshold, n_outputs)
-        groups = np.tile(self.groups, n_outputs)
-        members = np.argsort(groups, kind="stable")
-        bounds = np.append(0, np.cumsum(np.bincount(groups)))
-        return members, bounds, np.tile(self.threshold, n_outputs)[members[bounds[:-1]]]
-
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Penalty:
     """-ln p(θ) = ½ (θ - m)' Λ (θ - m) for θ (C, P), with P weights for each of C outputs, without the constant.
 
-    ``precision`` is Λ: the diagonal (P,) or matrix (P, P) of every output, or a matrix (CP, CP) for all outputs.
+    ``precision`` is Λ: the diagonal (P,) or matrix (P, P) of every output, or a matrix (CP, CP) for all outputs. A
+    ``corner`` is added to it; `value_grad` and `dot` are of the quadratic part alone.
     """
 
     mean: Float
     precision: Float
+    corner: Corner | None = None
 
     def dot(self, V: Float) -> Float:
         """Λ V for V (C, P)."""
@@ -186,7 +184,8 @@ class Penalty:
     @property
     def free(self) -> Array:
         """Whether each of the P weights has no prior, (P,)."""
-        return self.precision == 0 if self.precision.ndim == 1 else np.asarray((self.diagonal == 0).all(axis=0))
+        free = self.precision == 0 if self.precision.ndim == 1 else np.asarray((self.diagonal == 0).all(axis=0))
+        return free if self.corner is None else free & (self.corner.threshold == 0)
 
     def per_unit(self, units: Float) -> Penalty:
         """Prior on θ, if this is the prior on θ times ``units`` (P,), the weights per standard deviation."""
@@ -232,9 +231,7 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
     if isinstance(prior, Flat):
         return Penalty(np.zeros(shape), np.zeros(P))
     if isinstance(prior, ElasticNet):
-        ridge = np.full(P, prior.alpha * (1 - prior.l1_ratio))
-        ridge[M:] = 0.0
-        return Penalty(np.zeros(shape), ridge)
+        return _elastic_net(prior, shape, columns)
     mean = np.zeros(P)
     mean[:M] = _per_column("mean", prior.mean, columns, is_scale=False)
     bias = _per_column("intercept_scale", prior.intercept_scale, ("the bias",))[0] ** -2.0
@@ -254,18 +251,23 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
     return Penalty(np.tile(mean, (C, 1)), precision)
 
 
-def corner(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, columns: tuple[str, ...]) -> Corner | None:
-    """The part of the prior with a corner at zero, for θ of shape (C, P); None if it has none."""
-    if not isinstance(prior, ElasticNet) or prior.alpha * prior.l1_ratio == 0:
-        return None
+def _elastic_net(prior: ElasticNet, shape: tuple[int, int], columns: tuple[str, ...]) -> Penalty:
+    """The quadratic part and the corner of an elastic net."""
+    alpha = check_number("ElasticNet", "alpha", prior.alpha, low=0.0)
+    ratio = check_number("ElasticNet", "l1_ratio", prior.l1_ratio, low=0.0, high=1.0)
     (C, P), M = shape, len(columns)
-    threshold = np.zeros(P)
-    threshold[:M] = prior.alpha * prior.l1_ratio
-    if prior.groups is None:
-        return Corner(threshold)
-    codes = np.unique(np.asarray(prior.groups), return_inverse=True)[1]
-    threshold[:M] *= np.sqrt(C * np.bincount(codes))[codes]
-    return Corner(threshold, np.append(codes, codes.max() + 1) if fit_intercept else codes)
+    of_columns = np.arange(P) < M  # the bias has no prior
+    ridge, threshold, groups = alpha * (1 - ratio) * of_columns, alpha * ratio * of_columns, None
+    if prior.groups is not None:
+        labels = np.asarray(prior.groups)
+        if labels.shape != (M,):
+            raise DataError(
+                f"ElasticNet(groups=...) has shape {labels.shape}, but there are {M} columns: give one label per column."
+            )
+        groups = np.unique(labels, return_inverse=True)[1]
+        threshold[:M] *= np.sqrt(C * np.bincount(groups))[groups]
+        groups = np.append(groups, np.full(P - M, groups.max(initial=-1) + 1))
+    return Penalty(np.zeros(shape), ridge, Corner(threshold, groups) if threshold.any() else None)
 
 
 def _per_column(name: str, value: Any, columns: tuple[str, ...], *, is_scale: bool = True) -> Float:

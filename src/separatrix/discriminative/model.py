@@ -84,7 +84,13 @@ class DiscriminativeClassifier(LinearClassifier):
             alpha = check_number(name, "alpha", self.alpha, low=0.0)
             prior = Gaussian(alpha**-0.5) if alpha > 0 else Flat()
         elif not isinstance(prior, Gaussian | Flat | ElasticNet):
-            raise ValueError(f"{name}(prior={prior!r}): use Gaussian(...) or Flat(), or None to use alpha.")
+            raise ValueError(
+                f"{name}(prior={prior!r}): use Gaussian(...), ElasticNet(...) or Flat(), or None to use alpha."
+            )
+        elif isinstance(prior, ElasticNet) and not isinstance(solver, Auto | ProximalNewton):
+            raise ValueError(
+                f"{name}(prior={prior!r}, solver={self.solver!r}): this solver needs a smooth prior. Use solver='auto'."
+            )
         # BLAS is limited to one thread once per fit; a limit set in every pass would cost as much as a small pass.
         with unchanged_on_error(self), single_thread_blas():
             training = None
@@ -98,8 +104,6 @@ class DiscriminativeClassifier(LinearClassifier):
                 training = self._open_training(X, y, sample_weight, soft=True)
             likelihood = self._likelihood(len(training.classes))
             objective = pose(training, likelihood, prior, fit_intercept=self.fit_intercept)
-            if objective.corner is not None:
-                solver = ProximalNewton(tol=self.tol, trace=self.trace)
             solution = solver.minimise(objective, np.zeros(objective.shape))
             self.likelihood_ = likelihood
             self._conclude(objective, solution, training)

@@ -19,7 +19,7 @@ from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, Factor, Inverse, appro
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.posterior import Posterior, Solver, Units, pose
-from separatrix.solvers.sparse import ProximalNewton
+from separatrix.solvers.proximal import ProximalNewton
 from separatrix.solvers.result import Solution, Status, Step
 from separatrix.solvers.stochastic import StochasticGradient
 

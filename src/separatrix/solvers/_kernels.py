@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled loop of `sparse`. Importing this file imports Numba."""
+"""Compiled loop of `proximal`. Importing this file imports Numba."""
 
 from __future__ import annotations
 

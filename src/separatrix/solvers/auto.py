@@ -30,6 +30,7 @@ from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, by_class, factorise, f
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.posterior import Posterior
+from separatrix.solvers.proximal import ProximalNewton
 from separatrix.solvers.result import Limits, Solution, Status
 from separatrix.stats import ValueGrad
 
@@ -53,6 +54,8 @@ class Auto(Limits):
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """Minimise from ``start`` (C, P)."""
+        if objective.prior.corner is not None:
+            return ProximalNewton(self.tol, self.max_steps, self.trace).minimise(objective, start)
         if is_wide(objective):
             N, M = objective.source.n_rows, len(objective.design.origin)
             first = [self._gradients(RENEWAL_STEPS + N // COLUMNS_PER_STEP)] if N * N * M > CHEAP_GRAM_FLOPS else []

@@ -19,7 +19,7 @@ import numpy as np
 from separatrix._array import Float
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
-from separatrix.priors import Corner, Penalty, Prior, corner, penalty
+from separatrix.priors import Penalty, Prior, penalty
 from separatrix.rows import Source
 from separatrix.solvers.result import Solution
 from separatrix.stats import (
@@ -99,17 +99,15 @@ def pose(
     if sample is not None and not (units.spread > 0).all():
         units = Units.of(source, fit_intercept=fit_intercept)  # columns constant in the sample may vary
     design = units.design(fit_intercept=fit_intercept)
-    peak = None
     if not isinstance(prior, Penalty):
         shape = (likelihood.n_outputs, design.width)
-        peak = corner(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
         prior = penalty(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
     if fit_intercept and not standardize and not prior.free[-1]:
         if M > MAX_TIED_COLUMNS and prior.precision.ndim == 1:
             design = replace(design, origin=np.zeros(M), subtract=False)  # the prior stays diagonal for a bias at x = 0
         else:
             prior = prior.about(design.origin)
-    objective = Posterior(source, likelihood, prior, design, units, sample, peak)
+    objective = Posterior(source, likelihood, prior, design, units, sample)
     return replace(objective, prior=prior.per_unit(objective.column_units)) if standardize else objective
 
 
@@ -123,7 +121,6 @@ class Posterior:
     design: Design
     units: Units
     sample: Source | None = None
-    corner: Corner | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -160,9 +157,8 @@ class Posterior:
         mean, precision = self.prior.mean, self.prior.precision
         if len(theta) == 1 or len(precision) != theta.shape[1]:
             return theta
-        if self.corner is not None:
-            return theta - np.where(self.prior.free & (self.corner.threshold == 0), theta.mean(axis=0), 0.0)
-        return np.asarray(theta + (mean - theta).mean(axis=0))
+        shift = (mean - theta).mean(axis=0)
+        return np.asarray(theta + (shift if self.prior.corner is None else shift * self.prior.free))
 
     def of_sample(self) -> Posterior:
         """The same objective for the sample instead of all rows."""
