@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from separatrix.discriminative import LabelNoiseLogisticRegression as LabelNoiseLogisticRegression
     from separatrix.discriminative import LogisticRegression as LogisticRegression
     from separatrix.discriminative import ProbitRegression as ProbitRegression
+    from separatrix.discriminative import regularization_path as regularization_path
     from separatrix.export import load as load
     from separatrix.export import save as save
     from separatrix.export import to_onnx as to_onnx
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from separatrix.generative import NaiveBayes as NaiveBayes
     from separatrix.generative import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from separatrix.geometry import is_separable as is_separable
+    from separatrix.priors import ElasticNet as ElasticNet
     from separatrix.priors import Flat as Flat
     from separatrix.priors import Gaussian as Gaussian
     from separatrix.reductions import OneVsOne as OneVsOne
@@ -63,11 +65,13 @@ _HOME = {
     "ProbitRegression": "discriminative",
     "LabelNoiseLogisticRegression": "discriminative",
     "GeneralizedLinearModel": "discriminative",
+    "regularization_path": "discriminative",
     "BayesianLogisticRegression": "bayesian",
     "laplace_approximation": "bayesian",
     "evidence_surface": "bayesian",
     "Gaussian": "priors",
     "Flat": "priors",
+    "ElasticNet": "priors",
     "OneVsRest": "reductions",
     "OneVsOne": "reductions",
     "DecisionRule": "decisions",

@@ -85,7 +85,7 @@ class ElasticNet:
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = sx.LogisticRegression(prior=sx.ElasticNet(alpha=20.0)).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
     >>> int((model.coef_ != 0).sum())
-    6
+    5
     """
 
     alpha: float = 1.0
@@ -256,13 +256,13 @@ def _elastic_net(prior: ElasticNet, shape: tuple[int, int], columns: tuple[str, 
     alpha = check_number("ElasticNet", "alpha", prior.alpha, low=0.0)
     ratio = check_number("ElasticNet", "l1_ratio", prior.l1_ratio, low=0.0, high=1.0)
     (C, P), M = shape, len(columns)
-    of_columns = np.arange(P) < M  # the bias has no prior
+    of_columns = (np.arange(P) < M).astype(np.float64)  # the bias has no prior
     ridge, threshold, groups = alpha * (1 - ratio) * of_columns, alpha * ratio * of_columns, None
     if prior.groups is not None:
         labels = np.asarray(prior.groups)
         if labels.shape != (M,):
             raise DataError(
-                f"ElasticNet(groups=...) has shape {labels.shape}, but there are {M} columns: give one label per column."
+                f"ElasticNet(groups=...) has shape {labels.shape}, but there are {M} columns: use one label per column."
             )
         groups = np.unique(labels, return_inverse=True)[1]
         threshold[:M] *= np.sqrt(C * np.bincount(groups))[groups]

@@ -19,7 +19,7 @@ from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, Factor, Inverse, appro
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.posterior import Posterior, Solver, Units, pose
-from separatrix.solvers.proximal import ProximalNewton
+from separatrix.solvers.proximal import ProximalNewton, on_columns
 from separatrix.solvers.result import Solution, Status, Step
 from separatrix.solvers.stochastic import StochasticGradient
 
@@ -46,5 +46,6 @@ __all__ = [
     "factorise",
     "has_cheap_hessian",
     "is_wide",
+    "on_columns",
     "pose",
 ]

@@ -26,6 +26,7 @@ columns there are, and all rows need not fit in memory.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy import linalg
@@ -136,7 +137,7 @@ def has_few_weights(objective: Posterior) -> bool:
     """Whether steps over all columns are cheap enough."""
     C, P = objective.shape
     is_tall = objective.source.n_rows >= 10 * P
-    return C * P <= (MAX_WEIGHTS_OF_MANY_ROWS if is_tall else MAX_WEIGHTS)
+    return (MAX_WEIGHTS_OF_MANY_ROWS if is_tall else MAX_WEIGHTS) >= C * P
 
 
 def descend_to(
@@ -172,10 +173,10 @@ def minimum_of_parabola(objective: Posterior, theta: Float, grad: Float, hess: F
     threshold = np.tile(corner.threshold, C)[members[bounds[:-1]]]
     curvature = hess.diagonal().copy()
     if corner.groups is not None:
-        parts = [members[start:stop] for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+        parts = [members[start:stop] for start, stop in pairwise(bounds)]
         curvature = np.array([linalg.eigvalsh(hess[np.ix_(part, part)])[-1] for part in parts])
     unit = np.tile(objective.column_units, C) * objective.units.total
-    x, slope, zeros = theta.ravel().copy(), grad.ravel().copy(), None
+    x, slope, zeros = theta.ravel().copy(), grad.ravel().copy(), np.zeros(0)
     for count in range(1, MAX_SWEEPS):
         largest = sweep(hess, slope, x, bounds, members, threshold, curvature, unit)
         if largest <= tol:

@@ -51,4 +51,5 @@ from separatrix.stats.objective import value_grad as value_grad
 from separatrix.stats.objective import value_grad_hess as value_grad_hess
 from separatrix.stats.sample import collect_sample as collect_sample
 from separatrix.stats.sample import drawn_numbers as drawn_numbers
+from separatrix.stats.sample import random_places as random_places
 from separatrix.stats.sample import representative_sample as representative_sample

@@ -44,18 +44,20 @@ def draw(block: Block, stride: int) -> Sample:
 
 
 def drawn_numbers(start: int, stop: int, stride: int) -> Codes:
-    """Numbers of the rows drawn from ``start`` to ``stop``: one row from every ``stride`` rows.
-
-    The mixing function of SplitMix64 (Steele 2014) selects the row from the number of its stratum.
-    """
+    """Numbers of the rows drawn from ``start`` to ``stop``: one row from every ``stride`` rows."""
     stratum = np.arange(start // stride, -(-stop // stride))
+    chosen = stratum * stride + random_places(stratum, stride)
+    return np.asarray(chosen[(chosen >= start) & (chosen < stop)])
+
+
+def random_places(numbers: Codes, n: int) -> Codes:
+    """A random number below n for each number, always the same: the mixing function of SplitMix64 (Steele 2014)."""
     with np.errstate(over="ignore"):
-        z = (stratum.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
-    chosen = stratum * stride + (z % np.uint64(stride)).astype(np.intp)
-    return np.asarray(chosen[(chosen >= start) & (chosen < stop)])
+    return np.asarray((z % np.uint64(n)).astype(np.intp))
 
 
 def collect_sample(source: Source, rows: int) -> Source:
