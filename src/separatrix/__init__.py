@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from separatrix.bayesian import BayesianLogisticRegression as BayesianLogisticRegression
     from separatrix.bayesian import evidence_surface as evidence_surface
     from separatrix.bayesian import laplace_approximation as laplace_approximation
+    from separatrix.calibration import Calibrated as Calibrated
     from separatrix.comparison import ModelAverage as ModelAverage
     from separatrix.comparison import compare as compare
     from separatrix.decisions import DecisionRule as DecisionRule
@@ -75,6 +76,7 @@ _HOME = {
     "OneVsRest": "reductions",
     "OneVsOne": "reductions",
     "DecisionRule": "decisions",
+    "Calibrated": "calibration",
     "decide": "decisions",
     "is_separable": "geometry",
     "compare": "comparison",

@@ -8,6 +8,7 @@ base `family_classifier` (EM, text columns), `densities` (estimates, linear form
 """
 
 from separatrix.generative.classifier import GenerativeClassifier as GenerativeClassifier
+from separatrix.generative.classifier import class_priors as class_priors
 from separatrix.generative.covariance import Covariance as Covariance
 from separatrix.generative.covariance import DenseCovariance as DenseCovariance
 from separatrix.generative.covariance import FactoredCovariance as FactoredCovariance
