@@ -30,7 +30,7 @@ from sklearn.isotonic import IsotonicRegression
 from separatrix._array import Codes, Float
 
 SLOPE_SCALE, BIAS_SCALE = 1.0, 3.0  # standard deviations of the prior about the identity
-MAX_SCORE = 700.0  # scores below the largest by more are cut, since exp(-700) is the smallest positive number
+MAX_SCORE = 700.0  # a log probability below -700 is cut, since exp(-745) is zero
 
 
 class Map(Protocol):
@@ -70,8 +70,8 @@ class Steps:
 
 
 def bounded(S: Float) -> Float:
-    """Scores minus the largest of their row, not below `-MAX_SCORE`."""
-    return np.maximum(S - S.max(axis=1, keepdims=True), -MAX_SCORE)
+    """Scores as log probabilities, not below `-MAX_SCORE`."""
+    return np.maximum(log_softmax(np.maximum(S, -1e300), axis=1), -MAX_SCORE)
 
 
 def identity(n_classes: int) -> Affine:
@@ -112,21 +112,32 @@ def fit_affine(method: str, S: Float, codes: Codes, weight: Float) -> Affine:
     start = np.append(np.eye(K).ravel() if method == "dirichlet" else np.ones(n_slopes), np.zeros(n_biases))
     precision = np.append(np.full(n_slopes, SLOPE_SCALE**-2.0), np.full(n_biases, BIAS_SCALE**-2.0))
 
-    def loss(v: Float) -> tuple[float, Float]:
+    # Scores may differ by hundreds of nats. The steps of the solver are in units in which they differ by about one.
+    unit = np.append(
+        np.full(n_slopes, 1 / max(float(np.sqrt(weight @ (S**2).mean(axis=1) / weight.sum())), 1e-3)), np.ones(n_biases)
+    )
+
+    def loss(u: Float) -> tuple[float, Float]:
+        v = unit * u
         W, b = unpack(v)
         log_q = log_softmax(S @ W.T + b, axis=1)
         error = weight[:, None] * (np.exp(log_q) - T)
         away = v - start
         value = -float(weight @ log_q[np.arange(len(S)), codes]) + 0.5 * float(precision @ away**2)
-        return value, pack(error.T @ S, error.sum(axis=0)) + precision * away
+        return value, unit * (pack(error.T @ S, error.sum(axis=0)) + precision * away)
 
     # A negative slope would reverse the order of the scores; a full matrix has no order to reverse.
     least = -np.inf if method == "dirichlet" else 0.0
     bounds = [(least, None)] * n_slopes + [(None, None)] * n_biases
     found = optimize.minimize(
-        loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-7}
+        loss,
+        start / unit,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-7},
     )
-    return Affine(*unpack(found.x))
+    return Affine(*unpack(unit * found.x))
 
 
 def fit_steps(S: Float, codes: Codes, weight: Float) -> Steps:
