@@ -125,14 +125,14 @@ class Calibrated(AbstractWrapper):
         """ln p(C_k | x), (N, K)."""
         log_p = self._map_of_fit().log_proba(scores(self.estimator_, X))
         if self.prior_shift is None:
-            return log_p
+            return np.asarray(log_p)
         with np.errstate(divide="ignore"):
             log_p = log_p + np.log(self._new_proportions(np.exp(log_p)) / self.proportions_)
         return np.asarray(log_p - np.logaddexp.reduce(log_p, axis=1, keepdims=True))
 
     def predict_proba(self, X: Any) -> Float:
         """p(C_k | x), (N, K)."""
-        return np.exp(self.predict_log_proba(X))
+        return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""

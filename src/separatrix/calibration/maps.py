@@ -66,12 +66,12 @@ class Steps:
             Q = np.column_stack([1 - q, q])
         else:
             Q = np.column_stack([steps.predict(p) for steps, p in zip(self.functions, P.T, strict=True)])
-        return np.log(Q / Q.sum(axis=1, keepdims=True))
+        return np.asarray(np.log(Q / Q.sum(axis=1, keepdims=True)))
 
 
 def bounded(S: Float) -> Float:
     """Scores as log probabilities, not below `-MAX_SCORE`."""
-    return np.maximum(log_softmax(np.maximum(S, -1e300), axis=1), -MAX_SCORE)
+    return np.asarray(np.maximum(log_softmax(np.maximum(S, -1e300), axis=1), -MAX_SCORE))
 
 
 def identity(n_classes: int) -> Affine:
