@@ -22,7 +22,17 @@ from separatrix._array import Array, Float, Rows
 from separatrix._text import listed
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError, StreamEndedError
-from separatrix.rows import DeviceRows, LabelRules, RowMap, Source, in_memory, labels_of, open_rows, targets_in_memory
+from separatrix.rows import (
+    DeviceRows,
+    LabelRules,
+    RowMap,
+    Source,
+    in_memory,
+    labels_of,
+    open_rows,
+    targets_in_memory,
+    weigh_classes,
+)
 from separatrix.solvers import Solution
 from separatrix.stats import dots, require_finite, require_squares
 
@@ -31,6 +41,8 @@ class Classifier(ClassifierMixin, Estimator):
     """Base class of all classifiers: opens data for fitting and for prediction."""
 
     basis: Any = None
+    class_weight: Any = None
+    prior_correction: bool = False
 
     def __sklearn_tags__(self) -> Any:
         """Tags: all classifiers support sparse rows."""
@@ -57,16 +69,27 @@ class Classifier(ClassifierMixin, Estimator):
         least_classes: int = 2,
         soft: bool = False,
         known: Array | None = None,
+        is_batch: bool = False,
     ) -> Source:
-        """Check and open a training table; sets ``classes_``, ``n_features_in_`` and ``basis_``.
+        """Check and open a training table; sets ``classes_``, ``class_weight_``, ``n_features_in_`` and ``basis_``.
 
         Without ``reset``, the table must match the previous table, and classes and basis do not change. With ``soft``,
         y may have a column of probabilities for each class, which become the targets of the source (for two classes,
-        the probabilities of the second class). Labels must be among the ``known`` classes, if given.
+        the probabilities of the second class). Labels must be among the ``known`` classes, if given. ``is_batch`` says
+        that other rows were fitted before, or may follow.
         """
         rows = open_rows(self._training_table(X, reset=reset), None if reset else known_columns(self))
         validate_data(self, rows.template, skip_check_array=True, reset=reset)
         source = rows.with_labels(y, sample_weight, LabelRules(unlabelled, soft, known, least_classes))
+        self.class_weight_ = np.ones(len(source.classes))
+        if self.class_weight is not None:
+            name = type(self).__name__
+            source, self.class_weight_ = weigh_classes(source, name, self.class_weight, is_batch=is_batch)
+            if self.prior_correction and not self.class_weight_.all():
+                raise ValueError(
+                    f"{name}(class_weight=..., prior_correction=True): a class with factor 0 is not fitted, so its "
+                    "probability cannot be restored. Use a small positive factor, or prior_correction=False."
+                )
         if reset:
             self.classes_ = source.classes
             self.basis_ = None if self.basis is None else fit_basis(self.basis, source)

@@ -218,7 +218,6 @@ GENERATIVE = mistakes(
     ),
     ("equal values", fits(NB("normal"), changed(X, slice(60), 1, 3.5)), DataError, "'normal'", "'x1'", "drop"),
     ("an equal class", fits(NB("normal", estimate="ml"), EQUAL), DataError, "class 0, column 'x1'", "prior"),
-    ("a class of weight zero", lambda: NB().fit(X, Y, sample_weight=Y), DataError, "class 0", "weight 0"),
     *(
         (f"temper={temper!r}", fits(NB(temper=temper)), ValueError, f"temper={temper!r}", "greater than 0")
         for temper in (0, -1.0, np.nan, np.inf, "yes", None)
@@ -230,6 +229,27 @@ GENERATIVE = mistakes(
     ),
     ("infinite weights", linear("bernoulli"), AttributeError, "0 in column 'x0'", "estimate='map'"),
     ("quadratic form", lambda: QDA(estimate="predictive").fit(X, Y).coef_, AttributeError, "predictive"),
+    # Class weights
+    ("unknown class weight", fits(sx.LogisticRegression(class_weight={7: 2})), DataError, "7", "labels are 0, 1"),
+    ("negative class weight", fits(LDA(class_weight={0: -2})), ValueError, "factor of 0 is -2", "at least 0"),
+    ("class weight NaN", fits(NB(class_weight={1: np.nan})), ValueError, "factor of 1 is nan"),
+    ("class weights in a list", fits(sx.Perceptron(class_weight=[1, 2])), ValueError, "[1, 2]", "'balanced'"),
+    ("class weight 'auto'", fits(sx.FisherDiscriminant(class_weight="auto")), ValueError, "'auto'", "'balanced'"),
+    ("balanced batches", lambda: LDA(class_weight="balanced").partial_fit(X, Y), ValueError, "{label: factor}"),
+    ("balanced posterior batches",
+     lambda: sx.BayesianLogisticRegression(class_weight="balanced").partial_fit(X, Y), ValueError, "{label: factor}"),
+    ("correction of a class without weight",
+     fits(sx.LogisticRegression(class_weight={0: 0}, prior_correction=True)), ValueError, "factor 0", "positive"),
+    ("correction of a probit",
+     fits(sx.ProbitRegression(class_weight="balanced", prior_correction=True)), ValueError, "LogisticRegression"),
+    ("correction of wrong labels",
+     fits(sx.LabelNoiseLogisticRegression(prior_correction=True)), ValueError, "DecisionRule"),
+    ("correction of a Bayesian probit",
+     fits(sx.BayesianLogisticRegression(likelihood="probit", prior_correction=True)), ValueError, "log-odds"),
+    ("correction without intercept",
+     fits(sx.LogisticRegression(fit_intercept=False, prior_correction=True)), ValueError, "fit_intercept=True"),
+    ("correction with unlabelled rows",
+     fits(LDA(prior_correction=True, unlabelled=-1), X, np.where(np.arange(60) < 5, -1, Y)), DataError, "5 rows"),
     # Text columns
     ("a frame without its text", encoded(FRAME, 1), DataError, "'b'", "text"),
     ("an array without its text", encoded(X, 1), DataError, "'x1'", "text"),
@@ -514,7 +534,6 @@ ROWS = mistakes(
     ("no labels for Dask", lambda: _lazy_labels(None, da.ones(60)), ValueError, "requires y"),
     ("too few Dask weights", lambda: _lazy_labels(HALVES, da.ones(59)), DataError, "59 values, expected 60"),
     ("Dask weights below 0", lambda: _lazy_labels(HALVES, -da.ones(60)), DataError, "In partition 0 of sample_w"),
-    ("a class without Dask weight", lambda: _lazy_labels(HALVES, HALVES), DataError, "class 0 has weight 0"),
     ("no Dask weight", lambda: _lazy_labels(HALVES, 0 * HALVES), DataError, "Every sample_weight is zero"),
     # Values outside the support of a family
     ("Bernoulli of 2", lambda: _support("bernoulli", 0.0, 2.0), SupportError, "'b' contains 2", "Recode"),
@@ -669,9 +688,11 @@ ARGUMENTS = [
         f"{model.__name__} has no argument {name!r}", *words))
     for model, name, *words in [
         (sx.LogisticRegression, "C", "alpha=1/C", "prior=sx.Gaussian(scale=C**0.5)"),
-        (sx.LogisticRegression, "penalty", "prior=sx.Gaussian", "no L1"),
+        (sx.LogisticRegression, "penalty", "prior=sx.Gaussian", "sx.ElasticNet(alpha="),
+        (sx.LogisticRegression, "l1_ratio", "sx.ElasticNet(alpha="),
         (sx.LogisticRegression, "max_iter", "max_steps"),
-        (sx.LogisticRegression, "class_weight", "sample_weight=", "sx.DecisionRule(model, costs="),
+        (sx.GeneralizedLinearModel, "class_weight", "sample_weight="),
+        (sx.OneVsRest, "class_weight", "model inside"),
         (sx.LogisticRegression, "aplha", "Did you mean 'alpha'?"),
         (sx.LogisticRegression, "n_jobs", "'max_steps'"),
         (sx.ProbitRegression, "random_state", "rng"),
@@ -687,7 +708,8 @@ ARGUMENTS = [
     ]
 ] + [
     Mistake("set_params(C=1)", lambda _: sx.LogisticRegression().set_params(C=1), ValueError, ("'C'", "alpha=1/C")),
-    Mistake("ten arguments", lambda _: sx.LogisticRegression(*range(10)), TypeError, ("LogisticRegression(alpha, ",)),
+    Mistake("too many arguments", lambda _: sx.LogisticRegression(*range(20)), TypeError,
+            ("LogisticRegression(alpha, ",)),
     Mistake("no model to wrap", lambda _: sx.OneVsRest(), TypeError, ("OneVsRest(", "'estimator'")),
 ]  # fmt: skip
 

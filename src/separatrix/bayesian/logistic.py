@@ -38,7 +38,8 @@ from separatrix.bayesian.predictive import (
     probabilities_and_errors,
     two_class_interval,
 )
-from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise
+from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise, with_bias
+from separatrix.discriminative import prior_shift, require_shiftable
 from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
@@ -93,6 +94,8 @@ class BayesianLogisticRegression(LinearClassifier):
     basis, fit_intercept, tol : as in `LogisticRegression`
     rng : int or numpy.random.Generator, optional
         Source of random draws in diagnostics and importance sampling.
+    class_weight, prior_correction : as in `LogisticRegression`
+        The correction shifts the posterior of the intercept, so probabilities are averaged afterwards.
 
     Attributes
     ----------
@@ -107,6 +110,7 @@ class BayesianLogisticRegression(LinearClassifier):
     tuning_ : record of the tuning: scales, evidence and gradient of each step, and limits reached; None if not tuned
     draws_ : weighted draws of the weights that predictions average over; only with approximation="importance"
     notes_ : notes on the fit, which ``summary()`` also prints; most of them are also warnings
+    class_weight_ : ndarray of shape (K,), the factor of each class
     classes_, n_features_in_, feature_names_in_, n_passes_, n_steps_, solution_ : as in `LogisticRegression`
 
     Examples
@@ -136,6 +140,8 @@ class BayesianLogisticRegression(LinearClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-8,
         rng: Any = None,
+        class_weight: Any = None,
+        prior_correction: bool = False,
     ) -> None:
         self.prior = prior
         self.likelihood = likelihood
@@ -150,6 +156,8 @@ class BayesianLogisticRegression(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.rng = rng
+        self.class_weight = class_weight
+        self.prior_correction = prior_correction
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BayesianLogisticRegression:
         """Compute the posterior, and tune the prior if requested."""
@@ -188,12 +196,20 @@ class BayesianLogisticRegression(LinearClassifier):
                     "Give all classes with the first batch, and none later."
                 )
             known = self.classes_
+        prior = self._prior() if first else self.posterior_.shifted(-self._shift()).as_prior()
         with unchanged_on_error(self):
             training = self._open_training(
-                X, y, sample_weight, soft=True, reset=first, known=known, least_classes=1 if known is not None else 2
+                X,
+                y,
+                sample_weight,
+                soft=True,
+                reset=first,
+                known=known,
+                least_classes=1 if known is not None else 2,
+                is_batch=True,
             )
             earlier = 0.0 if first else self.log_evidence_
-            self._infer(training, self._prior() if first else self.posterior_.as_prior())
+            self._infer(training, prior)
             self.log_evidence_ += earlier  # p(D1, D2) = p(D1) p(D2 | D1)
         return self
 
@@ -207,12 +223,14 @@ class BayesianLogisticRegression(LinearClassifier):
         design = objective.design
         names = (*training.columns, "intercept")[: design.width]
         self.likelihood_ = self._likelihood(training.classes)
-        self.posterior_ = WeightPosterior(approximation, design, names)
-        self.coef_, self.intercept_ = design.in_user_units(approximation.mean)
+        self.posterior_ = WeightPosterior(approximation, design, names).shifted(self._shift())
+        self.coef_, self.intercept_ = design.in_user_units(self.posterior_.approximation.mean)
         self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
         self.occam_factor_ = self.log_evidence_ - self.log_likelihood_  # (4.137)
         self.effective_parameters_ = effective_parameters(approximation, objective.prior)
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
+        if self.draws_ is not None:
+            self.draws_ = replace(self.draws_, theta=with_bias(self.draws_.theta, self._shift()))
         self._rule = found.rule  # None unless averages would be misleading
         limits = () if found.tuning is None else found.tuning.boundary
         self.tuning_ = found.tuning
@@ -231,6 +249,10 @@ class BayesianLogisticRegression(LinearClassifier):
                 f"Increase tol, which is {self.tol:.1e}.",
                 ConvergenceWarning,
             )
+
+    def _shift(self) -> Float:
+        """Change of each intercept that undoes class weights; averages over the posterior are computed afterwards."""
+        return prior_shift(self.class_weight_) if self.prior_correction else np.zeros(1)
 
     def _pose(self, training: Source, prior: Gaussian | Penalty) -> Posterior:
         """Return -ln p(D, w) as a function of w, up to a constant."""
@@ -355,6 +377,8 @@ class BayesianLogisticRegression(LinearClassifier):
         check_option(name, "approximation", self.approximation, METHODS)
         check_option(name, "predictive", self.predictive, RULES)
         check_positive(name, "tol", self.tol)
+        if self.prior_correction:
+            require_shiftable(name, is_logit=self.likelihood == "logit", fit_intercept=self.fit_intercept)
         if self.structure is not None:
             check_option(name, "structure", self.structure, STRUCTURES, otherwise=", or None")
         if self.tune is not None:

@@ -7,7 +7,7 @@ map T from θ = (w, b) to (w, w0) is linear, so the posterior is still Gaussian,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy import special
 from separatrix._arguments import check_count, check_positive, generator
 from separatrix._array import Float
 from separatrix._output import as_frame
-from separatrix.bayesian.posterior import AnyApproximation, Approximation
+from separatrix.bayesian.posterior import AnyApproximation, Approximation, DualApproximation
 from separatrix.exceptions import DataError
 from separatrix.priors import Penalty
 from separatrix.stats import Design
@@ -83,6 +83,16 @@ class WeightPosterior:
         precision = back.T @ self.approximation.factor.matrix @ back
         return Penalty(self.mean.reshape(C, P), np.asarray(0.5 * (precision + precision.T)))
 
+    def shifted(self, shift: Float) -> WeightPosterior:
+        """The same distribution with ``shift`` added to the intercepts: (1,) for two classes, (K,) for more."""
+        approximation = self.approximation
+        if not shift.any():
+            return self
+        if isinstance(approximation, DualApproximation):  # its bias is that of the thin problem
+            thin = replace(approximation.thin, mean=with_bias(approximation.thin.mean, shift))
+            return replace(self, approximation=replace(approximation, thin=thin))
+        return replace(self, approximation=replace(approximation, mean=with_bias(approximation.mean, shift)))
+
     def _in_user_units(self, theta: Float) -> Float:
         """Return T θ for each θ of an array (n, C, P)."""
         moved = theta.copy()
@@ -134,6 +144,11 @@ class WeightSummary:
         ]
         foot = f"{100 * self.level:g} % credible intervals, in the units of the columns"
         return "\n".join([head, *lines, foot, *self.notes])
+
+
+def with_bias(theta: Float, shift: Float) -> Float:
+    """Weights (..., C, P) with ``shift`` (C,) added to the bias, their last column."""
+    return np.concatenate([theta[..., :-1], theta[..., -1:] + shift[:, None]], axis=-1)
 
 
 def interval_tails(owner: str, level: float) -> Float:

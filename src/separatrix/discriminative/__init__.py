@@ -12,6 +12,8 @@ from separatrix.discriminative.glm import GeneralizedLinearModel as GeneralizedL
 from separatrix.discriminative.label_noise import LabelNoiseLogisticRegression as LabelNoiseLogisticRegression
 from separatrix.discriminative.logistic import LogisticRegression as LogisticRegression
 from separatrix.discriminative.model import DiscriminativeClassifier as DiscriminativeClassifier
+from separatrix.discriminative.model import prior_shift as prior_shift
+from separatrix.discriminative.model import require_shiftable as require_shiftable
 from separatrix.discriminative.path import RegularizationPath as RegularizationPath
 from separatrix.discriminative.path import regularization_path as regularization_path
 from separatrix.discriminative.probit import ProbitRegression as ProbitRegression

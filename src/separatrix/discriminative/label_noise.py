@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_count, check_option, check_positive
 from separatrix._array import Array, Float
 from separatrix._text import listed
-from separatrix.discriminative.model import DiscriminativeClassifier
+from separatrix.discriminative.model import DiscriminativeClassifier, require_shiftable
 from separatrix.discriminative.noise_rates import (
     STRUCTURES,
     Joint,
@@ -81,6 +81,9 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         Keep weights, objective and gradient of every step in ``trace_``, except for steps of the first fit.
     rng : int or numpy.random.Generator, optional
         Seed for the order of the rows in ``solver="stochastic"``.
+    class_weight : {"balanced"} or mapping {label: factor}, optional
+        Factor of the weights of each class, by the given label, as in `LogisticRegression`. Its ``prior_correction``
+        is not available: the weights also change how often a label is wrong.
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     mislabelled_ : ndarray of shape (N,)
         Probability that the label of each training row is wrong, 1 - p(true class = label | label, x). Check the rows
         with the largest values first.
+    class_weight_ : ndarray of shape (K,), the factor of each class
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     separation_ : whether a hyperplane separates the given labels; see `LogisticRegression`
     solution_, trace_, n_steps_, n_passes_ : as in `LogisticRegression`; steps and passes of both fits
@@ -148,14 +152,20 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         max_steps: int | None = None,
         trace: bool = False,
         rng: Any = None,
+        class_weight: Any = None,
+        prior_correction: bool = False,
     ) -> None:
-        super().__init__(alpha, prior, basis, fit_intercept, solver, tol, max_steps, trace, rng)
+        super().__init__(
+            alpha, prior, basis, fit_intercept, solver, tol, max_steps, trace, rng, class_weight, prior_correction
+        )
         self.noise = noise
         self.rates = rates
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LabelNoiseLogisticRegression:
         """Fit to labels y, some of which may be wrong."""
         check_option(type(self).__name__, "rates", self.rates, STRUCTURES)
+        if self.prior_correction:  # weights by the given label also change how often a label is wrong
+            require_shiftable(type(self).__name__, is_logit=False, fit_intercept=self.fit_intercept)
         if is_shares(y):
             raise DataError(
                 f"y has {y.shape[1]} columns: LabelNoiseLogisticRegression needs one label for each row, not "

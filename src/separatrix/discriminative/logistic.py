@@ -40,11 +40,19 @@ class LogisticRegression(DiscriminativeClassifier):
         Keep weights, objective and gradient of every step in ``trace_``.
     rng : int or numpy.random.Generator, optional
         Seed for the order of the rows in ``solver="stochastic"``.
+    class_weight : {"balanced"} or mapping {label: factor}, optional
+        Factor by which the weights of the rows of each class are multiplied; 1 for labels that are not in the mapping.
+        "balanced" uses N / (K N_k), as scikit-learn does. Probabilities then refer to data in which the classes have
+        these weights; `DecisionRule` changes decisions without changing probabilities.
+    prior_correction : bool, default False
+        Whether to undo this effect: -ln c_k is added to the intercepts, where c_k are the factors, so that
+        probabilities refer to the classes as they are. It needs ``fit_intercept=True``.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, M) for two classes, (K, M) for more
     intercept_ : ndarray of shape (1,) or (K,)
+    class_weight_ : ndarray of shape (K,), the factor of each class
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     separation_ : whether a hyperplane separates the classes; true if it does, with its ``coef`` and ``columns``. The
         ``status`` is "complete", "quasi-complete", "overlapping" or "unknown" (not checked because of a prior, or

@@ -20,7 +20,7 @@ from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import ElasticNet, Flat, Gaussian, Prior
-from separatrix.rows import Source, encode_shares, is_shares
+from separatrix.rows import Source
 from separatrix.separation import Support, check_separation, has_free_weights, warn_if_collinear
 from separatrix.solvers import (
     LBFGS,
@@ -62,6 +62,8 @@ class DiscriminativeClassifier(LinearClassifier):
         max_steps: int | None = None,
         trace: bool = False,
         rng: Any = None,
+        class_weight: Any = None,
+        prior_correction: bool = False,
     ) -> None:
         self.alpha = alpha
         self.prior = prior
@@ -72,6 +74,8 @@ class DiscriminativeClassifier(LinearClassifier):
         self.max_steps = max_steps
         self.trace = trace
         self.rng = rng
+        self.class_weight = class_weight
+        self.prior_correction = prior_correction
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         """p(t | a) for this number of classes."""
@@ -93,16 +97,11 @@ class DiscriminativeClassifier(LinearClassifier):
             )
         # BLAS is limited to one thread once per fit; a limit set in every pass would cost as much as a small pass.
         with unchanged_on_error(self), single_thread_blas():
-            training = None
-            if is_shares(y):
-                classes, T = encode_shares(y)
-                if ((T == 0) | (T == 1)).all():  # probabilities 0 and 1 are labels
-                    known = np.arange(len(classes))
-                    training = self._open_training(X, T.argmax(axis=1), sample_weight, known=known)
-                    training, self.classes_ = replace(training, classes=classes), classes
-            if training is None:
-                training = self._open_training(X, y, sample_weight, soft=True)
+            training = self._open_training(X, y, sample_weight, soft=True)
             likelihood = self._likelihood(len(training.classes))
+            if self.prior_correction:
+                is_logit = isinstance(likelihood, Logit | Softmax)
+                require_shiftable(name, is_logit=is_logit, fit_intercept=self.fit_intercept)
             objective = pose(training, likelihood, prior, fit_intercept=self.fit_intercept)
             solution = solver.minimise(objective, np.zeros(objective.shape))
             self.likelihood_ = likelihood
@@ -113,6 +112,8 @@ class DiscriminativeClassifier(LinearClassifier):
         """Store the weights and the solution; check that a maximum exists, and warn if the solver did not converge."""
         design, centred = objective.design, objective.centre_classes  # so that all solvers give the same weights
         self.coef_, self.intercept_ = design.in_user_units(centred(solution.value))
+        if self.prior_correction:
+            self.intercept_ = self.intercept_ + prior_shift(self.class_weight_)
         if solution.trace:
             steps = (Step(design.in_user_units(centred(step.theta)), *step[1:]) for step in solution.trace)
             solution = replace(solution, trace=tuple(steps))
@@ -181,3 +182,27 @@ class DiscriminativeClassifier(LinearClassifier):
             f"standard deviation{goal}. {remedy}, or use solver='auto'.",
             ConvergenceWarning,
         )
+
+
+def require_shiftable(owner: str, *, is_logit: bool, fit_intercept: bool) -> None:
+    """Raise unless the effect of class weights on the probabilities is a shift of the intercept."""
+    if not is_logit:
+        raise ValueError(
+            f"{owner}(prior_correction=True): class weights shift log-odds, and only with a logit is the corrected "
+            "model one of the same kind. Use LogisticRegression, or DecisionRule instead of class_weight."
+        )
+    if not fit_intercept:
+        raise ValueError(
+            f"{owner}(prior_correction=True, fit_intercept=False): class weights shift the intercept, and the model "
+            "has none. Set fit_intercept=True."
+        )
+
+
+def prior_shift(factors: Float) -> Float:
+    """Change of the intercepts that undoes class weights, -ln c_k: (1,) for two classes, (K,) for more.
+
+    Weights change p(C_k | x) to c_k p(C_k | x) / Σ_j c_j p(C_j | x), so they add ln c_k to the activation a_k. The
+    intercepts of K classes keep their sum. (King & Zeng 2001, Logistic regression in rare events data, eq. 7)
+    """
+    shift = -np.log(factors)
+    return np.diff(shift) if len(shift) == 2 else shift - shift.mean()

@@ -44,11 +44,14 @@ class ProbitRegression(DiscriminativeClassifier):
         Keep weights, objective and gradient of every step in ``trace_``.
     rng : int or numpy.random.Generator, optional
         Seed for the order of the rows in ``solver="stochastic"``.
+    class_weight : {"balanced"} or mapping {label: factor}, optional
+        Factor of the weights of each class, as in `LogisticRegression`. Its ``prior_correction`` needs a logit.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, M)
     intercept_ : ndarray of shape (1,)
+    class_weight_ : ndarray of shape (2,), the factor of each class
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     separation_, solution_, trace_, n_steps_, n_passes_ : as in `LogisticRegression`
 

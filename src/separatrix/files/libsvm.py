@@ -316,8 +316,7 @@ class LibsvmFile(RowStore):
         paired = pair(self.classes, None, len(self.classes), rules)
         codes = paired.targets[0].t
         targets = FileLabels(self.labels, codes, check_weight(sample_weight, self.n_rows))
-        if targets.weight is not None and rules.known is None and not targets.weight.all():
-            require_weight(targets.weight, targets.of(self.read_labels()), paired.classes)
+        require_weight(targets.weight)
         return Labelled((targets,), paired.classes, int(self.label_counts[codes < 0].sum()))
 
     def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:

@@ -24,7 +24,7 @@ from separatrix._arguments import generator
 from separatrix._array import Array, Float, Rows, bincount
 from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.exceptions import CollinearError, DataError
-from separatrix.rows import Source, labels_of, open_rows
+from separatrix.rows import Source, class_factors, labels_of, open_rows
 from separatrix.solvers import Solution
 
 
@@ -72,6 +72,11 @@ class GenerativeClassifier(Classifier):
         self._check_arguments()
         with unchanged_on_error(self):
             source = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
+            if self.prior_correction and source.n_unlabelled:
+                raise DataError(
+                    f"prior_correction=True needs a label for every row, but {source.n_unlabelled} rows have none: "
+                    "class_weight changes labelled rows only. Set prior_correction=False, or give priors=."
+                )
             solution = self._collect(source)
             self._learn(solution, source.classes, source.passes)
         return self
@@ -88,7 +93,9 @@ class GenerativeClassifier(Classifier):
         if not fresh:
             _require_exact(self)
         with unchanged_on_error(self):
-            source = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled, reset=fresh, least_classes=1)
+            source = self._open_training(
+                X, y, sample_weight, unlabelled=self.unlabelled, reset=fresh, least_classes=1, is_batch=True
+            )
             if source.n_unlabelled:
                 raise DataError(
                     f"{source.n_unlabelled} rows have no label. EM needs all rows at once: omit these rows, or "
@@ -136,6 +143,11 @@ class GenerativeClassifier(Classifier):
             raise DataError(f"Cannot merge: the columns are {names[0]} in one model and {names[1]} in the other.")
         if joblib.hash(self.basis_) != joblib.hash(other.basis_):
             raise DataError("Cannot merge: the two models have different bases.")
+        if self.class_weight != other.class_weight or self.class_weight == "balanced":
+            raise DataError(
+                f"Cannot merge models with class_weight={self.class_weight!r} and {other.class_weight!r}: their rows "
+                "were multiplied by different factors. Fit both with the same mapping {label: factor}."
+            )
         for model in (self, other):
             _require_exact(model)
         merged = copy(self)
@@ -150,6 +162,11 @@ class GenerativeClassifier(Classifier):
         self._not_yet = None
         self.class_count_ = self.facts_.count
         self.priors_ = class_priors(self.priors, classes, self.class_count_)
+        if self.class_weight != "balanced":  # batches may have different classes
+            self.class_weight_ = class_factors(type(self).__name__, self.class_weight, classes)
+        if self.prior_correction and self.priors is None:
+            self.priors_ = self.priors_ / self.class_weight_
+            self.priors_ /= self.priors_.sum()
         self._keep(solution, passes)
         self._estimate(self.facts_)
 

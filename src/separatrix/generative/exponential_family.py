@@ -48,13 +48,14 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     unlabelled : "error", "missing" or a label, default "error"
         How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. EM includes these rows in
         the fit. If the family is wrong, unlabelled rows can make the boundary worse.
+    class_weight, prior_correction : as in `NaiveBayes`
 
     Attributes
     ----------
     densities_ : dict
         Maps the name of the family to p(x | C_k) of all classes, a distribution of `separatrix.families`
     coef_, intercept_ : the linear form of the scores; for two classes one row, the log-odds of the second class
-    priors_, class_count_, facts_, n_passes_, n_steps_, solution_ : as in `NaiveBayes`
+    priors_, class_count_, class_weight_, facts_, n_passes_, n_steps_, solution_ : as in `NaiveBayes`
 
     Examples
     --------
@@ -77,6 +78,8 @@ class ExponentialFamilyClassifier(FamilyClassifier):
         estimate: str = "map",
         pseudo_count: Any = 1.0,
         unlabelled: Any = "error",
+        class_weight: Any = None,
+        prior_correction: bool = False,
     ) -> None:
         self.family = family
         self.shared_scale = shared_scale
@@ -84,6 +87,8 @@ class ExponentialFamilyClassifier(FamilyClassifier):
         self.estimate = estimate
         self.pseudo_count = pseudo_count
         self.unlabelled = unlabelled
+        self.class_weight = class_weight
+        self.prior_correction = prior_correction
 
     def __sklearn_tags__(self) -> Any:
         """Tags that allow missing values (NaN) unless the family describes a whole row."""

@@ -70,12 +70,16 @@ class GaussianClassifier(GenerativeClassifier):
         shrinkage: Any = 0.0,
         estimate: str = "ml",
         unlabelled: Any = "error",
+        class_weight: Any = None,
+        prior_correction: bool = False,
     ) -> None:
         self.basis = basis
         self.priors = priors
         self.shrinkage = shrinkage
         self.estimate = estimate
         self.unlabelled = unlabelled
+        self.class_weight = class_weight
+        self.prior_correction = prior_correction
 
     def _check_arguments(self) -> None:
         name = type(self).__name__

@@ -40,6 +40,11 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     unlabelled : "error", "missing" or a label, default "error"
         How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. EM includes these rows in
         the fit. If the classes are not normal, unlabelled rows can make the boundary worse.
+    class_weight : {"balanced"} or mapping {label: factor}, optional
+        Factor of the weights of each class, as in `LogisticRegression`. `partial_fit` needs a mapping.
+    prior_correction : bool, default False
+        Whether to divide the class proportions by the factors again, so that probabilities refer to the classes as
+        they are. Given ``priors`` are not changed.
 
     Attributes
     ----------
@@ -47,6 +52,7 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     means_ : ndarray of shape (K, M)
     covariance_ : ndarray of shape (M, M)
     priors_, class_count_ : p(C_k), and the weight of each class
+    class_weight_ : ndarray of shape (K,), the factor of each class
     shrinkage_ : ndarray of shape (K,), the λ used
     facts_ : the sufficient statistics of the training rows (class moments)
     n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` contains the log likelihoods of EM

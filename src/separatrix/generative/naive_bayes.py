@@ -94,6 +94,11 @@ class NaiveBayes(FamilyClassifier):
         the training labels, in a few more passes. If columns are correlated, naive Bayes is overconfident, and τ < 1
         corrects its probabilities. With two classes, the ranking of the rows does not change; predicted labels change
         only if the priors are unequal, because the priors have more influence if τ is smaller.
+    class_weight : {"balanced"} or mapping {label: factor}, optional
+        Factor of the weights of each class, as in `LogisticRegression`. `partial_fit` needs a mapping.
+    prior_correction : bool, default False
+        Whether to divide the class proportions by the factors again, so that probabilities refer to the classes as
+        they are. Given ``priors`` are not changed.
 
     Attributes
     ----------
@@ -104,6 +109,7 @@ class NaiveBayes(FamilyClassifier):
     coef_, intercept_ : the linear scores if every column has a linear form; one row for two classes
     temperature_ : float, the exponent τ
     priors_, class_count_ : p(C_k), and the weight of each class
+    class_weight_ : ndarray of shape (K,), the factor of each class
     facts_ : the sufficient statistics of the training rows
     n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` contains the log posteriors of EM
 
@@ -146,6 +152,8 @@ class NaiveBayes(FamilyClassifier):
         pseudo_count: Any = 1.0,
         unlabelled: Any = "error",
         temper: Any = False,
+        class_weight: Any = None,
+        prior_correction: bool = False,
     ) -> None:
         self.families = families
         self.priors = priors
@@ -153,6 +161,8 @@ class NaiveBayes(FamilyClassifier):
         self.pseudo_count = pseudo_count
         self.unlabelled = unlabelled
         self.temper = temper
+        self.class_weight = class_weight
+        self.prior_correction = prior_correction
 
     def report(self) -> str:
         """Text table of the columns, their families and the reasons for the choices."""

@@ -42,7 +42,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     Parameters
     ----------
-    basis, priors, estimate, unlabelled
+    basis, priors, estimate, unlabelled, class_weight, prior_correction
         As in `LinearDiscriminantAnalysis`.
     shrinkage : float in [0, 1], "ledoit-wolf" or "evidence", default 0
         λ_k in (1 - λ_k) Σ_k + λ_k D, where D contains the pooled within-class variances. A number is used for all
@@ -50,7 +50,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     Attributes
     ----------
-    means_, priors_, class_count_, shrinkage_, facts_ : as in `LinearDiscriminantAnalysis`
+    means_, priors_, class_count_, class_weight_, shrinkage_, facts_ : as in `LinearDiscriminantAnalysis`
     covariance_ : ndarray of shape (K, M, M)
     quadratic_, coef_, intercept_ : C, w and w0 of x'C x + w'x + w0, which is the log-odds for two classes, and
         ln p(x, C_k) up to a common term for K classes. Not available with "predictive"

@@ -7,7 +7,8 @@
 
 - open: converts any table to a Source         - source: Source, and the interfaces Partition and Runner
 - memory, batches, device: partitions          - threads, device, dask: runners
-- labels: labels and weights in memory         - block: Block, Targets
+- labels: labels and weights in memory         - class_weight: weights of classes
+- block: Block, Targets
 """
 
 from separatrix.rows.batches import MAX_LABELS as MAX_LABELS
@@ -28,6 +29,9 @@ from separatrix.rows.batches import precision as precision
 from separatrix.rows.batches import tally_labels as tally_labels
 from separatrix.rows.block import Block as Block
 from separatrix.rows.block import Targets as Targets
+from separatrix.rows.class_weight import class_factors as class_factors
+from separatrix.rows.class_weight import class_totals as class_totals
+from separatrix.rows.class_weight import weigh_classes as weigh_classes
 from separatrix.rows.device import CHUNK_ROWS as CHUNK_ROWS
 from separatrix.rows.device import DeviceRows as DeviceRows
 from separatrix.rows.device import on_host as on_host

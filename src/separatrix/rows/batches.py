@@ -466,8 +466,7 @@ def label_from_column(
         classes = rules.known
     require_classes(classes, rules.least, f" in column {target!r} of {source.partitions[0].rows.title}")
     if weight is not None:
-        total = counts.weights(classes)
-        require_weight(total, None if rules.known is not None else np.arange(len(classes)), classes)
+        require_weight(counts.weights(classes))
     targets = (ColumnTargets(target, classes, rules.unlabelled, weight, clean),) * len(source.partitions)
     return Labelled(targets, classes, counts.n_unlabelled(rules.unlabelled))
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from separatrix._array import Array, Float, Rows, bincount
+from separatrix._array import Array, Float, Rows
 from separatrix._text import did_you_mean
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
@@ -516,9 +516,7 @@ def _label_lazily(y: Any, sample_weight: Any, lengths: tuple[int, ...], rules: L
     weights = [None] * len(lengths) if parts is None else _aligned(*parts, lengths, np.empty(0))
     targets = persist(*(task(Targets)(*pieces) for pieces in zip(t, weights, strict=True)))
     if parts is not None:
-        by_class = not soft and rules.known is None
-        totals = compute(*(task(_class_weight)(part, len(classes) if by_class else 0) for part in targets))
-        require_weight(np.sum(totals, axis=0), np.arange(len(classes)) if by_class else None, classes)
+        require_weight(np.array(compute(*(task(lambda part: part.weight.sum())(part) for part in targets))))
     return Labelled(targets, classes, sum(n_unlabelled), soft)
 
 
@@ -585,15 +583,6 @@ def _lazy_weights(sample_weight: Any, n_rows: int) -> tuple[Sequence[Any], Seque
     if sum(counts) != n_rows:
         raise DataError(f"sample_weight has {sum(counts)} values, expected {n_rows}: one weight for each row of X.")
     return parts, counts
-
-
-def _class_weight(targets: Targets, n_classes: int) -> Float:
-    """Sum of weights of each class; of all rows if ``n_classes`` is 0."""
-    assert targets.weight is not None, "a partition without weights"
-    if not n_classes:
-        return np.array([targets.weight.sum()])
-    labelled = targets.t >= 0
-    return np.asarray(bincount(targets.t[labelled], targets.weight[labelled], n_classes))
 
 
 def _aligned(parts: Sequence[Any], counts: Sequence[int], lengths: tuple[int, ...], like: Array) -> Sequence[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from separatrix._array import Array, Codes, Float, bincount, to_host
+from separatrix._array import Array, Codes, Float, to_host
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Targets
 
@@ -47,11 +47,13 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled
     """Encode labels and weights in memory as the targets of one partition.
 
     Targets are class codes (N,), with -1 for rows without a label, or class probabilities: (N, K), or (N,) if K = 2.
-    Raises DataError if y or the weights do not have ``n_rows`` values, or a class has no row or no weight.
+    Raises DataError if y or the weights do not have ``n_rows`` values, or all weights are zero.
     """
     t: Array
     if rules.soft and is_shares(y):
         classes, t = encode_shares(y)
+        if ((t == 0) | (t == 1)).all():  # probabilities 0 and 1 are labels
+            t = t.argmax(axis=1)
     else:
         classes, t = encode_labels(y, unlabelled=rules.unlabelled)
     if rules.known is not None:
@@ -64,8 +66,7 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled
         require_classes(classes, rules.least)
     is_soft = t.dtype.kind == "f"
     weight = None if sample_weight is None else check_weight(sample_weight, n_rows)
-    if weight is not None:
-        require_weight(weight, t if rules.known is None and not is_soft else None, classes)
+    require_weight(weight)
     return Labelled((Targets(t, weight),), classes, int(np.count_nonzero(t < 0)), is_soft)
 
 
@@ -230,18 +231,7 @@ def require_classes(classes: Array, least: int = 2, where: str = "") -> None:
         )
 
 
-def require_weight(weight: Float | None, codes: Array | None, classes: Array) -> None:
-    """Raise if the weights of all rows are zero or, if ``codes`` are given, those of all rows of a class."""
-    if weight is None:
-        return
-    if not weight.any():
+def require_weight(weight: Float | None) -> None:
+    """Raise if all weights are zero. A class without weight stays a class, as in scikit-learn."""
+    if weight is not None and not weight.any():
         raise DataError("Every sample_weight is zero; give at least one row of each class a positive weight.")
-    if codes is None:
-        return
-    labelled = codes >= 0
-    empty = classes[bincount(codes[labelled], weight[labelled], len(classes)) == 0]
-    if len(empty):
-        raise DataError(
-            f"Every row of class {', '.join(map(repr, empty.tolist()))} has weight 0 (or below {NEGLIGIBLE_WEIGHT:g} "
-            "of the largest). Leave those rows out, or give them a positive weight."
-        )

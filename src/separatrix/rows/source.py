@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, Rows, device_aware, is_sparse
+from separatrix._array import Array, Rows, device_aware, is_device_aware, is_sparse
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import Labelled, LabelRules, pair
 
@@ -207,7 +207,13 @@ class Source:
         """Sum a statistic over all blocks, in one pass."""
         self.count.passes += 1
         views = self.views
-        total: Stat = self.runner.reduce(self, (lambda block: statistic(_seen(block, views))) if views else statistic)
+
+        def work(block: Block) -> Stat:
+            return statistic(_seen(block, views))
+
+        if all(map(is_device_aware, (statistic, *views))):
+            device_aware(work)
+        total: Stat = self.runner.reduce(self, work if views else statistic)
         return total
 
     def reduce_batches(self, statistic: Callable[[Any], Stat], columns: tuple[str, ...], empty: Stat) -> Stat:

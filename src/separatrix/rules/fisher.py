@@ -56,7 +56,10 @@ def fit_fisher(
     """Stationary directions of (4.26), sorted by decreasing J; along each, the last class lies above class 0."""
     N, K = moments.total, len(moments.count)
     B = moments.between
-    factor = np.full(K, 1 / N) if convention == "pooled" else 1 / (K * moments.count)
+    factor = np.full(K, 1 / N)
+    if convention == "mean":
+        weighted = moments.count > 0
+        factor = np.divide(1, weighted.sum() * moments.count, out=np.zeros(K), where=weighted)
     directions, values, live = _stationary(moments, factor, B, shrinkage, columns)
     kept = np.argsort(values)[::-1][: min(K - 1, np.count_nonzero(values))]
     V = np.zeros((len(live), len(kept)))
@@ -122,6 +125,9 @@ def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Floa
 
     S_W⁻¹ δ = V V' δ for any difference δ of class means, so w = S_W⁻¹ (m_1 - m_0) for two classes.
     """
+    live = moments.count > 0  # a class whose rows have weight zero is never predicted
+    if len(live) == 2 and not live.all():
+        return np.zeros((1, len(V))), np.array([np.inf if live[1] else -np.inf])
     if len(moments.count) == 2:
         w = V @ (V.T @ (moments.mean[1] - moments.mean[0]))  # (4.30)
         w0 = -w @ moments.grand_mean if threshold == "mean" else normal_threshold(w, moments)  # (4.36)
@@ -129,7 +135,13 @@ def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Floa
     centres = (moments.mean - moments.grand_mean) @ V  # class means in coordinates in which S_W = I
     W = centres @ V.T
     w0 = -0.5 * np.einsum("kq,kq->k", centres, centres) - W @ moments.grand_mean
-    return W, w0 + (np.log(moments.count / moments.total) if threshold == "normal" else 0.0)
+    return W, w0 + log_priors(moments.count / moments.total, threshold)
+
+
+def log_priors(priors: Float, threshold: str) -> Float:
+    """Terms of the scores for the class proportions: ln π_k, or for equal priors 0; -inf if π_k = 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(priors if threshold == "normal" else priors > 0)
 
 
 def normal_threshold(w: Float, moments: Moments) -> float:
@@ -173,6 +185,8 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
     shrinkage : float in [0, 1], default 0
         S_W is replaced by (1 - shrinkage) S_W + shrinkage diag S_W, which shrinks the correlations. The result does
         not depend on units. Shrinkage is needed if there are fewer rows than columns.
+    class_weight : {"balanced"} or mapping {label: factor}, optional
+        Factor of the weights of each class, as in `LogisticRegression`.
 
     Attributes
     ----------
@@ -180,6 +194,7 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
     scalings_ : ndarray of shape (M, Q), the directions
     ratio_ : ndarray of shape (Q,), J of each direction
     means_, priors_ : class means (K, M) and class proportions (K,)
+    class_weight_ : ndarray of shape (K,), the factor of each class
     n_passes_ : int, always 1
 
     Examples
@@ -201,12 +216,14 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         scatter: str = "pooled",
         threshold: str = "mean",
         shrinkage: float = 0.0,
+        class_weight: Any = None,
     ) -> None:
         self.basis = basis
         self.n_components = n_components
         self.scatter = scatter
         self.threshold = threshold
         self.shrinkage = shrinkage
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FisherDiscriminant:
         """Fit in one pass over the rows."""
@@ -237,7 +254,7 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         Z = (to_dense(X) - self.mean_) @ self.scalings_
         nearest = centres[((Z[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1), None]
         scores = ((centres - nearest) * (Z[:, None] - 0.5 * (centres + nearest))).sum(axis=2)
-        return np.asarray(scores + (np.log(self.priors_) if self.threshold == "normal" else 0.0))
+        return np.asarray(scores + log_priors(self.priors_, self.threshold))
 
     def transform(self, X: Any) -> Array:
         """Coordinates V'(φ(x) - m) along the directions, shape (N, Q)."""

@@ -98,11 +98,14 @@ class LeastSquaresClassifier(LinearClassifier):
     targets : {"one-of-K", "fisher"}, default "one-of-K"
         "one-of-K" uses the class indicators. "fisher", for two classes, uses the target N/N_1 for ``classes_[1]`` and
         -N/N_0 for ``classes_[0]``. Then w is Fisher's direction and w0 = -w'm (PRML §4.1.5).
+    class_weight : {"balanced"} or mapping {label: factor}, optional
+        Factor of the weights of each class, as in `LogisticRegression`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, M) or (K, M)
     intercept_ : ndarray of shape (1,) or (K,)
+    class_weight_ : ndarray of shape (K,), the factor of each class
     solution_ : Solution, the status, and the K regressions as ``value.W`` and ``value.w0``
 
     Examples
@@ -118,12 +121,18 @@ class LeastSquaresClassifier(LinearClassifier):
     """
 
     def __init__(
-        self, basis: Any = None, alpha: float = 0.0, fit_intercept: bool = True, targets: str = "one-of-K"
+        self,
+        basis: Any = None,
+        alpha: float = 0.0,
+        fit_intercept: bool = True,
+        targets: str = "one-of-K",
+        class_weight: Any = None,
     ) -> None:
         self.basis = basis
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.targets = targets
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LeastSquaresClassifier:
         """Fit in one pass over the rows."""

@@ -140,10 +140,13 @@ class Perceptron(LinearClassifier):
         Random generator for ``shuffle``. With None a fixed seed is used, so repeated fits give identical models.
     trace : bool, default False
         Whether to record the weights after every mistake in ``solution_.trace``, for an animation; this is slow.
+    class_weight : {"balanced"} or mapping {label: factor}, optional
+        Factor of the weights of each class, as in `LogisticRegression`.
 
     Attributes
     ----------
     coef_, intercept_ : the linear classifier
+    class_weight_ : ndarray of shape (K,), the factor of each class
     n_mistakes_ : int, number of mistakes in all epochs
     mistakes_per_epoch_ : tuple of int
     n_steps_ : int, number of epochs
@@ -174,6 +177,7 @@ class Perceptron(LinearClassifier):
         shuffle: bool = False,
         rng: Any = None,
         trace: bool = False,
+        class_weight: Any = None,
     ) -> None:
         self.basis = basis
         self.fit_intercept = fit_intercept
@@ -183,6 +187,7 @@ class Perceptron(LinearClassifier):
         self.shuffle = shuffle
         self.rng = rng
         self.trace = trace
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Perceptron:
         """Run epochs until an epoch has no mistake, at most ``max_epochs``."""

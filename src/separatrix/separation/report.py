@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from separatrix._array import Array
 from separatrix._text import listed
 from separatrix.exceptions import DataError
-from separatrix.rows import Source, open_rows
+from separatrix.rows import Source, class_totals, open_rows
 from separatrix.separation.margin import Margin, Novikoff, novikoff, widest_margin
 from separatrix.separation.program import Separability, separability
 
@@ -118,5 +118,11 @@ def is_separable(X: Any, y: Any = None, *, sample_weight: Any = None, fit_interc
     False
     """
     source = open_rows(X).with_labels(y, sample_weight)
+    if sample_weight is not None:
+        total = source.reduce(partial(class_totals, n_classes=len(source.classes)))
+        for label in source.classes[total == 0].tolist():
+            raise DataError(
+                f"Every row of class {label!r} has weight 0. Leave those rows out, or give them a positive weight."
+            )
     found = separability(source, len(source.classes), fit_intercept=fit_intercept)
     return SeparabilityReport(**vars(found), classes=source.classes, _source=source, _fit_intercept=fit_intercept)
