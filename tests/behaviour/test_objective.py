@@ -1,11 +1,14 @@
 """The objective and its products agree with plain sums over rows, for every way to store the rows."""
 
+import functools
+import operator
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from separatrix import LogisticRegression
-from separatrix.likelihoods import Logit, Softmax
+from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.rows import Block, as_source
 from separatrix.solvers import Units
 from separatrix.stats import Design, value_grad, value_grad_hess
@@ -197,3 +200,20 @@ def test_predictions_from_float32_rows_are_computed_in_double_precision(store, n
     assert found.dtype == np.float64
     np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-9)
     np.testing.assert_allclose(model.predict_proba(store(X)), model.predict_proba(X.astype(np.float64)), atol=1e-9)
+
+
+@pytest.mark.parametrize("store", STORES.values(), ids=STORES)
+@pytest.mark.parametrize("likelihood", [Logit(), Probit()])
+@pytest.mark.parametrize("soft", [False, True])
+def test_one_compiled_pass_agrees_with_many_small_blocks_in_both_tails(store, likelihood, soft, rng):
+    n = 20_000  # large enough for the compiled loops; blocks of 1000 rows use NumPy
+    X = np.column_stack([np.linspace(-900.0, 900.0, n), rng.normal(size=(n, M - 1))])
+    whole = block_of(store(X), targets(1, soft, rng, n), rng, weighted=True, moved=True)
+    design, theta = Design(rng.normal(size=M), bias=True), np.array([[1.0, -0.5, 0.3, 0.7]])
+    found = value_grad_hess(whole, theta, likelihood, design)
+    parts = [whole.take(np.arange(first, first + 1000)) for first in range(0, n, 1000)]
+    expected = functools.reduce(operator.add, (value_grad_hess(part, theta, likelihood, design) for part in parts))
+    np.testing.assert_allclose(found.value, expected.value, rtol=1e-12)
+    np.testing.assert_allclose(found.grad, expected.grad, rtol=1e-10)
+    np.testing.assert_allclose(found.hess, expected.hess, rtol=1e-10)
+    np.testing.assert_allclose(value_grad(whole, theta, likelihood, design).grad, found.grad, rtol=1e-13)

@@ -10,7 +10,7 @@ response     distributions of targets about their mean;   mean: likelihoods of g
 from separatrix.likelihoods.base import ClassLikelihood, Covariances, Derivatives, Likelihood, ScalarLikelihood
 from separatrix.likelihoods.cloglog import CLogLog, cloglog
 from separatrix.likelihoods.label_noise import LabelNoise, SoftmaxLabelNoise
-from separatrix.likelihoods.logit import Logit
+from separatrix.likelihoods.logit import Logit, logit_law
 from separatrix.likelihoods.mean import (
     LIKELIHOODS,
     Bernoulli,
@@ -24,7 +24,7 @@ from separatrix.likelihoods.mean import (
     mean_likelihood,
     normal_quantile,
 )
-from separatrix.likelihoods.probit import Probit
+from separatrix.likelihoods.probit import Probit, probit_law
 from separatrix.likelihoods.softmax import Softmax
 
 __all__ = [
@@ -49,6 +49,8 @@ __all__ = [
     "SoftmaxLabelNoise",
     "cloglog",
     "log_odds",
+    "logit_law",
     "mean_likelihood",
     "normal_quantile",
+    "probit_law",
 ]

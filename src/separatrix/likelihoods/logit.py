@@ -14,6 +14,7 @@ Targets are codes 0 and 1, or any t in [0, 1].
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,22 +37,7 @@ class Logit(LogConcave):
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p, t - σ(a), σ(a) σ(-a)."""
-        # This runs for every block of every pass, so only four arrays are allocated, and reused.
-        e = np.abs(a)
-        np.negative(e, out=e)
-        np.exp(e, out=e)
-        d = miss(a, t)
-        log_p = np.log1p(e)
-        spare = d * a
-        log_p += spare
-        np.negative(log_p, out=log_p)
-        np.add(e, 1.0, out=spare)
-        low = np.divide(e, spare, out=e)
-        np.copysign(low, a, out=spare)
-        slope = np.subtract(spare, d, out=d)  # (4.91)
-        np.multiply(low, low, out=spare)
-        low -= spare  # σ(a) σ(-a), R of (4.98)
-        return Derivatives(log_p, slope, low)
+        return Derivatives(*logit_law(a, t.astype(a.dtype, copy=False)))
 
     def skew(self, a: Array, t: Array) -> Array:
         """-σ(a) σ(-a) tanh(a/2)."""
@@ -67,6 +53,15 @@ class Logit(LogConcave):
         return log_sigmoid(a)
 
 
+def logit_law(a: Any, t: Any) -> tuple[Any, Any, Any]:
+    """ln p, slope and curvature: of arrays by NumPy, or of one row if compiled (`stats._kernels`)."""
+    e = np.exp(-np.abs(a))
+    low = e / (1.0 + e)
+    d = (a >= 0) - t
+    slope = np.copysign(low, a + 0.0) - d  # (4.91); a + 0 is never minus zero
+    return -d * a - np.log1p(e), slope, low - low * low  # σ(a) σ(-a), R of (4.98)
+
+
 def log_sigmoid(a: Array) -> Array:
     """ln σ(a), exact to rounding for every a."""
     return np.asarray(np.minimum(a, 0.0) - np.log1p(np.exp(-np.abs(a))))
@@ -78,8 +73,3 @@ def sigmoids(a: Array) -> tuple[Array, Array]:
     high = 1.0 / (1.0 + e)
     low = e * high
     return np.where(a >= 0, high, low), np.where(a >= 0, low, high)
-
-
-def miss(a: Array, t: Array) -> Array:
-    """[a >= 0] - t in the precision of a. Minus zero counts as below zero, as it does for `np.copysign`."""
-    return np.subtract(np.logical_not(np.signbit(a)), t, dtype=a.dtype)

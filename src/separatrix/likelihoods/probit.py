@@ -8,25 +8,25 @@ With m = a for a target 1 and m = -a for a target 0, and r = N(m)/Φ(m),
     slope ±r,    curvature r (m + r),    skew ±r (1 - (m + r)(m + 2r))
 
 Let x = |a|. A target that agrees with the sign of a has m = x, and nothing cancels. Otherwise m = -x, where r = x + K_1
-is the hazard of the normal: m + r = K_1 decreases like 1/x and the skew like 2/x³. For x > `FRACTION_FROM` both are
-therefore computed from the continued fraction of r instead of differences; the skew is r K_1²K_2²K_3 (x + 3K_3 -
-2K_4)/6. The relative error is below 1e-12 on both sides (1e-10 for the skew), and ln p is finite as long as a² is.
+is the hazard of the normal: m + r = K_1 decreases like 1/x and the skew like 2/x³. For large x, K_1 is therefore
+computed from its asymptotic series, and the skew r K_1²K_2²K_3 (x + 3K_3 - 2K_4)/6 from the continued fraction of r.
+The relative error is below 1e-12 on both sides (1e-10 for the skew), and ln p is finite as long as a² is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import special
 
-from separatrix._array import Array, Float
-from separatrix._special import FRACTION_FROM, LOG_SQRT_2PI, hazard_fraction
+from separatrix._array import Array
+from separatrix._special import FRACTION_FROM, hazard_fraction
 from separatrix.likelihoods.base import Derivatives, LogConcave
-from separatrix.likelihoods.logit import miss
 
-TINY = float(np.finfo(np.float64).tiny)
+SQRT_HALF, SQRT_2_OVER_PI = float(np.sqrt(0.5)), float(np.sqrt(2 / np.pi))
+SERIES_FROM = 30.0  # for x >= 30, eight terms of the series of K_1 are exact to rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +44,23 @@ class Probit(LogConcave):
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p and its slope and curvature."""
-        s = _Sides.of(a, t)
-        log_tail = np.log(np.maximum(s.tail, TINY))  # ln Φ(-x)
-        if len(s.far):
-            x = s.x[s.far]
-            log_tail[s.far] = -0.5 * x * x - LOG_SQRT_2PI - np.log(s.low[s.far])  # Φ(-x) = N(x)/r
-        log_p = s.mixed(log_tail, np.log1p(-s.tail))
-        curvature = s.mixed(s.low * s.excess, s.high * (s.x + s.high))
-        slope = s.mixed(-s.low, s.high)
-        slope *= s.sign
-        return Derivatives(*(part.astype(a.dtype, copy=False) for part in (log_p, slope, curvature)))
+        parts = probit_law(a.astype(np.float64, copy=False), t)
+        return Derivatives(*(part.astype(a.dtype, copy=False) for part in parts))
 
     def skew(self, a: Array, t: Array) -> Array:
         """-∂³ ln p/∂a³."""
-        s = _Sides.of(a, t)
-        low = s.low * (s.excess * (s.excess + s.low) - 1.0)
-        if len(s.far):
-            x = s.x[s.far]
-            K1, K2, K3, K4 = hazard_fraction(x)
-            low[s.far] = s.low[s.far] * (K1 * K2) ** 2 * K3 * (x + 3.0 * K3 - 2.0 * K4) / 6.0
-        high = s.high * (1.0 - (s.x + s.high) * (s.x + 2.0 * s.high))
-        return (s.sign * s.mixed(low, high)).astype(a.dtype, copy=False)
+        wide = a.astype(np.float64, copy=False)
+        x, against = np.abs(wide), np.abs((wide >= 0) - t)
+        low = SQRT_2_OVER_PI / special.erfcx(x * SQRT_HALF)
+        bend = low * ((low - x) * (2.0 * low - x) - 1.0)
+        far = np.flatnonzero((x > FRACTION_FROM) & (against > 0))
+        if len(far):
+            K1, K2, K3, K4 = hazard_fraction(x[far])
+            bend[far] = low[far] * (K1 * K2) ** 2 * K3 * (x[far] + 3.0 * K3 - 2.0 * K4) / 6.0
+        high = 0.5 * SQRT_2_OVER_PI * np.exp(-0.5 * x * x) / special.ndtr(x)
+        rest = high * (1.0 - (x + high) * (x + 2.0 * high))
+        sign = 2.0 * (wide >= 0) - 1.0
+        return np.asarray(sign * (against * bend + (1.0 - against) * rest), dtype=a.dtype)
 
     def probability(self, a: Array) -> Array:
         """p(t = 1 | a)."""
@@ -75,41 +71,21 @@ class Probit(LogConcave):
         return self.derivatives(a, np.ones(len(a), dtype=np.intp)).log_p
 
 
-class _Sides(NamedTuple):
-    """Quantities for ln Φ(x) and ln Φ(-x) at x = |a|, always in float64."""
-
-    x: Float
-    sign: Float  # of a
-    against: Float  # 1 - t if a >= 0, else t
-    tail: Float  # Φ(-x)
-    low: Float  # r at m = -x
-    excess: Float  # r - x at m = -x
-    high: Float  # r at m = x
-    far: Array  # rows whose low side is computed from the continued fraction
-
-    @classmethod
-    def of(cls, a: Array, t: Array) -> _Sides:
-        a = a.astype(np.float64, copy=False)
-        x = np.abs(a)
-        against = np.abs(miss(a, t))
-        tail = special.ndtr(-x)
-        density = x * x
-        density *= -0.5
-        density -= LOG_SQRT_2PI
-        np.exp(density, out=density)  # N(x)
-        low = np.maximum(tail, TINY)  # the tail underflows only where the continued fraction is used
-        np.divide(density, low, out=low)
-        excess = low - x
-        far = np.flatnonzero((x > FRACTION_FROM) & (against > 0))
-        if len(far):
-            excess[far] = hazard_fraction(x[far])[0]
-            low[far] = x[far] + excess[far]
-        density /= 1.0 - tail
-        return cls(x, np.copysign(1.0, a), against, tail, low, excess, density, far)
-
-    def mixed(self, low: Float, high: Float) -> Float:
-        """against · low + (1 - against) · high; overwrites both."""
-        low -= high
-        low *= self.against
-        low += high
-        return low
+def probit_law(a: Any, t: Any) -> tuple[Any, Any, Any]:
+    """ln p, slope and curvature: of arrays by NumPy, or of one row if compiled (`stats._kernels`)."""
+    x, up = np.abs(a), a >= 0
+    against = np.abs(up - t)  # 1 - t if a >= 0, else t
+    agrees = 1.0 - against
+    bell = np.exp(-0.5 * x * x)
+    scaled = special.erfcx(x * SQRT_HALF)  # 2 Φ(-x)/bell
+    tail = 0.5 * scaled * bell  # Φ(-x)
+    high = 0.5 * SQRT_2_OVER_PI * bell / (1.0 - tail)  # r at m = x
+    z = np.maximum(x, SERIES_FROM)
+    y = 1.0 / (z * z)
+    series = 1.0 - y * (2.0 - y * (10.0 - y * (74.0 - y * (706.0 - y * (8162.0 - y * (110410.0 - y * 1708394.0))))))
+    is_far = 1.0 * (x >= SERIES_FROM)
+    excess = (1.0 - is_far) * (SQRT_2_OVER_PI / scaled - x) + is_far * series / z  # K_1
+    low = x + excess  # r at m = -x
+    log_p = against * (np.log(0.5 * scaled) - 0.5 * x * x) + agrees * np.log1p(-tail)
+    slope = (2.0 * up - 1.0) * (agrees * high - against * low)
+    return log_p, slope, against * low * excess + agrees * high * (x + high)

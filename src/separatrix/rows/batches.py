@@ -133,7 +133,6 @@ class Batches:
 
     rows: ArrowRows
     plan: BatchPlan
-    copies = True
     value = None  # no lazy table: a worker opens this partition itself
 
     @property

@@ -90,7 +90,6 @@ class Lazy:
     template: Any
     number: int
     known_rows: int | None = None
-    copies = False
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -52,7 +52,6 @@ class Memory:
     n_rows: int
     columns: tuple[str, ...]  # x0, x1, ... if the table has no names
     numbers_per_row: float  # average memory per row, in values: the number of columns, or less for a sparse table
-    copies = False
 
     @property
     def known_rows(self) -> int:

@@ -22,8 +22,12 @@ from scipy import sparse
 from separatrix._array import Array, Rows, device_aware, is_device_aware, is_sparse
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import Labelled, LabelRules, pair
+from separatrix.rows.memory import Memory
 
 State = TypeVar("State")
+
+TALL = 8  # blocks whose values are read once are this many times taller, because tasks cost time too ...
+MIN_TALL_BLOCKS = 16  # ... if there are at least so many, to keep all threads busy
 
 
 class Addable(Protocol):
@@ -64,7 +68,6 @@ class Partition(Protocol):
     """
 
     columns: tuple[str, ...]
-    copies: bool  # whether blocks are copies, which should fit the cache even if each value is read once
 
     @property
     def n_rows(self) -> int:
@@ -203,18 +206,26 @@ class Source:
         """The same rows in blocks sized for ``width`` floats per row."""
         return replace(self, height=self.partitions[0].height_for(max(width, self.widest)))
 
-    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
-        """Sum a statistic over all blocks, in one pass."""
+    def reduce(self, statistic: Callable[[Block], Stat], *, reads_once: bool = False) -> Stat:
+        """Sum a statistic over all blocks, in one pass; ``reads_once`` as in `map`."""
         self.count.passes += 1
-        views = self.views
+        views, source = self.views, self
+        if reads_once and self._may_be_tall:
+            height = min(TALL * self.height, self.n_rows // MIN_TALL_BLOCKS)
+            source = replace(self, height=max(self.height, height))
 
         def work(block: Block) -> Stat:
             return statistic(_seen(block, views))
 
         if all(map(is_device_aware, (statistic, *views))):
             device_aware(work)
-        total: Stat = self.runner.reduce(self, work if views else statistic)
+        total: Stat = self.runner.reduce(source, work if views else statistic)
         return total
+
+    @property
+    def _may_be_tall(self) -> bool:
+        """Whether blocks are views of rows in memory, which need not fit the cache if each value is read once."""
+        return isinstance(self.partitions[0], Memory) and not self.views
 
     def reduce_batches(self, statistic: Callable[[Any], Stat], columns: tuple[str, ...], empty: Stat) -> Stat:
         """Sum a statistic of Arrow record batches with these columns, as stored; not counted as a pass."""
@@ -244,9 +255,8 @@ class Source:
 
         if reads_once and not views:
             device_aware(work)
-        tall = reads_once and not views and not self.partitions[0].copies
         # Results of rows need less memory than the statistic of a block, so blocks may be taller than in a pass.
-        result: Array = self.runner.map(self, work, self.height * (8 if tall else 2))
+        result: Array = self.runner.map(self, work, self.height * (TALL if reads_once and self._may_be_tall else 2))
         return result
 
     def each(self, answer: Callable[[Source], Array]) -> Any:

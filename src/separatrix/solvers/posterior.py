@@ -23,6 +23,7 @@ from separatrix.priors import Penalty, Prior, penalty
 from separatrix.rows import Source
 from separatrix.solvers.result import Solution
 from separatrix.stats import (
+    COMPILED_LAWS,
     DOUBLE_ROUNDING,
     MAX_MAGNITUDE,
     Design,
@@ -129,7 +130,7 @@ class Posterior:
 
     def value_grad(self, theta: Float) -> ValueGrad:
         """E and ∂E/∂θ, in one pass."""
-        here = self.reduce(value_grad, theta=theta)
+        here = self.reduce(value_grad, reads_once=type(self.likelihood) in COMPILED_LAWS, theta=theta)
         value, pull = self.prior.value_grad(theta)
         return ValueGrad(here.value + value, here.grad + pull)
 
@@ -165,10 +166,11 @@ class Posterior:
         assert self.sample is not None, "a table this small has no sample"
         return replace(self, source=self.sample, sample=None)
 
-    def reduce(self, statistic: Callable[..., Any], **at: Any) -> Any:
+    def reduce(self, statistic: Callable[..., Any], *, reads_once: bool = False, **at: Any) -> Any:
         """Sum of a statistic over the rows; raises an error that names the column if X is not finite."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            found = self.source.reduce(partial(statistic, likelihood=self.likelihood, design=self.design, **at))
+            here = partial(statistic, likelihood=self.likelihood, design=self.design, **at)
+            found = self.source.reduce(here, reads_once=reads_once)
         if not np.isfinite(getattr(found, "grad", 0.0)).all():
             require_finite(self.source)
         return found

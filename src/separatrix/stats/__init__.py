@@ -34,6 +34,7 @@ from separatrix.stats.moments import class_moments as class_moments
 from separatrix.stats.moments import collect_moments as collect_moments
 from separatrix.stats.moments import column_moments as column_moments
 from separatrix.stats.moments import column_survey as column_survey
+from separatrix.stats.objective import COMPILED_LAWS as COMPILED_LAWS
 from separatrix.stats.objective import MAX_SPREAD_ENTRIES as MAX_SPREAD_ENTRIES
 from separatrix.stats.objective import Design as Design
 from separatrix.stats.objective import Grad as Grad

@@ -6,10 +6,16 @@ The callers have NumPy versions of these loops, and the tests compare the two.
 
 from __future__ import annotations
 
+from typing import Any
+
+import llvmlite.binding as llvm
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import get_cython_function_address, overload
+from scipy import special
 
 from separatrix._array import Array, Codes, Float
+from separatrix.likelihoods import logit_law, probit_law
 
 # LLVM may reorder sums, which makes the loops fast. NaN and infinity are still handled correctly.
 REORDERED_SUMS = {"reassoc", "contract", "nsz"}
@@ -55,6 +61,63 @@ def row_sums(X: Array, slope: Float, total: Float) -> None:
             total[m] += factor * X[n, m]
 
 
+# Numba calls SciPy's erfcx by its address. A symbol, unlike an address, can be part of a cached kernel.
+llvm.add_symbol("separatrix_erfcx", get_cython_function_address("scipy.special.cython_special", "__pyx_fuse_1erfcx"))
+_erfcx = types.ExternalFunction("separatrix_erfcx", types.float64(types.float64, types.int32))
+
+
+@overload(special.erfcx)
+def _compiled_erfcx(x: Any) -> Any:
+    def call(x: Any) -> Any:
+        return _erfcx(x, 0)
+
+    return call
+
+
+_logit, _probit = njit(logit_law), njit(probit_law)
+
+
+@njit(nogil=True)
+def _law(law: int, a: float, t: float) -> Any:
+    """ln p, slope and curvature of one row; ``law`` is an index of `objective.COMPILED_LAWS`."""
+    return _logit(a, t) if law == 0 else _probit(a, t)
+
+
+@njit(cache=True, nogil=True, fastmath=REORDERED_SUMS)
+def row_objective(
+    law: int,
+    X: Array,
+    w: Float,
+    bias: float,
+    targets: tuple[Float, Float, Float],
+    slopes: Float,
+    curvature: Float,
+) -> tuple[float, float]:
+    """ln p and the sum of the slopes at a = w'x + bias; each row is read once.
+
+    Adds Σ slope x to ``slopes`` (M,) and writes the curvatures (n,). The targets, weights and offsets, and the
+    curvatures, are (n,), or (0,) if not used.
+    """
+    t, weight, offset = targets
+    value = total = 0.0
+    for n in range(X.shape[0]):
+        a = bias
+        for m in range(X.shape[1]):
+            a += X[n, m] * w[m]
+        if len(offset):
+            a += offset[n]
+        log_p, slope, bend = _law(law, a, t[n])
+        if len(weight):
+            log_p, slope, bend = weight[n] * log_p, weight[n] * slope, weight[n] * bend
+        value += log_p
+        total += slope
+        for m in range(X.shape[1]):
+            slopes[m] += slope * X[n, m]
+        if len(curvature):
+            curvature[n] = bend
+    return value, total
+
+
 @njit(cache=True, nogil=True)
 def scaled_rows(X: Array, origin: Array, inverse_unit: Array, factor: Array, Z: Array) -> None:
     """Z = factor (inverse_unit (x - origin), 1) for each row, in one read; the 1 is omitted if Z is as wide as X."""
@@ -65,6 +128,39 @@ def scaled_rows(X: Array, origin: Array, inverse_unit: Array, factor: Array, Z: 
             Z[n, m] = f * ((X[n, m] - origin[m]) * inverse_unit[m])
         if Z.shape[1] > M:
             Z[n, M] = f
+
+
+@njit(cache=True, nogil=True)  # no reordered sums, which would gather w and be slower
+def csr_objective(
+    law: int,
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    w: Float,
+    bias: float,
+    targets: tuple[Float, Float, Float],
+    slopes: Float,
+    curvature: Float,
+) -> tuple[float, float]:
+    """The same as `row_objective`, for compressed sparse rows."""
+    t, weight, offset = targets
+    value = total = 0.0
+    for n in range(len(t)):
+        a = bias
+        for i in range(indptr[n], indptr[n + 1]):
+            a += data[i] * w[np.uintp(indices[i])]  # unsigned, so that Numba does not check for negative indices
+        if len(offset):
+            a += offset[n]
+        log_p, slope, bend = _law(law, a, t[n])
+        if len(weight):
+            log_p, slope, bend = weight[n] * log_p, weight[n] * slope, weight[n] * bend
+        value += log_p
+        total += slope
+        for i in range(indptr[n], indptr[n + 1]):
+            slopes[np.uintp(indices[i])] += slope * data[i]
+        if len(curvature):
+            curvature[n] = bend
+    return value, total
 
 
 @njit(cache=True, nogil=True)  # no reordered sums, which would gather w and be slower

@@ -30,7 +30,7 @@ from sklearn.utils import gen_batches
 
 from separatrix._array import Array, Float, Rows, device_aware, is_sparse, to_dense, to_host
 from separatrix._threads import scratch
-from separatrix.likelihoods import Covariances, Likelihood, Logit
+from separatrix.likelihoods import Covariances, Likelihood, Logit, Probit
 from separatrix.rows import CHUNK_ROWS, Block, DeviceRows, Summed
 from separatrix.stats.device import DERIVATIVES, bordered, gram_with_bias, has_kernels
 from separatrix.stats.moments import MIN_COMPILED_ENTRIES
@@ -38,6 +38,10 @@ from separatrix.stats.moments import MIN_COMPILED_ENTRIES
 CANCELLED = 1e-14  # a sum of squares about c below this fraction of that about 0 is rounding error
 FAR_IN_STD = 1e5  # with a larger |origin|/std, products with x corrected for c cancel
 MIN_UNIT = 1e-30  # smallest unit by which single precision can divide
+COMPILED_LAWS: dict[type[Any], int] = {
+    Logit: 0,
+    Probit: 1,
+}  # likelihoods that `_kernels.row_objective` evaluates row by row
 MAX_SPREAD_ENTRIES = 2_000_000  # floats allocated at once for the covariance of several activations
 
 
@@ -86,7 +90,7 @@ class Design:
         G = np.empty((len(total), self.width))
         if isinstance(X, DeviceRows):
             G[:, :M] = to_host(X.sums(X.on(slope)))
-        elif slope.ndim == 1 and X.size >= MIN_COMPILED_ENTRIES and (is_sparse(X) or X.flags.c_contiguous):
+        elif slope.ndim == 1 and X.size >= MIN_COMPILED_ENTRIES and _is_row_major(X):
             from separatrix.stats._kernels import csr_sums, row_sums
 
             G[0, :M] = 0.0
@@ -288,10 +292,45 @@ def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Desig
     """L and its gradient on one block."""
     if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
         return ValueGrad(*_device_objective(block, theta, likelihood, design, hessian="none")[:2])
+    if type(likelihood) in COMPILED_LAWS and block.X.size >= MIN_COMPILED_ENTRIES and _is_row_major(block.X):
+        return ValueGrad(*_compiled_objective(block, theta, likelihood, design)[:2])
     log_p, slope, _ = likelihood.derivatives(design.activate(block, theta), block.targets)
     weight = block.weight
     value = log_p.sum() if weight is None else log_p @ weight
     return ValueGrad(-float(value), -design.collect(block, _weighted(slope, weight)))
+
+
+def _compiled_objective(
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, with_curvature: bool = False
+) -> tuple[float, Float, Float]:
+    """L, its gradient and the curvature of each row, by a loop that reads each row once."""
+    from separatrix.stats._kernels import csr_objective, row_objective
+
+    (X, rest), M, empty = design.shifted(block.X), len(design.origin), np.zeros(0)
+    slopes, curvature = np.zeros(M), np.empty(len(block) if with_curvature else 0)
+    bias = (theta[0, -1] if design.bias else 0.0) - theta[0, :M] @ rest
+    targets = (block.targets.astype(np.float64, copy=False), block.weight, block.offset)
+    # Numba would compile a kernel twice: for arrays that can be written to, and for others.
+    at = theta[0, :M].copy(), bias, tuple(_read_only(empty if part is None else part) for part in targets)
+    law = COMPILED_LAWS[type(likelihood)]
+    if is_sparse(X):
+        rows = map(_read_only, (X.data, X.indices, X.indptr))
+        value, total = csr_objective(law, *rows, *at, slopes, curvature)
+    else:
+        value, total = row_objective(law, _read_only(X), *at, slopes, curvature)
+    grad = -np.append(slopes - total * rest, total)[None, : design.width]
+    return -value, design.without_constants(grad, is_gradient=True), curvature
+
+
+def _is_row_major(X: Rows) -> bool:
+    return is_sparse(X) or bool(X.flags.c_contiguous)
+
+
+def _read_only(array: Array) -> Array:
+    """A view that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 @device_aware
@@ -305,6 +344,9 @@ def value_grad_hess(
     if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
         precision = "rough" if single else "full"
         return ValueGradHess(*_device_objective(block, theta, likelihood, design, hessian=precision))
+    if type(likelihood) in COMPILED_LAWS and block.X.size >= MIN_COMPILED_ENTRIES and _is_row_major(block.X):
+        loss, grad, bends = _compiled_objective(block, theta, likelihood, design, with_curvature=True)
+        return ValueGradHess(loss, grad, design.gram(block, bends, single=single))
     a, t, weight = design.activate(block, theta), block.targets, block.weight
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
