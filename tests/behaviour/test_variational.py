@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
 from oracles.gold import load
@@ -178,7 +178,7 @@ def test_averages_of_a_row_agree_with_many_draws(K, rng):
     assert_allclose(L[0].T @ curvature @ L[0], L[0].T @ second[:-1, :-1] @ L[0], atol=0.01)
 
 
-def test_the_bound_never_falls(monkeypatch, rng):
+def test_the_bound_never_falls(monkeypatch):
     ascend, seen = Bound.ascend, []
 
     def recorded(self, here, share):
@@ -187,7 +187,40 @@ def test_the_bound_never_falls(monkeypatch, rng):
         return moved
 
     monkeypatch.setattr(Bound, "ascend", recorded)
-    assert variational_softmax(skewed(rng), at_the_mode(skewed(rng))).is_converged
+    x = np.append(np.ones(5), np.zeros(40))[:, None]
+    objective = posed(x, np.append(np.ones(5, dtype=int), np.tile([0, 1], 20)), scale=30.0)
+    assert variational(objective, at_the_mode(objective)).is_converged
     assert len(seen) > 2
     assert all(after >= before - 1e-10 * abs(before) for before, after, _ in seen)
     assert min(share for *_, share in seen) < 1.0, "full steps were enough: this does not test the safeguard"
+
+
+@pytest.mark.parametrize(("n", "scale"), [(150, 5.0), (60, 1.0), (60, 20.0)])
+def test_the_softmax_ascent_ends_where_the_natural_gradient_vanishes(n, scale, rng):
+    """From the result, further natural-gradient steps move q by a fraction of a standard deviation."""
+    objective = skewed(rng, n=n, scale=scale)
+    points = module.point_sets(3, 256)
+    bound = Bound(objective, partial(module.softmax_average, points=points, design=objective.design), 1e-4)
+    found = variational_softmax(objective, at_the_mode(objective), n_points=256)
+    assert found.is_converged
+    assert found.steps < 40
+    here = end = bound.at(found.mean, found.factor)
+    assert end.distance() < 0.15
+    for _ in range(10):
+        here, _ = bound.ascend(here, 0.5)
+    assert here.bound - end.bound < 0.01
+
+
+def test_the_evidence_of_a_softmax_is_the_bound_of_its_gaussian(rng):
+    """The bound is an average over draws from q. With the points of the ascent it would be two nats too high."""
+    X = rng.normal(size=(60, 14))
+    t = (2 * X[:, :6] + rng.gumbel(size=(60, 6))).argmax(axis=1)
+    objective = posed(X, t, scale=2.0, likelihood=Softmax(6), fit_intercept=True)
+    q = variational_softmax(objective, at_the_mode(objective), n_points=64)
+    draws = q.sample(4000, rng)
+    A = draws @ objective.design.regressors(X).T  # (S, K, N)
+    log_p = (A[:, t, np.arange(60)] - special.logsumexp(A, axis=1)).sum(axis=1)
+    prior = stats.norm.logpdf(draws, scale=objective.prior.diagonal**-0.5).sum(axis=(1, 2))
+    entropy = 0.5 * draws[0].size * np.log(2 * np.pi * np.e) - 0.5 * q.factor.log_det
+    exact = log_p + prior
+    assert abs(q.log_evidence - exact.mean() - entropy) < 4 * exact.std() / np.sqrt(4000) + 0.3  # 64 points
