@@ -61,11 +61,13 @@ def test_a_given_label_can_mark_unlabelled_rows():
 SHARES = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0], [0.0, 0.25, 0.75]])
 
 
-@pytest.mark.parametrize("kind", ["array", "single", "pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("kind", ["array", "lists", "tuples", "single", "pandas", "polars", "pyarrow"])
 def test_probabilities_keep_their_order_and_name_their_classes(kind):
     columns = ["low", "high", "middle"]
     table, classes = {
         "array": (SHARES, [0, 1, 2]),
+        "lists": (SHARES.tolist(), [0, 1, 2]),
+        "tuples": (tuple(map(tuple, SHARES)), [0, 1, 2]),
         "single": (SHARES.astype(np.float32), [0, 1, 2]),
         "pandas": (pd.DataFrame(SHARES, columns=columns), columns),
         "polars": (pl.DataFrame(SHARES, schema=columns), columns),

@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -134,6 +135,7 @@ ONES = NormalKnownVariance.facts([[1.0], [1.0]], np.ones((2, 1)))
 LEDOIT = QDA(shrinkage="ledoit-wolf")
 SQUARES, CUBES = sx.basis.Polynomial(2), sx.basis.Polynomial(3)
 EM = ("fitted by EM", "refit")
+MULTILABEL = np.tile([[1, 1, 0], [0, 1, 0]], (30, 1)).tolist()
 ZEROS = ValueCounts.of(np.zeros((1, 1)), np.ones((1, 1)))
 
 
@@ -229,6 +231,27 @@ GENERATIVE = mistakes(
     ),
     ("infinite weights", linear("bernoulli"), AttributeError, "0 in column 'x0'", "estimate='map'"),
     ("quadratic form", lambda: QDA(estimate="predictive").fit(X, Y).coef_, AttributeError, "predictive"),
+    # Labels
+    *(
+        (f"multilabel y of {type(model).__name__} as {kind.__name__}", fits(model, X, kind(MULTILABEL)), DataError,
+         "3 columns of 0 and 1, and row 1", "MultiOutputClassifier(model)")
+        for model in (sx.LogisticRegression(), sx.BayesianLogisticRegression(), LDA(), sx.OneVsRest(NB()))
+        for kind in (np.array, list, pd.DataFrame)
+    ),
+    ("probabilities for LDA", fits(LDA(), X, np.full((60, 2), 0.5)), DataError, "(60, 2)", "LogisticRegression"),
+    # Infinity, which has a limit of the probabilities
+    *(
+        (f"{sign * np.inf} in {name} of {model} with {len(np.unique(t))} classes",
+         lambda m=model, n=name, t=t, s=sign: getattr(clone(m).fit(X[:, :3], t), n)([[0.0, s * np.inf, 0.0]]),
+         DataError, "'x1'", "infinit")
+        for sign in (1, -1)
+        for name in ("predict", "predict_proba")
+        for model, t in [
+            (sx.LogisticRegression(), Y), (sx.LogisticRegression(), THREE), (sx.ProbitRegression(), Y),
+            (sx.LabelNoiseLogisticRegression(noise=0.05), Y), (sx.DecisionRule(sx.LogisticRegression()), Y),
+            (sx.OneVsRest(sx.LogisticRegression()), THREE), (sx.OneVsOne(sx.LogisticRegression()), THREE),
+        ]
+    ),
     # Class weights
     ("unknown class weight", fits(sx.LogisticRegression(class_weight={7: 2})), DataError, "7", "labels are 0, 1"),
     ("negative class weight", fits(LDA(class_weight={0: -2})), ValueError, "factor of 0 is -2", "at least 0"),
@@ -762,6 +785,9 @@ TABLES = mistakes(
             "a fit": fits(sx.LogisticRegression(), FRAME.set_axis(list("aabc"), axis=1)),
             "a fit of a class per column": fits(NB(), FRAME.set_axis(list("aabc"), axis=1)),
             "a fit to an Arrow stream": lambda: lda(pa.record_batch([[1.0, 2.0]] * 2, names=["a", "a"]), [0, 1]),
+            "a scan of a frame": lambda: scan(FRAME.set_axis(list("aabc"), axis=1)),
+            "a scan of an Arrow table": lambda: scan(pa.table([[1.0, 2.0]] * 2, names=["a", "a"])),
+            "a Dask dataframe": fits(LDA(), dd.from_pandas(FRAME.set_axis(list("aabc"), axis=1), npartitions=2)),
             "a comparison": lambda: sx.compare([CLASSIFIER], FRAME.set_axis(list("aabc"), axis=1), Y),
         }.items()
     ),

@@ -168,7 +168,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
             require_shiftable(type(self).__name__, is_logit=False, fit_intercept=self.fit_intercept)
         if is_shares(y):
             raise DataError(
-                f"y has {y.shape[1]} columns: LabelNoiseLogisticRegression needs one label for each row, not "
+                f"y has {np.shape(y)[1]} columns: LabelNoiseLogisticRegression needs one label for each row, not "
                 "probabilities. Describe wrong labels by noise=; for probabilities use LogisticRegression."
             )
         super().fit(X, y, sample_weight)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix._arguments import check_count, check_number, check_option, check_positive, generator
-from separatrix._array import Array, Float
+from separatrix._array import Array, Float, to_dense
 from separatrix._threads import single_thread_blas
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
@@ -135,10 +135,17 @@ class DiscriminativeClassifier(LinearClassifier):
         return self._map_rows(X, lambda Phi: self._of_classes(self.likelihood_.log_probability, Phi), read_once=True)
 
     def _of_classes(self, probability: Callable[[Array], Array], Phi: Any) -> Array:
-        """Probabilities of all classes. For two classes, the first class has the activation -a."""
+        """Probabilities of all classes; NaN for rows with infinity, whose activation has a limit that means nothing.
+
+        For two classes, the first class has the activation -a.
+        """
         a = self._activation(Phi)
         P = probability(a)
-        return P if P.ndim == 2 else np.column_stack([probability(-a), P])
+        P = P if P.ndim == 2 else np.column_stack([probability(-a), P])
+        if not np.isfinite(a).all():
+            infinite = np.flatnonzero(~np.isfinite(a.reshape(len(P), -1)).all(axis=1))
+            P[infinite[~np.isfinite(to_dense(Phi[infinite])).all(axis=1)]] = np.nan
+        return P
 
     def _solver(self) -> Solver:
         """The named solver with the tolerance and limits of the model, or the solver object, with a trace if requested.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from separatrix.exceptions import DataError, StreamEndedError
 from separatrix.files.location import temporary_file
 from separatrix.files.where import Condition
-from separatrix.rows import ArrowRows, batch_rows
+from separatrix.rows import ArrowRows, batch_rows, require_distinct
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,6 +134,7 @@ class StreamRows(SpooledRows):
         super().__init__()
         self.title, self._make, self._schema, self._first = title, make, schema, first
         self.columns = tuple(schema.names)
+        require_distinct(self.columns)
 
     def read_source(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the stream; large batches are split."""
@@ -190,4 +191,8 @@ def _reader(source: Any) -> Any:
             f"A {type(source).__name__} cannot be scanned. Give a path, a list of paths, a query with connection=, or "
             "an object with the Arrow stream interface."
         )
-    return pa.RecordBatchReader.from_stream(source)
+    try:
+        return pa.RecordBatchReader.from_stream(source)
+    except ValueError:  # pandas does not export two columns with the same name
+        require_distinct(getattr(source, "columns", ()))
+        raise

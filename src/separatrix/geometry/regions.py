@@ -18,7 +18,7 @@ from separatrix._arguments import check_count, check_number
 from separatrix._array import Array, Codes, Float, Rows
 from separatrix.exceptions import DataError
 from separatrix.geometry.hyperplane import linear_functions
-from separatrix.rows import Source, as_source, as_table
+from separatrix.rows import Source, as_frame, as_source, as_table
 from separatrix.stats import Extent, extent, require_finite
 
 LP_TOLERANCE = 1e-10  # the smallest tolerance that HiGHS accepts
@@ -245,6 +245,6 @@ def points_like(points: Float, X: Any) -> Any:
 
     if not nw.dependencies.is_into_dataframe(X):
         return points
-    frame = nw.from_native(X, eager_only=True)
+    frame = as_frame(X)
     columns = dict(zip(frame.columns, points.T, strict=True))
     return nw.from_dict(columns, backend=nw.get_native_namespace(frame)).to_native()

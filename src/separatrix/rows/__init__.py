@@ -51,6 +51,7 @@ from separatrix.rows.memory import NamedRows as NamedRows
 from separatrix.rows.memory import as_frame as as_frame
 from separatrix.rows.memory import as_table as as_table
 from separatrix.rows.memory import block_rows as block_rows
+from separatrix.rows.memory import require_distinct as require_distinct
 from separatrix.rows.open import RowStore as RowStore
 from separatrix.rows.open import as_source as as_source
 from separatrix.rows.open import dask_runner as dask_runner

@@ -46,7 +46,7 @@ from separatrix.rows.labels import (
     require_known,
     require_weight,
 )
-from separatrix.rows.memory import Memory, aligned, block_rows, default_names, open_memory
+from separatrix.rows.memory import Memory, aligned, block_rows, default_names, open_memory, require_distinct
 from separatrix.rows.source import Runner, Source, stack
 from separatrix.rows.threads import ONE_THREAD, WATCH
 
@@ -151,6 +151,7 @@ def open_dask(X: Any) -> Source:
                 "them (dask.dataframe.get_dummies after .categorize()), or drop them before fitting. TableClassifier "
                 "encodes files as workers read them: scan('*.parquet', target=..., client=...)."
             )
+        require_distinct(X.columns)
         values, lengths = tuple(X.to_delayed()), None
         template = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in X.dtypes.items()})
     else:

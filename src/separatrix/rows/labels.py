@@ -88,6 +88,8 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     if isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y):
         labels = np.array(y, dtype=object)  # NumPy would turn NaN among strings into the word "nan"
     if labels.ndim != 1 or labels.dtype.kind == "c":  # only if needed: the check takes a tenth of a small fit
+        if is_shares(labels):
+            raise _not_labels(labels)
         labels = np.asarray(column_or_1d(labels, warn=True))
     without = is_unlabelled(labels, unlabelled)
     if without.any():
@@ -133,8 +135,26 @@ def is_unlabelled(labels: Array, unlabelled: Any) -> Array:
 
 def is_shares(y: Any) -> bool:
     """Whether y has several columns: soft targets, the probability of each class."""
+    if isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple | np.ndarray):
+        return len(y[0]) > 1 and all(np.shape(row) == np.shape(y[0]) for row in y)
     shape: tuple[int, ...] = getattr(y, "shape", ())
     return len(shape) == 2 and shape[1] > 1
+
+
+def _not_labels(Y: Array) -> DataError:
+    """Error for y with several columns, which are neither labels nor class probabilities."""
+    if Y.dtype.kind in "biuf" and ((Y == 0) | (Y == 1)).all():
+        n_labels = Y.sum(axis=1).astype(int)
+        for row in np.flatnonzero(n_labels != 1)[:1]:
+            return DataError(
+                f"y has {Y.shape[1]} columns of 0 and 1, and row {row + 1} (counted from 1) has {n_labels[row]} ones: "
+                "each column is a label of its own (multilabel). This model predicts one class for each row; "
+                "sklearn.multioutput.MultiOutputClassifier(model) fits one model to each column."
+            )
+    return DataError(
+        f"y should be a 1d array, got an array of shape {Y.shape} instead. Give one label for each row. Probabilities "
+        "of the classes are accepted by LogisticRegression and BayesianLogisticRegression."
+    )
 
 
 def encode_shares(y: Any) -> tuple[Array, Float]:
@@ -146,6 +166,9 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
     names = getattr(y, "column_names", getattr(y, "columns", None))  # "columns" of an Arrow table are its values
     T = np.asarray(to_host(y), dtype=np.float64)
     classes = np.arange(T.shape[1]) if names is None else np.asarray(names)
+    total = T.sum(axis=1)
+    if ((T == 0) | (T == 1)).all() and (total != 1).any():
+        raise _not_labels(T)
     wrong = np.flatnonzero(~((T >= 0) & (T <= 1)).all(axis=1))
     if len(wrong):
         values = ", ".join(f"{value:.4g}" for value in T[wrong[0]][:6]) + (", ..." if T.shape[1] > 6 else "")
@@ -153,7 +176,6 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
             f"Row {wrong[0] + 1} of y (counted from 1) is ({values}): soft targets are probabilities and must lie in "
             f"[0, 1] ({len(wrong)} of {len(T)} rows do not). Give one column for each class, or a list of labels."
         )
-    total = T.sum(axis=1)
     wrong = np.flatnonzero(np.abs(total - 1) > 1e-6)
     if len(wrong):
         raise DataError(

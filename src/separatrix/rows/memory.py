@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from threading import Lock
@@ -100,10 +101,16 @@ def as_frame(X: Any) -> Any:
     """Wrap a data frame or series of any library for narwhals; raises DataError if two columns have the same name."""
     try:
         return nw.from_native(X, eager_only=True, allow_series=True)
-    except nw.exceptions.DuplicateError as error:
-        names = getattr(X, "column_names", X.columns)
-        twice = Counter(names).most_common(1)[0][0]
-        raise DataError(f"Column {twice!r} is in the table more than once. Rename one of them.") from error
+    except nw.exceptions.DuplicateError:
+        require_distinct(getattr(X, "column_names", X.columns))
+        raise
+
+
+def require_distinct(names: Iterable[Any]) -> None:
+    """Raise if two columns have the same name."""
+    (twice, count), *_ = [*Counter(names).most_common(1), ("", 0)]
+    if count > 1:
+        raise DataError(f"Column {twice!r} is in the table more than once. Rename one of them.")
 
 
 def open_memory(X: Any) -> Memory:
