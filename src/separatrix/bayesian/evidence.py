@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The log evidence as a function of the prior's scales, ln p(data | η), and its gradient.           PRML §3.5, §4.4.1
 
-    `PriorScales`       η: logarithms of the factors that multiply the scales of each group of columns
+    `PriorScales`       η: logarithms of the factors that multiply the scales of each group of columns, and their law
     `evidence_slope`    ∂ ln p(data)/∂Λ, and the number of weights that the data determine, (3.91)
     `Fitter`            a method that approximates the posterior under one prior
     `rotate`            coordinates in which one decomposition is enough for every scale
@@ -27,6 +27,10 @@ from separatrix.priors import Gaussian, Penalty
 from separatrix.rows import as_source
 from separatrix.solvers import LBFGS, Auto, Factor, Posterior, Units, has_cheap_hessian
 from separatrix.stats import Design, collect_sample, log_det_slope
+
+# The law of the scales, which are per standard deviation of a column
+TYPICAL_SCALE = 0.5  # median of a scale
+LEVEL_STD, GROUP_STD = 1.0, 0.45  # standard deviations of ln scale: of the level of all groups, and about this level
 
 # Scales
 MAX_SCALE = 1e3  # largest scale of a prior, per standard deviation of a column
@@ -57,12 +61,21 @@ class PriorScales:
     relevance determination. The user may also define groups. All outputs share their scales. The prior of the bias is
     fixed, even if it is about x = 0 and so couples the weights (`Penalty.about`).
 
+    Scales have a prior too. Let u_g be the logarithm of the scale of group g, per standard deviation of a column, over
+    ½, and ū the mean of all u_g. The groups share a normal law:
+
+        ū ~ N(0, 1),        u_g - ū ~ N(0, 0.45²)
+
+    The prior of the level is weak: it lies between 0.07 and 3.5 with probability 0.95. Without it, separable classes
+    have no best scale. Without a common law, one scale for each column fits noise.
+
     The search for scales is bounded. The prior standard deviation of a weight, per standard deviation of its column, is
     at most `MAX_SCALE`: such a column changes a probability from 0 to 1 within a thousandth of its spread. The smallest
     is `MIN_SCALE_IN_STD` of the narrowest posterior that this number of rows can give, which removes the column.
 
     ``groups`` (P,) is the group of each weight (-1 if it is not tuned) and ``labels`` are the names of the G groups.
-    ``fixed`` and ``tuned`` are the two parts of the precision at η = 0.
+    ``fixed`` and ``tuned`` are the two parts of the precision at η = 0. ``typical`` (G,) is the scale of each group
+    at η = 0, per standard deviation of a column.
     """
 
     groups: Codes
@@ -70,6 +83,7 @@ class PriorScales:
     mean: Float
     fixed: Float
     tuned: Float
+    typical: Float
 
     def prior(self, eta: Float) -> Penalty:
         """Return the prior at η."""
@@ -91,15 +105,20 @@ class PriorScales:
         live = self.groups != FIXED_GROUP
         return bincount(self.groups[live], each[live], len(self.labels))
 
+    def log_density(self, eta: Float) -> tuple[float, Float]:
+        """Return the log density of the scales at η, and its gradient (G,)."""
+        u, G = eta + np.log(self.typical / TYPICAL_SCALE), len(eta)
+        level = u.mean()
+        apart = u - level
+        square = (level / LEVEL_STD) ** 2 + (apart @ apart) / GROUP_STD**2
+        log_scale = np.log(LEVEL_STD) + 0.5 * np.log(G) + (G - 1) * np.log(GROUP_STD)  # √G ū has a unit direction
+        gradient = -level / (G * LEVEL_STD**2) - apart / GROUP_STD**2
+        return -0.5 * float(square + G * np.log(2 * np.pi)) - float(log_scale), gradient
+
     def bounds(self, objective: Posterior) -> tuple[Float, Float]:
         """Return the smallest and the largest η of each group."""
-        diagonal = self.tuned if self.tuned.ndim == 1 else np.diag(self.tuned)
-        live = self.groups != FIXED_GROUP
-        variance = np.zeros(len(diagonal))  # prior variance of each weight, per standard deviation of its column
-        variance[live] = objective.column_units[live] ** 2 / diagonal[live]
-        typical = np.sqrt(self.sums(variance) / self.sums(np.ones(len(diagonal))))
         narrowest = MIN_SCALE_IN_STD * 2 / np.sqrt(objective.units.total)  # a row adds at most ¼ to the curvature
-        return np.log(narrowest / typical), np.log(MAX_SCALE / typical)
+        return np.log(narrowest / self.typical), np.log(MAX_SCALE / self.typical)
 
     def _tuned_at(self, eta: Float) -> Float:
         widen = np.exp(-2 * np.append(eta, 0.0)[self.groups])  # FIXED_GROUP selects the zero
@@ -137,7 +156,10 @@ def prior_scales(objective: Posterior, groups: str | Sequence[Any] | None = None
             f"A prior with a full covariance has one scale to tune, and groups= has {len(labels)}. Leave groups=None, "
             "or give a prior with a scale for each column."
         )
-    return PriorScales(np.append(codes, np.full(P - M, FIXED_GROUP)), labels, prior.mean, fixed, tuned)
+    diagonal = tuned[:M] if tuned.ndim == 1 else np.diag(tuned)[:M]
+    variance = objective.column_units[:M] ** 2 / diagonal  # of each weight, per standard deviation of its column
+    typical = np.sqrt(bincount(codes, variance, len(labels)) / bincount(codes, None, len(labels)))
+    return PriorScales(np.append(codes, np.full(P - M, FIXED_GROUP)), labels, prior.mean, fixed, tuned, typical)
 
 
 def rescaled(prior: Gaussian, factors: Float) -> Gaussian:

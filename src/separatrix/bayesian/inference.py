@@ -45,7 +45,7 @@ import numpy as np
 from separatrix._arguments import generator
 from separatrix._array import Float
 from separatrix.bayesian.ep import expectation_propagation
-from separatrix.bayesian.evidence import FitEP, FitLaplace, Fitter, prior_scales
+from separatrix.bayesian.evidence import EP_TOL_IN_STD, FitEP, FitLaplace, Fitter, prior_scales
 from separatrix.bayesian.posterior import (
     LAPLACE,
     AnyApproximation,
@@ -314,8 +314,9 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
     if method == "variational":
         is_softmax = isinstance(objective.likelihood, Softmax)
         return found.accept((variational_softmax if is_softmax else variational)(objective, first))
-    better = found.accept(expectation_propagation(objective, first))
-    if options.tune and better.approximation is not first:
-        tuned = _tune(better, options, FitEP(options.tol))
-        return tuned.accept(expectation_propagation(tuned.objective, tuned.full))
-    return better
+    if options.tune:  # the search compares evidences without the correction, which has no gradient
+        plain = found.accept(expectation_propagation(objective, first, tol=EP_TOL_IN_STD, corrected=False))
+        if plain.approximation is first:
+            return plain
+        found = _tune(plain, options, FitEP(options.tol))
+    return found.accept(expectation_propagation(found.objective, found.full))

@@ -114,7 +114,7 @@ def tune_model(
     ...     lambda degree: BayesianLogisticRegression(basis=Polynomial(degree), tune="evidence"), X, y, values=[1, 2, 3]
     ... )
     >>> found.value, [round(trial.log_evidence) for trial in found.tried]
-    (2, [-143, -81, -83])
+    (2, [-144, -81, -83])
     """
     if (bounds is None) == (values is None):
         raise ValueError("tune_model needs either bounds=(low, high) or values=[...], and not both.")

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The scales of a prior that make the data most probable: type-II maximum likelihood.        PRML §3.5, §4.4
+"""The most probable scales of a prior, given the data.                                          PRML §3.5, §4.4
 
-    η* = argmax ln p(D | η),        η = logarithms of scales
+    η* = argmax ln p(D | η) + ln p(η),        η = logarithms of scales, p(η) their own prior (`PriorScales`)
 
-Every evaluation of the evidence is a fit, and fits are expensive. From a fit at η, `Surrogate` predicts the evidence
-nearby without reading the rows; its value and gradient at η are exact. The maximum of the surrogate within a trust
-region is the next η. The fit there starts at the predicted mode and curvature and takes a few gradients. A step is
-accepted only if the evidence rises (`Search`). With many rows the prediction is so accurate that two fits are enough.
-One scale for many columns is tuned in the directions that the data identify (`evidence.rotate`).
+Every evaluation of the evidence p(D | η) is a fit, and fits are expensive. From a fit at η, `Surrogate` predicts the
+evidence nearby without reading the rows; its value and gradient at η are exact. The maximum of the surrogate within a
+trust region is the next η. The fit there starts at the predicted mode and curvature and takes a few gradients. A step
+is accepted only if p(D, η) rises (`Search`). With many rows the prediction is so accurate that two fits are enough. One
+scale for many columns is tuned in the directions that the data identify (`evidence.rotate`).
 
-The search ends if the surrogate predicts a gain below ``tol`` nats. A scale that reaches a bound is not a failure: the
-columns are irrelevant, or the prior is not needed, or the classes are separable. The result reports which case holds.
+The search ends if the surrogate predicts a gain below ``tol`` nats. The result reports which columns are irrelevant, or
+that the classes are separable.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from separatrix._linalg import SingularError
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import (
     MAX_SCALE,
+    TYPICAL_SCALE,
     FitLaplace,
     Fitter,
     PriorScales,
@@ -35,7 +36,6 @@ from separatrix.bayesian.evidence import (
     prior_scales,
     rotate,
     stationary_slope,
-    well_determined,
 )
 from separatrix.bayesian.posterior import Approximation
 from separatrix.exceptions import DataError
@@ -60,7 +60,6 @@ N_EARLIER_GRADIENTS = 8  # earlier gradients that the surrogate reproduces
 MAX_SAMPLED_GROUPS = 20  # number of groups up to which the effect of the moving mode is computed from a sample of rows
 
 # The surrogate
-FADED_FRACTION = 0.05  # if the data determine less than this of a group's weights, its scale hardly matters
 UNREACHABLE = 1e10  # replaces infinity, from which a line search could not return
 MAX_SURROGATE_EVALUATIONS = 200
 MIN_COSINE = 1e-8  # cosine of step and gradient change below which SR1 skips the update
@@ -75,7 +74,7 @@ class TuningStatus(Enum):
 
 
 class TuningStep(NamedTuple):
-    """Logarithms η of the factors (G,), the log evidence, and its gradient (G,)."""
+    """Logarithms η of the factors (G,), ln p(D, η), and its gradient (G,)."""
 
     eta: Float
     log_evidence: float
@@ -85,7 +84,7 @@ class TuningStep(NamedTuple):
 class Limit(Enum):
     """Limit that a scale reached; the value is a message to the user, with places for the columns and a verb."""
 
-    NARROW = "Tuning found that {names} {are} irrelevant: the evidence is largest with weights at the prior mean."
+    NARROW = "Tuning found that {names} {are} irrelevant: the data are more probable if these weights are zero."
     WIDE = "The prior scale of {names} reached the largest value that is tried: the prior is not needed."
     SEPARATED = (
         "The prior scale of {names} grew very large: the classes are separable, so the evidence hardly depends on "
@@ -116,10 +115,10 @@ class TuningReport:
     labels, factors : tuple and array of shape (G,)
         Groups of columns, and the factors by which their scales were multiplied.
     column_factors : array of shape (M,), factor of each column
-    gradient : array of shape (G,), ∂ ln p(D)/∂ ln factor at the end
+    gradient : array of shape (G,), ∂ ln p(D, scales)/∂ ln factor at the end
     status : TuningStatus
     boundary : tuple of Boundary, the groups whose scale reached a limit
-    trace : tuple of TuningStep, the start and all accepted steps, along which the evidence rises
+    trace : tuple of TuningStep, the start and all accepted steps, along which ln p(D, scales) rises
     fits : int, number of posteriors fitted, including rejected steps
     """
 
@@ -155,7 +154,7 @@ def tune_scales(
     tol: float = 1e-3,
     max_steps: int = 50,
 ) -> Tuned:
-    """Multiply the scales of a prior by factors, one for each group of columns, that maximise the evidence.
+    """Multiply the scales of a prior by the most probable factors, one for each group of columns.
 
     The search starts at the given prior; ``start`` is its posterior, if already known. ``groups`` is None for one group
     of all columns, "columns" for one group per column (automatic relevance determination), or a label for each column:
@@ -170,15 +169,17 @@ def tune_scales(
         if back is not None:
             whole = fitter.fit(tuned, back(found.approximation.mean))
             found = found._replace(approximation=whole, fits=found.fits + 1)
-        low, high = scales.bounds(objective)
+        high = scales.bounds(objective)[1]
         sharp, separated = MAX_SCALE * np.exp(found.eta - high) > SHARP_SCALE, False
         if sharp.any():  # the classes are separable if every row's own label has a probability above ½
             separated = bool(tuned.reduce(largest_loss, theta=found.approximation.mean).value < np.log(2))
         boundary = []
+        without = log_odds_of_zero(found.approximation, tuned.prior, scales)
         for g, label in enumerate(scales.labels):
             is_wide = found.eta[g] >= high[g] - BOUND_TOL
             limit = Limit.SEPARATED if sharp[g] and separated else Limit.WIDE if is_wide else None
-            limit = Limit.NARROW if found.eta[g] <= low[g] + BOUND_TOL else limit
+            is_narrow = scales.typical[g] * np.exp(found.eta[g]) < TYPICAL_SCALE  # else the Gaussian is poor at zero
+            limit = Limit.NARROW if without[g] > 0 and is_narrow else limit
             if limit is not None:
                 columns = tuple(tuned.source.columns[m] for m in np.flatnonzero(scales.groups == g))
                 boundary.append(Boundary(label, columns, limit))
@@ -205,7 +206,8 @@ def _maximise(
     bounds = scales.bounds(objective)
     if is_rotatable(objective, scales):
         small, back = rotate(objective, scales, widest=float(np.exp(bounds[1][0])))
-        return Search(small, prior_scales(small), fitter, bounds=bounds, tol=tol).run(None, max_steps), back
+        same_law = replace(prior_scales(small), typical=scales.typical)
+        return Search(small, same_law, fitter, bounds=bounds, tol=tol).run(None, max_steps), back
     C, P = objective.shape
     if C * P > MAX_TUNED_WEIGHTS:
         raise DataError(
@@ -213,6 +215,30 @@ def _maximise(
             f"{MAX_TUNED_WEIGHTS}. Tune with fewer basis functions or columns, or choose the scale on held-out rows."
         )
     return Search(objective, scales, fitter, bounds=bounds, tol=tol).run(start, max_steps), None
+
+
+def log_odds_of_zero(approximation: Approximation, prior: Penalty, scales: PriorScales) -> Float:
+    """Return ln p(D | w_g = m0_g) - ln p(D) for the weights w_g of each group, (G,), by the Savage-Dickey ratio.
+
+    p(D | w_g = m0)/p(D) is the ratio of the densities of w_g at m0 under the posterior and under the prior. The
+    covariance of a small group is computed, and for a large group the precision of all other weights.
+    """
+    C, found = len(approximation.mean), np.empty(len(scales.labels))
+    A, root = approximation.factor.matrix, approximation.factor.root
+    tuned = prior.precision - scales.fixed  # the precision of w after the bias is integrated out
+    for g in range(len(found)):
+        one = scales.groups == g
+        at, d = np.tile(one, C), (approximation.mean - prior.mean)[:, one].ravel()
+        if 2 * at.sum() <= len(at):
+            S = root[at] @ root[at].T
+            log_det, square = np.linalg.slogdet(S)[1], d @ np.linalg.solve(S, d)
+        else:
+            pull, others = A[:, at] @ d, A[np.ix_(~at, ~at)]
+            log_det = np.linalg.slogdet(others)[1] - approximation.factor.log_det
+            square = d @ pull[at] - pull[~at] @ np.linalg.solve(others, pull[~at])
+        of_prior = np.log(tuned[one]).sum() if tuned.ndim == 1 else np.linalg.slogdet(tuned[np.ix_(one, one)])[1]
+        found[g] = -0.5 * (C * of_prior + log_det + square)
+    return found
 
 
 def largest_loss(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Largest:
@@ -234,7 +260,7 @@ class SearchResult(NamedTuple):
 
 
 class FitAt(NamedTuple):
-    """A fit at η, and the gradient of its evidence."""
+    """A fit at η, and the gradient of ln p(D, η)."""
 
     eta: Float
     approximation: Approximation
@@ -242,7 +268,7 @@ class FitAt(NamedTuple):
 
 
 class Search:
-    """Maximise ln p(D | η) between bounds (low, high), from η = 0, in a trust region around the best fit."""
+    """Maximise ln p(D, η) between bounds (low, high), from η = 0, in a trust region around the best fit."""
 
     def __init__(
         self, objective: Posterior, scales: PriorScales, fitter: Fitter, *, bounds: tuple[Float, Float], tol: float
@@ -260,25 +286,21 @@ class Search:
         here, radius = self._accept(eta, start), MAX_RADIUS
         for _ in range(max_steps):
             best = self._predict(here, radius)
-            removes = bool(((best.eta == self.low) & (here.eta > self.low)).any())  # a group is newly switched off
-            if best.gain < self.tol and not removes:
+            if best.gain < self.tol:
                 break
-            level = here.approximation.log_evidence
-            loss = max(EVIDENCE_ROUNDING * abs(level), self.tol if removes else 0.0)
-            gain = -np.inf
+            gain, level = -np.inf, self.trace[-1].log_evidence
             try:
                 there = self._fit(best.eta, best.prediction)
-                gain = there.log_evidence - level
+                gain = there.log_evidence + self.scales.log_density(best.eta)[0] - level
             except DataError:  # without log-concavity there may be no mode
                 if self.objective.likelihood.is_log_concave:
                     raise
-            if gain > -loss:
+            if gain > -EVIDENCE_ROUNDING * abs(level):
                 here = self._accept(best.eta, there)
-            if best.gain >= self.tol or gain <= -loss:  # otherwise the step only switched a group off
-                if gain < POOR_RATIO * best.gain:
-                    radius /= 4
-                elif gain > GOOD_RATIO * best.gain:
-                    radius = min(2 * radius, MAX_RADIUS)
+            if gain < POOR_RATIO * best.gain:
+                radius /= 4
+            elif gain > GOOD_RATIO * best.gain:
+                radius = min(2 * radius, MAX_RADIUS)
             if radius < MIN_RADIUS:
                 break
         else:
@@ -297,7 +319,7 @@ class Search:
         if len(low) == 1:  # stay between earlier points whose gradients point inwards
             low = max([low, *(eta for eta, slope in earlier if slope > 0 and low < eta < here.eta)])
             high = min([high, *(eta for eta, slope in earlier if slope < 0 and here.eta < eta < high)])
-        return surrogate.maximise(low, high, floor=self.low, slack=self.tol)
+        return surrogate.maximise(low, high, slack=self.tol)
 
     def _fit(self, eta: Float, near: Approximation | None) -> Approximation:
         """Fit the posterior at η, starting from a prediction if given."""
@@ -306,11 +328,12 @@ class Search:
         return self.fitter.fit(here) if near is None else self.fitter.fit(here, near.mean, near.factor)
 
     def _accept(self, eta: Float, approximation: Approximation) -> FitAt:
-        """Record a fit and the gradient of its evidence."""
+        """Record a fit and the gradient of ln p(D, η)."""
         here = replace(self.objective, prior=self.scales.prior(eta))
         slope = evidence_slope(here, approximation, sampled=len(eta) <= MAX_SAMPLED_GROUPS)
-        gradient = self.scales.gradient(eta, slope)
-        self.trace.append(TuningStep(eta, approximation.log_evidence, gradient))
+        log_density, pull = self.scales.log_density(eta)
+        gradient = self.scales.gradient(eta, slope) + pull
+        self.trace.append(TuningStep(eta, approximation.log_evidence + log_density, gradient))
         return FitAt(eta, approximation, gradient)
 
 
@@ -319,16 +342,20 @@ class Parabola:
 
     An approximate posterior N(m, A⁻¹) under a prior N(m0, Λ0⁻¹) implies
 
-        ln p(D | m + δ) ≈ ln p(D | m) + δ'Λ0 (m - m0) - ½ δ'H δ,        H = A - Λ0,
+        ln p(D | m + δ) ≈ c + δ'Λ0 (m - m0) - ½ δ'H δ,        H = A - Λ0,
 
-    because the gradients of log-likelihood and log prior cancel at m. Under another prior Λ, the mode of the posterior
-    is at δ = (H + Λ)⁻¹ (Λ0 - Λ)(m - m0), and the evidence is algebra of size CP, for any number of rows.
-    With many rows it is nearly exact; with few, mode and curvature are good enough to start a fit.
+    because the gradients of log-likelihood and log prior cancel at m. The height c follows from the evidence of the
+    fit. It is ln p(D | m) for Laplace's approximation; for expectation propagation it is the height of all sites. Under
+    another prior Λ, the mode of the posterior is at δ = (H + Λ)⁻¹ (Λ0 - Λ)(m - m0), and the evidence is algebra of size
+    CP, for any number of rows. With many rows it is nearly exact; with few, mode and curvature are good enough to start
+    a fit.
     """
 
     def __init__(self, approximation: Approximation, prior: Penalty) -> None:
-        self.mean, self.log_likelihood, self.prior = approximation.mean, approximation.log_likelihood, prior
+        self.mean, self.prior = approximation.mean, prior
         self.curvature = approximation.factor.matrix - prior.matrix()
+        occam = 0.5 * (prior.log_det() - approximation.factor.log_det) - prior.value_grad(self.mean)[0]  # (4.137)
+        self.height = approximation.log_evidence - occam
 
     def under(self, prior: Penalty) -> Approximation:
         """Return the posterior under another prior. Its evidence is minus infinity if there is no posterior."""
@@ -345,7 +372,7 @@ class Parabola:
         delta = factor.solve(pull - prior.dot(away))
         flat = delta.ravel()
         rise = float(np.vdot(pull, delta)) - 0.5 * float(flat @ (self.curvature @ flat))
-        log_likelihood = self.log_likelihood + rise
+        log_likelihood = self.height + rise
         penalty = prior.value_grad(self.mean + delta)[0]
         log_evidence = log_likelihood - penalty + 0.5 * prior.log_det() - 0.5 * factor.log_det
         return Approximation(self.mean + delta, factor, log_likelihood, log_evidence, "parabola")
@@ -360,16 +387,15 @@ class SurrogateMaximum(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """Prediction by the parabola at η; ``determined`` is the fraction of a group's weights that the data determine."""
+    """Prediction by the parabola at η: posterior, ln p(D, η) and its gradient."""
 
     posterior: Approximation
     value: float
     gradient: Float
-    determined: Float
 
 
 class Surrogate:
-    """q(η): the log evidence of a `Parabola` plus a quadratic in η, with the true value and gradient at ``eta``.
+    """q(η): ln p(D, η) by a `Parabola` plus a quadratic in η, with the true value and gradient at ``eta``.
 
     The linear term of the quadratic corrects the gradient at ``eta``, so that the surrogate is stationary there only if
     the evidence is. Its matrix consists of symmetric rank-one (SR1) updates that reproduce earlier gradients. Without
@@ -400,12 +426,8 @@ class Surrogate:
             if abs(along) > MIN_COSINE * np.linalg.norm(r) * np.linalg.norm(s):
                 self.bend += np.outer(r, r) / along  # now the gradient at that point is reproduced
 
-    def maximise(self, low: Float, high: Float, floor: Float, slack: float) -> SurrogateMaximum:
-        """Maximise q in a box. Faded groups are moved to the ``floor`` if that loses less than ``slack`` nats.
-
-        A group is faded if the data hardly determine its weights, at ``eta`` and at the maximum: columns may fade
-        temporarily on the way past a maximum. Near the floor, q is so flat that its gradient does not lead there.
-        """
+    def maximise(self, low: Float, high: Float, slack: float) -> SurrogateMaximum:
+        """Maximise q in a box, until a gain below ``slack`` nats is left."""
         from scipy import optimize
 
         def descent(eta: Float) -> tuple[float, Float]:
@@ -419,12 +441,7 @@ class Surrogate:
             start = np.clip(self.eta, low, high)
             found = optimize.minimize(descent, start, jac=True, method="L-BFGS-B", bounds=box, options=limits)
             eta = np.asarray(np.clip(found.x, low, high))
-        value = self.value_gradient(eta)[0]
-        faded = (self._at(self.eta).determined < FADED_FRACTION) & (self._at(eta).determined < FADED_FRACTION)
-        lower = np.where(faded, floor, eta)
-        if (lower < eta).any() and self._at(lower).value >= self._at(eta).value - slack:
-            eta, value = lower, max(value, self._at(lower).value)
-        return SurrogateMaximum(eta, value - self.level, self._at(eta).posterior)
+        return SurrogateMaximum(eta, self.value_gradient(eta)[0] - self.level, self._at(eta).posterior)
 
     def value_gradient(self, eta: Float) -> tuple[float, Float]:
         """Return q and its gradient; q is large and negative if the parabola has no posterior."""
@@ -458,11 +475,10 @@ class Surrogate:
         if key not in self._evaluated:
             prior = self.scales.prior(eta)
             posterior = self.parabola.under(prior) if posterior is None else posterior
-            found = Evaluated(posterior, -np.inf, np.zeros_like(eta), np.ones_like(eta))
+            found = Evaluated(posterior, -np.inf, np.zeros_like(eta))
             if np.isfinite(posterior.log_evidence):
-                gradient = self.scales.gradient(eta, stationary_slope(prior, posterior))
-                weights = self.scales.sums(np.full(len(self.scales.groups), float(len(posterior.mean))))
-                determined = self.scales.sums(well_determined(posterior, prior)) / weights
-                found = Evaluated(posterior, posterior.log_evidence, gradient, determined)
+                log_density, pull = self.scales.log_density(eta)
+                gradient = self.scales.gradient(eta, stationary_slope(prior, posterior)) + pull
+                found = Evaluated(posterior, posterior.log_evidence + log_density, gradient)
             self._evaluated[key] = found
         return self._evaluated[key]

@@ -52,7 +52,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
 }
 TUNING = "Tuning of the prior"
 LIMITS = {
-    Limit.NARROW: "these features do not help to predict the class, so their weights are almost zero.",
+    Limit.NARROW: "these features do not help to predict the class.",
     Limit.WIDE: "the rows determine these weights, so the prior does not limit them.",
 }
 DEPRECATIONS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
