@@ -16,7 +16,7 @@ from separatrix import BayesianLogisticRegression, Gaussian, evidence_surface
 from separatrix.basis import RBF, Polynomial
 from separatrix.bayesian import Limit, tune_model, tuning
 from separatrix.bayesian.evidence import GROUP_STD, LEVEL_STD, TYPICAL_SCALE, FitEP, FitLaplace, prior_scales
-from separatrix.bayesian.tune_model import GAIN_TOL, SCALE_TOL, maximise_profile
+from separatrix.bayesian.tune_model import SCALE_TOL, maximise_profile
 from separatrix.bayesian.tuning import Boundary, Parabola, Search, TuningStatus, log_odds_of_zero, tune_scales
 from separatrix.datasets import make_label_noise, make_rbf_experiment, make_xor_clusters
 from separatrix.exceptions import DataError
