@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from separatrix._array import Float
+from separatrix._array import Codes, Float
 from separatrix._text import first_few
 from separatrix.exceptions import DataError
 
 SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # if 1 - R² is smaller, it may be rounding error
+VANISHING_VARIANCE = 1e-10  # stands for a variance of zero, in units of the column; its root exceeds float32's rounding
 
 
 @dataclass
@@ -26,6 +27,11 @@ class SingularError(Exception):
 
     constant: list[int]
     combination: dict[int, list[int]]
+
+    @property
+    def dropped(self) -> list[int]:
+        """Columns without which the others are independent."""
+        return sorted([*self.constant, *self.combination])
 
     def describe(self, columns: tuple[str, ...]) -> str:
         """Text with one clause per constant or dependent column."""
@@ -109,17 +115,56 @@ def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
     return np.asarray(inverse * (Vt[kept].T @ (Vt[kept] @ b / s[kept, None] ** 2)))
 
 
+def dependent_columns(F: Float, smallest: float) -> SingularError:
+    """Find columns of F (r, M) that are zero, or combinations of others (1 - R² <= smallest); keep earlier columns."""
+    scale = np.sqrt(np.einsum("rm,rm->m", F, F))
+    live = np.flatnonzero(scale > 0)
+    preference = np.linspace(1.0, 0.5, len(live))  # equal columns would be chosen by their rounding errors
+    R, order = linalg.qr(F[:, live] / scale[live] * preference, mode="r", pivoting=True)[-2:]
+    rank = int((R.diagonal() ** 2 > smallest).sum())
+    return _combinations(scale, live, R[:rank] / preference[order], order)
+
+
 def _diagnose(A: Float) -> SingularError:
     """Find constant columns and linear dependencies by Cholesky factorisation with pivoting."""
     scale = np.sqrt(np.maximum(np.diag(A), 0.0))
     live = np.flatnonzero(scale > 0)
     C = A[np.ix_(live, live)] / np.outer(scale[live], scale[live])
     L, pivot, rank, _ = linalg.lapack.dpstrf(C, lower=1, tol=SINGULAR_PER_COLUMN * len(A))
-    order = pivot - 1
-    basis = np.tril(L)[:rank, :rank]
-    weights = linalg.solve_triangular(basis, np.tril(L)[rank:, :rank].T, lower=True, trans="T")
+    return _combinations(scale, live, np.tril(L)[:, :rank].T, pivot - 1)
+
+
+def _combinations(scale: Float, live: Codes, R: Float, order: Codes) -> SingularError:
+    """Columns of weights in the triangular R (rank, M), whose first columns are independent."""
+    rank = len(R)
+    weights = linalg.solve_triangular(R[:, :rank], R[:, rank:])
     combination = {}
     for i in range(len(live) - rank):
         others = live[order[:rank][np.abs(weights[:, i]) > 1e-6]]
         combination[int(live[order[rank + i]])] = np.sort(others).tolist()
     return SingularError(np.flatnonzero(scale == 0).tolist(), dict(sorted(combination.items())))
+
+
+def root_of(A: Float, smallest: float) -> Float:
+    """Rows R with R'R = A, one for each eigenvalue of the correlations in A that is larger than ``smallest``."""
+    scale = np.sqrt(np.maximum(np.diag(A), 0.0))
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    values, V = linalg.eigh(A * inverse[:, None] * inverse)
+    kept = values > smallest
+    return np.asarray((V[:, kept] * np.sqrt(values[kept])).T * scale)
+
+
+def whitener_of_root(R: Float, units: Float) -> tuple[Float, float, int]:
+    """U with U'R'R U = I for columns R (r, M), ln |R'R|, and the number of directions without variance.
+
+    These directions get `VANISHING_VARIANCE`, in units of the column or, if the column is zero, of ``units`` (M,). The
+    whitened distance is then the limit of a vanishing variance, up to a factor.
+    """
+    variance = np.einsum("rm,rm->m", R, R)
+    scale = np.sqrt(np.where(variance > 0, variance, units))
+    Z = R / scale
+    values, V = linalg.eigh(Z.T @ Z)
+    vanishing = values <= SINGULAR_PER_COLUMN * len(values)
+    values[vanishing] = VANISHING_VARIANCE
+    log_det = float(np.log(values).sum() + 2 * np.log(scale).sum())
+    return np.asarray(V / np.sqrt(values) / scale[:, None]), log_det, int(vanishing.sum())

@@ -26,7 +26,7 @@ class DataError(ValueError):
 
 
 class CollinearError(DataError):
-    """The scatter matrix is singular and the model needs its inverse; the message names the columns."""
+    """The covariance cannot be estimated, or coefficients are not unique; the message names the class or columns."""
 
 
 class RowsChangedError(DataError):
@@ -46,7 +46,7 @@ class ExportError(ValueError):
 
 
 class CollinearWarning(UserWarning):
-    """Some columns are combinations of others, so predictions are unique, but coefficients are not."""
+    """Some columns are constant or combinations of others, so coefficients are not unique, or columns are not used."""
 
 
 class NotSeparableWarning(ConvergenceWarning):

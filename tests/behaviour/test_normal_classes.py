@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal, multivariate_t
 
 import separatrix as sx
 from problems import blobs
-from separatrix.exceptions import CollinearError, ConvergenceWarning
+from separatrix.exceptions import ConvergenceWarning
 from separatrix.generative._kernels import sweep_patterns
 from separatrix.generative.covariance import DenseCovariance, FactoredCovariance, NormalClasses, condition, patterns
 from separatrix.generative.em import Expectation, expected_moments, maximise_expectation
@@ -151,10 +151,8 @@ def test_missing_values_of_sparse_rows_are_marginalised(model):
 
 
 @both_models
-def test_collinear_columns_are_named_and_shrinkage_allows_few_rows(model):
-    X, y = blobs(100, n_classes=2)
-    with pytest.raises(CollinearError, match=r"'x(0|4)' is a multiple of 'x(0|4)'.*shrinkage"):
-        model().fit(np.column_stack([X, 3 * X[:, 0]]), y)
+def test_shrinkage_allows_few_rows(model):
+    X, _ = blobs(100, n_classes=2)
     assert model(shrinkage=0.2).fit(X[:3], [0, 1, 0]).predict_proba(X).shape == (100, 2)
 
 
@@ -214,7 +212,10 @@ def test_the_compiled_loop_over_patterns_equals_plain_python(rng):
     C, weight = np.corrcoef(rng.normal(size=(M, 2 * M))), rng.random(n)
     Z = np.where(seen, rng.normal(size=(n, M)), 0.0)
     order, is_new = patterns(seen)
-    answers = [sweep(Z, seen, order, is_new, weight, C) for sweep in (sweep_patterns, sweep_patterns.py_func)]
+    answers = [
+        sweep(Z, seen, order, is_new, weight, C, np.ones(M), np.zeros((0, 0)), 0.0)
+        for sweep in (sweep_patterns, sweep_patterns.py_func)
+    ]
     for compiled, plain in zip(*answers, strict=True):
         assert_allclose(compiled, plain, rtol=1e-9, atol=1e-12)
     total = np.zeros((M, M))

@@ -158,9 +158,8 @@ def test_fisher_refuses_constant_and_duplicate_columns_with_a_remedy():
 def test_a_column_constant_within_classes_has_no_fisher_direction():
     with pytest.raises(DataError, match="'label' is constant within every class"):
         sx.FisherDiscriminant().fit(NAMED.assign(label=1.0 * Y), Y)
-    for model in (sx.FisherDiscriminant(), sx.LinearDiscriminantAnalysis()):
-        with pytest.raises(DataError, match="Columns 'label' and 'copy' are constant within every class"):
-            model.fit(NAMED.assign(label=1.0 * Y, copy=2.0 * Y), Y)
+    with pytest.raises(DataError, match="Columns 'label' and 'copy' are constant within every class"):
+        sx.FisherDiscriminant().fit(NAMED.assign(label=1.0 * Y, copy=2.0 * Y), Y)
 
 
 def test_fewer_rows_than_columns(rng):

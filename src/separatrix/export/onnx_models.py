@@ -39,6 +39,7 @@ from separatrix.generative import (
     GaussianClassifier,
     LinearDiscriminantAnalysis,
     NormalClasses,
+    SingularCovariance,
 )
 from separatrix.likelihoods import Bernoulli as BernoulliResponse
 from separatrix.likelihoods import (
@@ -179,10 +180,10 @@ def _(model: GaussianClassifier, X: Value) -> Predictions:
 
 def _log_normal_classes(classes: NormalClasses, Phi: Value) -> Value:
     """ln p(x | C_k) (N, K) up to a common term, for a normal, or for a Student's t if parameters are integrated out."""
-    K, M = classes.mean.shape
     columns = []
-    for k in range(K):
+    for k in range(len(classes.mean)):
         Sigma, nu, widening = classes.of_class(k), float(classes.freedom[k]), float(classes.widening[k])
+        M = Sigma.n_used
         squared = _squared_distance(Phi, classes.mean[k], Sigma)
         log_det = Sigma.log_det + M * np.log(widening)
         if np.isinf(nu):
@@ -197,11 +198,12 @@ def _squared_distance(Phi: Value, mean: Float, Sigma: Covariance) -> Value:
     """Squared Mahalanobis distance (x - mean)' Σ⁻¹ (x - mean) of each row, (N,)."""
     Z = Phi - mean
     match Sigma:
-        case DenseCovariance():
+        case DenseCovariance() | SingularCovariance():
             return (Z @ Sigma.whitener).square().sum(1)
         case FactoredCovariance():
-            _, s, Vt = np.linalg.svd(Sigma.F / np.sqrt(Sigma.ridge), full_matrices=False)
-            Z = Z / np.sqrt(Sigma.ridge)
+            q = np.sqrt(np.where(Sigma.ridge > 0, Sigma.ridge, np.inf))
+            _, s, Vt = np.linalg.svd(Sigma.F / q, full_matrices=False)
+            Z = Z / q
             return Z.square().sum(1) - (Z @ Vt.T).square() @ np.asarray(s**2 / (1 + s**2))
         case other:
             raise ExportError(f"to_onnx: a {type(other).__name__} cannot be exported to ONNX.")

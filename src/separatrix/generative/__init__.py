@@ -13,6 +13,7 @@ from separatrix.generative.covariance import Covariance as Covariance
 from separatrix.generative.covariance import DenseCovariance as DenseCovariance
 from separatrix.generative.covariance import FactoredCovariance as FactoredCovariance
 from separatrix.generative.covariance import NormalClasses as NormalClasses
+from separatrix.generative.covariance import SingularCovariance as SingularCovariance
 from separatrix.generative.exponential_family import ExponentialFamilyClassifier as ExponentialFamilyClassifier
 from separatrix.generative.family_classifier import FamilyClassifier as FamilyClassifier
 from separatrix.generative.gaussian import GaussianClassifier as GaussianClassifier

@@ -10,13 +10,36 @@ import numpy as np
 from numba import njit
 
 from separatrix._array import Array, Codes, Float
+from separatrix._linalg import VANISHING_VARIANCE
+
+
+@njit(cache=True, nogil=True)
+def keep_independent(T: Float, o: Codes, m: int, L: Float, smallest: float) -> int:
+    """Move the columns of o that are not combinations of earlier ones, by Cholesky of T, to the front; count them."""
+    n_kept = 0
+    for i in range(m):
+        s = T[o[i], o[i]]
+        for j in range(n_kept):
+            L[n_kept, j] = T[o[i], o[j]]
+            for k in range(j):
+                L[n_kept, j] -= L[n_kept, k] * L[j, k]
+            L[n_kept, j] /= L[j, j]
+            s -= L[n_kept, j] ** 2
+        if s > smallest:
+            L[n_kept, n_kept] = np.sqrt(s)
+            o[n_kept] = o[i]
+            n_kept += 1
+    return n_kept
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the compiler)
-    C: Float, o: Codes, m: int, L: Float, P: Float
+    C: Float, o: Codes, m: int, L: Float, P: Float, smallest: float
 ) -> float:
-    """Compute P = C_oo⁻¹ for the first m entries of o by Cholesky, and return ln |C_oo|. L is a work array."""
+    """Compute P = C_oo⁻¹ for the first m entries of o by Cholesky, and return ln |C_oo|. L is a work array.
+
+    Variances that are not larger than ``smallest``, given earlier columns, are replaced by `VANISHING_VARIANCE`.
+    """
     log_det = 0.0
     for i in range(m):
         for j in range(i + 1):
@@ -24,7 +47,7 @@ def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the c
             for k in range(j):
                 s -= L[i, k] * L[j, k]
             if i == j:
-                L[i, i] = np.sqrt(s)
+                L[i, i] = np.sqrt(s if s > smallest else VANISHING_VARIANCE)
                 log_det += 2 * np.log(L[i, i])
             else:
                 L[i, j] = s / L[j, j]
@@ -51,14 +74,16 @@ def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the c
 
 @njit(cache=True, nogil=True)
 def sweep_patterns(
-    Z: Float, seen: Array, order: Codes, is_new: Array, weight: Float, C: Float
-) -> tuple[Float, Float, Float, Float]:
-    """Compute P z, z'Pz and ln |C_oo| of each row with observed columns o, where P = C_oo⁻¹, and Σ_n weight_n P_n.
+    Z: Float, seen: Array, order: Codes, is_new: Array, weight: Float, C: Float, scale: Float, T: Float, smallest: float
+) -> tuple[Float, Float, Float, Float, Float]:
+    """Compute P z, z'Pz and ln |Σ_oo| of each row, where P = C_oo⁻¹, Σ_n weight_n P_n, and the size of o.
 
-    ``order`` sorts the rows by pattern of missing values; ``is_new`` marks the first of each. Z is zero if missing.
+    ``order`` sorts the rows by pattern of missing values; ``is_new`` marks the first of each. Z is zero if missing. The
+    columns o are those observed; if C is singular, those that are independent in T, the correlations of all rows.
     """
     N, M = Z.shape
     G, squared, log_det, precision = np.zeros((N, M)), np.zeros(N), np.zeros(N), np.zeros((M, M))
+    n_used = np.zeros(N)
     o = np.zeros(M, np.int64)
     L, P = np.zeros((M, M)), np.zeros((M, M))
     m, total, det = 0, 0.0, 0.0
@@ -74,14 +99,18 @@ def sweep_patterns(
                 if seen[order[i], d]:
                     o[m] = d
                     m += 1
-            det = invert_seen(C, o, m, L, P)
+            if len(T) > 0:
+                m = keep_independent(T, o, m, L, smallest)
+            det = invert_seen(C, o, m, L, P, smallest)
+            for a in range(m):
+                det += 2 * np.log(scale[o[a]])
         n = order[i]
         total += weight[n]
-        log_det[n] = det
+        log_det[n], n_used[n] = det, m
         for a in range(m):
             g = 0.0
             for b in range(m):
                 g += P[a, b] * Z[n, o[b]]
             G[n, o[a]] = g
             squared[n] += g * Z[n, o[a]]
-    return G, squared, log_det, precision
+    return G, squared, log_det, precision, n_used

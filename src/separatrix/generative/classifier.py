@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import generator
 from separatrix._array import Array, Float, Rows, bincount
 from separatrix.estimator import Classifier, unchanged_on_error
-from separatrix.exceptions import CollinearError, DataError
+from separatrix.exceptions import CollinearError, CollinearWarning, DataError, warn
 from separatrix.rows import Source, class_factors, labels_of, open_rows
 from separatrix.solvers import Solution
 
@@ -34,6 +34,7 @@ class GenerativeClassifier(Classifier):
     priors: Any = None
     unlabelled: Any = "error"
     _not_yet: CollinearError | None = None  # error that prediction raises if there are too few rows for an estimate
+    _collinear: str = ""  # warning that a fit issues, or the first prediction after `partial_fit`
 
     def __sklearn_tags__(self) -> Any:
         """Tags that allow missing values (NaN)."""
@@ -79,6 +80,7 @@ class GenerativeClassifier(Classifier):
                 )
             solution = self._collect(source)
             self._learn(solution, source.classes, source.passes)
+            self._require_parameters()
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -125,8 +127,7 @@ class GenerativeClassifier(Classifier):
         n_rows = shape[0] if shape and isinstance(shape[0], int) else open_rows(X).n_rows
         with unchanged_on_error(self):
             self.partial_fit(X, np.full(n_rows, label), sample_weight=sample_weight)
-            if self._not_yet is not None:
-                raise self._not_yet
+            self._require_parameters()
         return self
 
     def merge(self, other: Self) -> Self:
@@ -154,12 +155,13 @@ class GenerativeClassifier(Classifier):
         facts, classes = _united(self.facts_, self.classes_, other.facts_, other.classes_)
         passes = self.n_passes_ + other.n_passes_
         merged._learn(Solution(facts, self.solution_.status, 1, passes), classes, passes)
+        merged._require_parameters()
         return merged
 
     def _learn(self, solution: Solution[Any], classes: Array, passes: int) -> None:
         """Store the statistics, and compute all fitted attributes from them."""
         self.classes_, self.facts_ = classes, solution.value
-        self._not_yet = None
+        self._not_yet, self._collinear = None, ""
         self.class_count_ = self.facts_.count
         self.priors_ = class_priors(self.priors, classes, self.class_count_)
         if self.class_weight != "balanced":  # batches may have different classes
@@ -175,6 +177,9 @@ class GenerativeClassifier(Classifier):
         if self._not_yet is not None:  # try again, because arguments such as shrinkage may have changed
             self._estimate(self.facts_)
             self._not_yet = None
+        if self._collinear:
+            message, self._collinear = self._collinear, ""
+            warn(message, CollinearWarning)
 
     def _scores(self, X: Rows) -> Float:
         """ln p(x, C_k) up to a term that is the same for all classes, (n, K)."""

@@ -3,7 +3,14 @@
 
 `DenseCovariance`      Σ = D C D with the Cholesky factor of the correlation matrix C, so results do not depend on units
 `FactoredCovariance`   Σ = F'F + diag(ridge), where F has fewer rows than columns; Σ (M, M) is never formed (Woodbury)
+`SingularCovariance`   Σ = R'R that has no inverse; some columns are not used
 `NormalClasses`        p(x | C_k) for K classes
+
+If columns are constant or combinations of others in all rows, they do not help to distinguish classes, and are not
+used. If the columns in use have directions without variance *within* classes, log densities are limits of a vanishing
+variance ε in these directions. For ε -> 0, ln p(x | C_k) = -½ (d_k ln ε + |n_k|²/ε) + O(1), with the distance n_k from
+the class mean in the d_k directions without variance. So a row with n_k = 0 for some classes belongs to the class with
+the largest d_k among them; other rows belong to the class with the smallest |n_k|. Only ties depend on the other terms.
 
 Missing values are marginalised. Let o be the observed columns of a row. The marginal of N(μ, Σ) is N(μ_o, Σ_oo). Given
 x_o, the whole row has
@@ -26,8 +33,10 @@ from scipy import linalg
 from scipy.special import gammaln
 
 from separatrix._array import Array, Codes, Float, Rows, to_dense
-from separatrix._linalg import cholesky_of_correlation
+from separatrix._linalg import cholesky_of_correlation, whitener_of_root
 from separatrix.stats import has_missing
+
+EM_ROUNDING = 1e-6  # if 1 - R² is smaller, differences of conditional covariances are rounding errors
 
 #: Squared distance z'Pz, ln |Σ_oo| and number of observed columns of each row.
 Marginal = tuple[Float, Float, Float]
@@ -44,9 +53,14 @@ class DenseCovariance:
         return cholesky_of_correlation(self.matrix)
 
     @property
+    def n_used(self) -> int:
+        """Number of columns of the density."""
+        return len(self.matrix)
+
+    @property
     def is_well_conditioned(self) -> bool:
         """Whether an explicit inverse is accurate: R² of each column given earlier columns is below 1 - 1e-6."""
-        return bool(np.diag(self._factor[1]).min() ** 2 > 1e-6)
+        return bool(np.diag(self._factor[1]).min() ** 2 > EM_ROUNDING)
 
     @cached_property
     def whitener(self) -> Float:
@@ -68,9 +82,7 @@ class DenseCovariance:
 
     def squared_distance(self, X: Rows, mean: Float) -> Float:
         """(x - mean)' Σ⁻¹ (x - mean) of each row, computed as |(x - mean) U|² with one product for all rows."""
-        Z = (to_dense(X) - mean).astype(X.dtype, copy=False)  # centred in float64, multiplied in the precision of X
-        Z = Z @ self.whitener.astype(X.dtype, copy=False)
-        return np.asarray(np.einsum("nm,nm->n", Z, Z, dtype=np.float64))
+        return whitened_lengths(X, mean, self.whitener)
 
     def marginal(self, X: Array, mean: Float) -> Marginal:
         """Marginal of the observed columns of each row, computed in a compiled loop."""
@@ -84,16 +96,21 @@ class DenseCovariance:
 
 @dataclass(frozen=True)
 class FactoredCovariance:
-    """Covariance Σ = F'F + diag(ridge) with ridge > 0."""
+    """Covariance Σ = F'F + diag(ridge). Columns with a ridge of zero are not used."""
 
     F: Float
     ridge: Float
 
     @cached_property
     def _svd(self) -> tuple[Float, Float, Float]:
-        q = np.sqrt(self.ridge)
+        q = np.sqrt(np.where(self.ridge > 0, self.ridge, np.inf))
         _, s, Vt = linalg.svd(self.F / q, full_matrices=False)
         return q, s, Vt
+
+    @property
+    def n_used(self) -> int:
+        """Number of columns of the density."""
+        return int(np.count_nonzero(self.ridge))
 
     @property
     def matrix(self) -> Float:
@@ -104,7 +121,7 @@ class FactoredCovariance:
     def log_det(self) -> float:
         """Log determinant Σ ln ridge + Σ ln(1 + s²), with the singular values s of F ridge^-½."""
         _, s, _ = self._svd
-        return float(np.log(self.ridge).sum() + np.log1p(s**2).sum())
+        return float(np.log(self.ridge[self.ridge > 0]).sum() + np.log1p(s**2).sum())
 
     def solve(self, B: Float) -> Float:
         """Σ⁻¹ B by Woodbury's identity."""
@@ -121,7 +138,7 @@ class FactoredCovariance:
 
     def marginal(self, X: Array, mean: Float) -> Marginal:
         """As in `DenseCovariance`. Σ_oo = F_o'F_o + diag(ridge_o) is factorised once per pattern of missing values."""
-        seen = ~np.isnan(X)
+        seen = ~np.isnan(X) & (self.ridge > 0)
         squared, log_det = np.zeros(len(X)), np.zeros(len(X))
         order, is_new = patterns(seen)
         for rows in np.split(order, np.flatnonzero(is_new)[1:]):
@@ -137,7 +154,74 @@ class FactoredCovariance:
         return np.asarray(wide + rng.standard_normal((size, r)) @ self.F)
 
 
-Covariance = DenseCovariance | FactoredCovariance
+@dataclass(frozen=True)
+class SingularCovariance:
+    """Covariance Σ = R'R of the columns ``used``, with a vanishing variance in directions that have none.
+
+    ``units`` are the variances of the columns in use in all rows, for columns that are constant within the class.
+    """
+
+    root: Float  # R (r, M)
+    used: Codes
+    units: Float
+
+    @cached_property
+    def _whitened(self) -> tuple[Float, float, int]:
+        return whitener_of_root(self.root[:, self.used], self.units)
+
+    @property
+    def matrix(self) -> Float:
+        """The matrix Σ (M, M) of all columns, computed at each access."""
+        return self.root.T @ self.root
+
+    @property
+    def n_used(self) -> int:
+        """Number of columns of the density."""
+        return len(self.used)
+
+    @property
+    def n_vanishing(self) -> int:
+        """Number of directions without variance."""
+        return self._whitened[2]
+
+    @cached_property
+    def whitener(self) -> Float:
+        """U (M, n_used) with U U' = Σ⁻¹, zero for columns that are not used."""
+        U = np.zeros((self.root.shape[1], self.n_used))
+        U[self.used] = self._whitened[0]
+        return U
+
+    @property
+    def log_det(self) -> float:
+        """Log determinant of the columns in use."""
+        return self._whitened[1]
+
+    def solve(self, B: Float) -> Float:
+        """Σ⁻¹ B, zero for columns that are not used."""
+        return np.asarray(self.whitener @ (self.whitener.T @ B))
+
+    def squared_distance(self, X: Rows, mean: Float) -> Float:
+        """As in `DenseCovariance`, for the columns in use."""
+        return whitened_lengths(X, mean, self.whitener)
+
+    def marginal(self, X: Array, mean: Float) -> Marginal:
+        """As in `DenseCovariance`, for the columns in use."""
+        regular = np.linalg.inv(self._whitened[0])
+        return condition(X[:, self.used], mean[self.used], regular.T @ regular)[0]
+
+    def draw(self, size: int, rng: np.random.Generator) -> Float:
+        """Draw rows ε R of all columns, so that constants and combinations are exact."""
+        return np.asarray(rng.standard_normal((size, len(self.root))) @ self.root)
+
+
+def whitened_lengths(X: Rows, mean: Float, U: Float) -> Float:
+    """|(x - mean) U|² of each row."""
+    Z = (to_dense(X) - mean).astype(X.dtype, copy=False)  # centred in float64, multiplied in the precision of X
+    Z = Z @ U.astype(X.dtype, copy=False)
+    return np.asarray(np.einsum("nm,nm->n", Z, Z, dtype=np.float64))
+
+
+Covariance = DenseCovariance | FactoredCovariance | SingularCovariance
 
 
 @dataclass(frozen=True)
@@ -165,7 +249,7 @@ class NormalClasses:
             return answer
         for k, mean in enumerate(self.mean):
             Sigma = self.of_class(k)
-            answer[:, k] = self.density_at(k, Sigma.squared_distance(X, mean), Sigma.log_det, float(len(mean)))
+            answer[:, k] = self.density_at(k, Sigma.squared_distance(X, mean), Sigma.log_det, float(Sigma.n_used))
         return answer
 
     def density_at(self, k: int, squared: Float, log_det: Any, M: Any) -> Float:
@@ -184,29 +268,47 @@ class NormalClasses:
             Z /= np.sqrt(rng.chisquare(self.freedom[k], size) / self.freedom[k])[:, None]
         return np.asarray(self.mean[k] + Z)
 
+    @property
+    def total(self) -> Float | None:
+        """Covariance of rows of which each class has as many, if a covariance is singular."""
+        K = len(self.mean)
+        if not any(isinstance(Sigma, SingularCovariance) for Sigma in self.covariance):
+            return None
+        between = (self.mean - self.mean.mean(axis=0)) / np.sqrt(K)
+        between[:, np.abs(between).max(axis=0) <= 8 * np.finfo(np.float64).eps * np.abs(self.mean).max(axis=0)] = 0.0
+        return np.asarray(sum(self.of_class(k).matrix for k in range(K)) / K + between.T @ between)
+
     def of_class(self, k: int) -> Covariance:
         """Covariance Σ_k of class k."""
         return self.covariance[k if len(self.covariance) > 1 else 0]
 
 
-def condition(X: Array, mean: Float, Sigma: Float, weight: Float | None = None) -> tuple[Marginal, Float, Float]:
+def condition(
+    X: Array, mean: Float, Sigma: Float, weight: Float | None = None, total: Float | None = None
+) -> tuple[Marginal, Float, Float]:
     """Condition rows X (n, M) on their observed values under N(mean, Sigma); missing values are NaN.
 
     Return the marginal of the observed columns, X with the expectation of missing values, and Σ_n weight_n cov[x_n].
-    The computation is scaled to correlations, so the result does not depend on units.
+    The computation is scaled to correlations, so the result does not depend on units. If Sigma is singular, ``total``
+    is the covariance of all rows: columns that are combinations of others in all rows are not counted.
     """
     from separatrix.generative._kernels import sweep_patterns
 
     seen = ~np.isnan(X)
     weight = np.zeros(len(X)) if weight is None else weight
-    scale = np.sqrt(np.diag(Sigma))
+    variance, T, smallest = np.diag(Sigma), np.zeros((0, 0)), 0.0
+    if total is not None:
+        variance = np.where(variance > 0, variance, np.diag(total))
+        variance = np.where(variance > 0, variance, 1.0)  # constant in all rows
+        inverse = np.divide(1.0, np.diag(total), out=np.zeros(len(total)), where=np.diag(total) > 0) ** 0.5
+        T, smallest = total * np.outer(inverse, inverse), EM_ROUNDING
+    scale = np.sqrt(variance)
     C = Sigma / np.outer(scale, scale)
     Z = np.where(seen, (X - mean) / scale, 0.0)
-    G, squared, log_det, precision = sweep_patterns(Z, seen, *patterns(seen), weight, C)
+    G, squared, log_det, precision, n_used = sweep_patterns(Z, seen, *patterns(seen), weight, C, scale, T, smallest)
     filled = np.where(seen, X, mean + scale * (G @ C))
     covariance = np.outer(scale, scale) * (weight.sum() * C - C @ precision @ C)
-    marginal = squared, log_det + 2 * (seen @ np.log(scale)), seen.sum(axis=1).astype(np.float64)
-    return marginal, filled, covariance
+    return (squared, log_det, n_used), filled, covariance
 
 
 def patterns(seen: Array) -> tuple[Codes, Array]:

@@ -64,7 +64,8 @@ def maximise_expectation(
                 f"The log likelihood is {trace[-1]} in step {len(trace)} of EM: a row has density zero. "
                 "Use shrinkage or a prior, or remove outliers."
             )
-        if len(trace) > 1 and trace[-1] - trace[-2] <= tol * (expected.weight or source.n_rows):
+        # The likelihood falls only if columns become collinear, because it then describes fewer columns.
+        if len(trace) > 1 and abs(trace[-1] - trace[-2]) <= tol * (expected.weight or source.n_rows):
             status = Status.LIKELIHOOD
             break
     else:
@@ -99,13 +100,15 @@ def expected_moments(block: Block, parameters: tuple[NormalClasses, Float], scat
     classes, log_pi = parameters
     X = np.asarray(to_dense(block.X), dtype=np.float64)
     weight = np.ones(len(block)) if block.weight is None else block.weight
-    incomplete, labelled = has_missing(X), block.codes >= 0
+    incomplete, labelled, all_rows = has_missing(X), block.codes >= 0, classes.total
     facts: ClassMoments[Any] = class_moments(block.take(labelled & ~incomplete), len(log_pi), scatter)
     total = 0.0
     for k in range(len(log_pi)):
         own = block.codes == k
         if own.any():
-            added, log_density = _conditioned(X[own], weight[own], k, classes, scatter, counted=incomplete[own])
+            added, log_density = _conditioned(
+                X[own], weight[own], k, classes, all_rows, scatter, counted=incomplete[own]
+            )
             facts = facts + added
             # If a class with rows has prior zero, ln 0 is a constant of the objective and is omitted.
             total += float(weight[own] @ (log_density + (log_pi[k] if np.isfinite(log_pi[k]) else 0.0)))
@@ -116,17 +119,17 @@ def expected_moments(block: Block, parameters: tuple[NormalClasses, Float], scat
     evidence = logsumexp(joint, axis=1)
     for k in range(len(log_pi)):
         r = w * np.exp(joint[:, k] - evidence)
-        added, _ = _conditioned(X[r > 0], r[r > 0], k, classes, scatter, counted=np.ones((r > 0).sum(), bool))
+        added, _ = _conditioned(X[r > 0], r[r > 0], k, classes, all_rows, scatter, counted=np.ones((r > 0).sum(), bool))
         facts = facts + added
     return Expectation(facts, total + float(w @ evidence), float(weight.sum()))
 
 
 def _conditioned(
-    X: Array, weight: Float, k: int, classes: NormalClasses, scatter: type[Any], *, counted: Array
+    X: Array, weight: Float, k: int, classes: NormalClasses, total: Float | None, scatter: type[Any], *, counted: Array
 ) -> tuple[ClassMoments[Any], Float]:
     """Expected moments of the ``counted`` rows in class k, and ln p(observed values | C_k) of all rows."""
     counts = np.where(counted, weight, 0.0)
-    marginal, filled, covariance = condition(X, classes.mean[k], classes.of_class(k).matrix, counts)
+    marginal, filled, covariance = condition(X, classes.mean[k], classes.of_class(k).matrix, counts, total)
     n = int(counted.sum())
     rows = Block(filled[counted], np.full(n, k), counts[counted], range(n))
     moments: ClassMoments[Any] = class_moments(rows, len(classes.mean), scatter)

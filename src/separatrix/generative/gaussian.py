@@ -36,18 +36,26 @@ from scipy.special import digamma, multigammaln
 
 from separatrix._arguments import check_number, check_option
 from separatrix._array import Float, Rows, bincount, to_dense
-from separatrix._linalg import SingularError
+from separatrix._linalg import SINGULAR_PER_COLUMN, VANISHING_VARIANCE, SingularError, dependent_columns, root_of
 from separatrix._text import columns_are
-from separatrix.exceptions import CollinearError, DataError
+from separatrix.exceptions import DataError
 from separatrix.families import Moments
 from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
-from separatrix.generative.covariance import Covariance, DenseCovariance, FactoredCovariance, NormalClasses
+from separatrix.generative.covariance import (
+    EM_ROUNDING,
+    Covariance,
+    DenseCovariance,
+    FactoredCovariance,
+    NormalClasses,
+    SingularCovariance,
+)
 from separatrix.generative.em import available_moments, expected_moments, maximise_expectation, uncorrelated
 from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
 from separatrix.stats import (
     MAX_MAGNITUDE,
     ClassMoments,
+    ClassScatter,
     FactoredScatter,
     PooledScatter,
     class_moments,
@@ -106,7 +114,8 @@ class GaussianClassifier(GenerativeClassifier):
                 moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind))
             if moments.is_finite:
                 if ledoit_wolf:  # a second pass computes |z|⁴, for rows standardised by the moments of the first pass
-                    scale = np.sqrt(within_variance(moments, self._columns))
+                    target = self._target(moments)
+                    scale = np.sqrt(np.where(target > 0, target, np.inf))
                     self._fourth = source.reduce(partial(fourth_moment, mean=moments.mean, scale=scale))
                 return Solution(moments, Status.SOLVED, 1, 2 if ledoit_wolf else 1)
         require_finite(source, allow_nan=self.basis_ is None)
@@ -131,7 +140,8 @@ class GaussianClassifier(GenerativeClassifier):
         def parameters(facts: ClassMoments[Any]) -> tuple[NormalClasses, Float]:
             """Maximum-likelihood estimate, because shrinkage is applied once, after EM."""
             pi = class_priors(self.priors, self.classes_, facts.count)
-            return self._classes(facts, np.zeros(len(facts.count)), "ml"), log_probability(pi)
+            classes, _ = self._classes(facts, np.zeros(len(facts.count)), "ml", expected=True)
+            return classes, log_probability(pi)
 
         solution = maximise_expectation(
             source, uncorrelated(start, self._scatter), partial(expected_moments, scatter=self._scatter), parameters
@@ -139,8 +149,14 @@ class GaussianClassifier(GenerativeClassifier):
         return replace(solution, passes=source.passes)
 
     @abstractmethod
-    def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
-        """Class densities, computed from the statistics and the shrinkage of each class."""
+    def _classes(
+        self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, expected: bool = False
+    ) -> tuple[NormalClasses, SingularError | None]:
+        """Class densities from the statistics and the shrinkage of each class, and the columns that are not used."""
+
+    def _target(self, facts: ClassMoments[Any]) -> Float:
+        """Variances towards which the covariance of each class is shrunk, (K, M)."""
+        return np.tile(variance_of(facts, np.full(len(facts.count), 1 / facts.total)), (len(facts.count), 1))
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         scatter = facts.scatter
@@ -156,11 +172,33 @@ class GaussianClassifier(GenerativeClassifier):
                 N = float(pool @ facts.count)
                 n = N - np.count_nonzero(pool * facts.count)
                 if n > 0:  # without degrees of freedom, Σ cannot be estimated and λ stays 1
-                    e = spectrum(facts, pool, self._columns)
+                    e = spectrum(facts, pool, self._target(facts)[int(pool.argmax())])
                     evidence = self.shrinkage == "evidence"
                     chosen = maximum_evidence(e, n) if evidence else ledoit_wolf(e, N, float(pool @ self._fourth))
                     self.shrinkage_[pool > 0] = chosen
-        self._densities = self._classes(facts, self.shrinkage_, self.estimate)
+        self._densities, singular = self._classes(facts, self.shrinkage_, self.estimate)
+        self._collinear = "" if singular is None else self._describe(facts, singular)
+
+    def _describe(self, facts: ClassMoments[Any], singular: SingularError) -> str:
+        """Warning of columns that are not used, and of directions without variance within classes."""
+        N, M = facts.total, facts.mean.shape[1]
+        used = f"Columns that add no information are not used: {singular.describe(self._columns)}." * bool(
+            singular.dropped
+        )
+        few = f"{N:g} rows cannot determine the covariance of {M} columns." * (N < M)
+        leaks = []
+        for k, Sigma in enumerate(self._densities.covariance):
+            if facts.count[k] > 0 and isinstance(Sigma, SingularCovariance) and Sigma.n_vanishing:
+                which = "every class" if self._scatter is PooledScatter else f"class {self.classes_.tolist()[k]!r}"
+                fixed = [self._columns[j] for j in Sigma.used if not Sigma.root[:, j].any()]
+                rows = f" (n_samples = {facts.count[k]:g})" if self._scatter is ClassScatter else ""
+                what = columns_are(fixed) if fixed else f"Combinations of {Sigma.n_used} columns are"
+                leaks.append(f"{what} constant within {which}{rows}: rows with other values do not belong to it.")
+        more = f"The same holds for {len(leaks) - 1} other classes." * (len(leaks) > 1)
+        remedy = "Drop those columns" + (
+            ", or set shrinkage (for example 0.1, or 'evidence')." if leaks or singular.combination else "."
+        )
+        return " ".join(filter(None, ["Collinear columns.", few, used, *leaks[:1], more, remedy]))
 
     @abstractmethod
     def _expanded(self, X: Rows) -> Float | None:
@@ -183,43 +221,60 @@ class GaussianClassifier(GenerativeClassifier):
         return self._densities.draw(k, size, rng)
 
 
-def within_variance(moments: ClassMoments[Any], columns: tuple[str, ...]) -> Float:
-    """Within-class variance D of each column, (M,); raises `CollinearError` if a variance is zero."""
-    S = moments.scatter.combined(np.full(len(moments.count), 1 / moments.total))
+def variance_of(moments: ClassMoments[Any], factor: Float) -> Float:
+    """Diagonal (M,) of Σ_k factor_k S_k; rounding errors of constant columns are replaced by zero."""
+    S = moments.scatter.combined(factor)
     D = np.einsum("rm,rm->m", S, S) if isinstance(moments.scatter, FactoredScatter) else np.diag(S)
-    constant = np.flatnonzero(moments.is_constant(D) | (D == 0))
-    if len(constant):
-        raise CollinearError(
-            f"{columns_are([columns[m] for m in constant])} constant within every class. A normal density needs a "
-            "positive variance: drop such a column, or model it as a category with NaiveBayes."
-        )
-    return np.asarray(D)
+    return np.where(moments.is_constant(D), 0.0, D)
 
 
-def regularised(
-    facts: ClassMoments[Any], factor: Float, diagonal: float, columns: tuple[str, ...], *, name: str
-) -> Covariance:
-    """Covariance Σ_k factor_k S_k + diagonal · D; raises `CollinearError` if it is singular."""
-    D = within_variance(facts, columns)
-    S = facts.scatter.combined(factor)
-    if isinstance(facts.scatter, FactoredScatter):
-        if diagonal == 0:
-            raise CollinearError(
-                f"{facts.total:g} rows cannot determine the covariance of {len(columns)} columns. "
-                "Set shrinkage (for example 0.1, or 'evidence'), or use fewer columns."
-            )
-        covariance: Covariance = FactoredCovariance(S, diagonal * D)
-    else:
-        S[np.diag_indices_from(S)] += diagonal * D
-        covariance = DenseCovariance(S)
-    try:
-        _ = covariance.log_det
-    except SingularError as singular:
-        raise CollinearError(
-            f"The covariance of {name} is singular: {singular.describe(columns)}. "
-            "Drop those columns, or set shrinkage (for example 0.1, or 'evidence')."
-        ) from None
-    return covariance
+def covariances(
+    facts: ClassMoments[Any], factor: Float, ridge: Float, *, expected: bool
+) -> tuple[tuple[Covariance, ...], SingularError | None]:
+    """C covariances Σ_k factor_ck S_k + diag ridge_c, with factor (C, K) and ridge (C, M).
+
+    If one of them is singular, also return the columns that are not used, in any of them. The statistics of a step of
+    EM are ``expected`` values, which are less accurate.
+    """
+    smallest = EM_ROUNDING if expected else SINGULAR_PER_COLUMN * facts.mean.shape[1]
+    is_factored, found = isinstance(facts.scatter, FactoredScatter), list[Covariance]()
+    variance = np.stack([variance_of(facts, each) for each in factor]) + ridge
+    if variance.all() and not (is_factored and not ridge.all()):
+        try:
+            for weights, added in zip(factor, ridge, strict=True):
+                S = facts.scatter.combined(weights)
+                if is_factored:
+                    found.append(FactoredCovariance(S, added))
+                else:
+                    S[np.diag_indices_from(S)] += added
+                    dense = DenseCovariance(S)
+                    if expected and not dense.is_well_conditioned:
+                        raise SingularError([], {})
+                    found.append(dense)
+                _ = found[-1].log_det
+            return tuple(found), None
+        except SingularError:
+            pass
+    between = facts.between / np.sqrt(facts.total)
+    total = variance.mean(axis=0) + (between**2).sum(axis=0)
+    total[facts.is_constant(total)] = 0.0
+    if is_factored and ((ridge > 0) | (variance == 0)).all():  # shrunk, so that only constants are singular
+        ridge = np.where(ridge > 0, ridge, VANISHING_VARIANCE * total)
+        found = [
+            FactoredCovariance(facts.scatter.combined(each), added) for each, added in zip(factor, ridge, strict=True)
+        ]
+        return tuple(found), SingularError(np.flatnonzero(total == 0).tolist(), {})
+    roots = []
+    for weights, added, varies in zip(factor, ridge, variance > 0, strict=True):
+        S = facts.scatter.combined(weights)
+        if is_factored:
+            roots.append(np.concatenate([S, np.diag(np.sqrt(added))[added > 0]]) * varies)
+        else:
+            S[np.diag_indices_from(S)] += added
+            roots.append(root_of(S * np.outer(varies, varies), smallest))
+    singular = dependent_columns(np.concatenate([*roots, between]) * (total > 0), smallest)
+    used = np.setdiff1d(np.arange(len(total)), singular.dropped)
+    return tuple(SingularCovariance(root, used, total[used]) for root in roots), singular
 
 
 def covariance_weights(estimate: str, N: float, n: float, shrinkage: float) -> tuple[float, float, float]:
@@ -237,20 +292,20 @@ def covariance_weights(estimate: str, N: float, n: float, shrinkage: float) -> t
 
 
 def fourth_moment(block: Block, mean: Float, scale: Float) -> Float:
-    """Σ_n weight_n |z_n|⁴ of each class, (K,); z_n is standardised by the class mean (K, M) and the scale (M,)."""
-    Z = (to_dense(block.X) - mean[block.codes]) / scale
+    """Σ_n weight_n |z_n|⁴ of each class, (K,); z_n is standardised by the mean and scale (K, M) of its class."""
+    Z = (to_dense(block.X) - mean[block.codes]) / scale[block.codes]
     squares = np.einsum("nm,nm->n", Z, Z) ** 2
     weighted = squares if block.weight is None else block.weight * squares
     return bincount(block.codes, weighted, len(mean))
 
 
-def spectrum(facts: ClassMoments[Any], classes: Float, columns: tuple[str, ...]) -> Float:
-    """Eigenvalues (M,) of D^-½ (Σ_k classes_k S_k) D^-½."""
-    D = within_variance(facts, columns)
-    S, root = facts.scatter.combined(classes), np.sqrt(D)
+def spectrum(facts: ClassMoments[Any], classes: Float, target: Float) -> Float:
+    """Eigenvalues of D^-½ (Σ_k classes_k S_k) D^-½, with the variances D = target (M,) that are positive."""
+    varies = target > 0
+    S, root = facts.scatter.combined(classes)[:, varies], np.sqrt(target[varies])
     if not isinstance(facts.scatter, FactoredScatter):
-        return np.asarray(linalg.eigvalsh(S / np.outer(root, root)))
-    e = np.zeros(len(D))  # S is a factor F with F'F = Σ_k classes_k S_k
+        return np.asarray(linalg.eigvalsh(S[varies] / np.outer(root, root)))
+    e = np.zeros(len(root))  # S is a factor F with F'F = Σ_k classes_k S_k
     s = linalg.svdvals(S / root)
     e[: len(s)] = s**2
     return e

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Float, Rows
+from separatrix._linalg import SingularError
 from separatrix._special import MAX_CANCELLING_NATS
+from separatrix.exceptions import CollinearError
 from separatrix.generative.classifier import log_probability
 from separatrix.generative.covariance import NormalClasses
-from separatrix.generative.gaussian import GaussianClassifier, covariance_weights, regularised
+from separatrix.generative.gaussian import GaussianClassifier, covariance_weights, covariances
 from separatrix.stats import ClassMoments, PooledScatter, linear_scores
 
 
@@ -73,15 +75,23 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
 
     _scatter = PooledScatter
 
-    def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
+    def _classes(
+        self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, expected: bool = False
+    ) -> tuple[NormalClasses, SingularError | None]:
         K = len(facts.count)
         N, n = facts.total, max(facts.total - np.count_nonzero(facts.count), 0.0)
         factor, diagonal, freedom = covariance_weights(estimate, N, n, float(shrinkage[0]))
-        Sigma = regularised(facts, np.full(K, factor), diagonal, self._columns, name="the classes")
+        target = self._target(facts)[:1]
+        if not target.any():
+            raise CollinearError(
+                "All rows of a class are equal, so no covariance can be estimated. Provide more rows; the number of "
+                "samples must be more than the number of classes."
+            )
+        Sigma, singular = covariances(facts, np.full((1, K), factor), diagonal * target, expected=expected)
         widening = np.ones(K)
         if estimate == "predictive":
             widening += 1 / np.where(facts.count > 0, facts.count, 1.0)
-        return NormalClasses(facts.mean, (Sigma,), np.full(K, freedom), widening)
+        return NormalClasses(facts.mean, Sigma, np.full(K, freedom), widening), singular
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         super()._estimate(facts)

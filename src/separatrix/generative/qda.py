@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Float, Rows, to_dense
+from separatrix._linalg import SingularError
 from separatrix._special import MAX_CANCELLING_NATS
 from separatrix.exceptions import CollinearError
 from separatrix.generative.classifier import log_probability
-from separatrix.generative.covariance import Covariance, DenseCovariance, NormalClasses
-from separatrix.generative.gaussian import GaussianClassifier, covariance_weights, regularised
+from separatrix.generative.covariance import DenseCovariance, NormalClasses
+from separatrix.generative.gaussian import GaussianClassifier, covariance_weights, covariances, variance_of
 from separatrix.stats import ClassMoments, ClassScatter
 
 
@@ -66,23 +67,27 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     _scatter = ClassScatter
 
-    def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
+    def _classes(
+        self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, expected: bool = False
+    ) -> tuple[NormalClasses, SingularError | None]:
         K, M = facts.mean.shape
-        covariances: list[Covariance] = []
+        seen = np.flatnonzero(facts.count > 0)
+        factor, ridge, target = np.zeros((K, K)), np.zeros((K, M)), self._target(facts)
         freedom, widening = np.full(K, np.inf), np.ones(K)
-        for k, N in enumerate(facts.count):
-            if N == 0:  # the class has prior zero, so any density can be used
-                covariances.append(DenseCovariance(np.eye(M)))
-                continue
-            factor, diagonal, freedom[k] = covariance_weights(estimate, N, max(N - 1, 0.0), float(shrinkage[k]))
-            try:
-                name = f"class {self.classes_.tolist()[k]!r}"
-                covariances.append(regularised(facts, factor * np.eye(K)[k], diagonal, self._columns, name=name))
-            except CollinearError as error:
-                few = f" The class has {N:g} rows for {M} columns." if N <= M else ""
-                raise CollinearError(f"{error}{few}") from None
+        for k in seen:
+            N = facts.count[k]
+            factor[k, k], diagonal, freedom[k] = covariance_weights(estimate, N, max(N - 1, 0.0), float(shrinkage[k]))
+            ridge[k] = diagonal * target[k]
             widening[k] = 1.0 if np.isinf(freedom[k]) else 1 + 1 / N
-        return NormalClasses(facts.mean, tuple(covariances), freedom, widening)
+            if N <= 1 and not (ridge[k].any() or variance_of(facts, factor[k]).any()):
+                raise CollinearError(
+                    f"One row of class {self.classes_.tolist()[k]!r} (n_samples = {N:g}) cannot determine a covariance."
+                    " Provide more rows, or set shrinkage (for example 0.1, or 'evidence')."
+                )
+        found, singular = covariances(facts, factor[seen], ridge[seen], expected=expected)
+        # A class without rows has prior zero, so any density can be used.
+        each = [found[max(int(np.searchsorted(seen, k, side="right")) - 1, 0)] for k in range(K)]
+        return NormalClasses(facts.mean, tuple(each), freedom, widening), singular
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         super()._estimate(facts)
