@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scikit-learn's tests of linear and quadratic discriminant analysis."""
+
+from peers.suite import Adapter, peer_tests
+from sklearn import discriminant_analysis
+
+import separatrix as sx
+
+SHRINKAGE = {None: 0.0, "auto": "ledoit-wolf"}
+
+
+def shrinkage(model):
+    """Our shrinkage; raises as scikit-learn does for what its default solver does not support."""
+    if model.covariance_estimator is not None:
+        raise ValueError("separatrix estimates covariances itself")
+    if model.solver == "svd" and model.shrinkage is not None:
+        raise NotImplementedError
+    return SHRINKAGE.get(model.shrinkage, model.shrinkage)
+
+
+class LinearDiscriminantAnalysis(Adapter, like=discriminant_analysis.LinearDiscriminantAnalysis):
+    def build(self, classes):
+        return sx.LinearDiscriminantAnalysis(shrinkage=shrinkage(self), priors=self.priors)
+
+    def hides(self, name):
+        return name == "covariance_" and self.solver == "svd" and not self.store_covariance
+
+
+class QuadraticDiscriminantAnalysis(Adapter, like=discriminant_analysis.QuadraticDiscriminantAnalysis):
+    def build(self, classes):
+        return sx.QuadraticDiscriminantAnalysis(shrinkage=self.reg_param or shrinkage(self), priors=self.priors)
+
+    def hides(self, name):
+        return name == "covariance_" and not self.store_covariance
+
+
+ADAPTERS = {
+    "LinearDiscriminantAnalysis": LinearDiscriminantAnalysis,
+    "QuadraticDiscriminantAnalysis": QuadraticDiscriminantAnalysis,
+}
+globals().update(peer_tests("sklearn.tests.test_discriminant_analysis", discriminant_analysis=ADAPTERS))
+
+DIFFERENT = {
+    "priors that do not sum to 1 are an error, as in scikit-learn's GaussianNB": "test_lda_priors",
+    "a covariance_estimator; covariances are sums over rows": "test_lda_shrinkage test_lda_ledoitwolf test_qda_ledoitwolf",
+    "LDA has no transform": """
+        test_lda_transform test_lda_solver_agreement test_lda_explained_variance_ratio test_lda_orthogonality
+        test_lda_dimension_warning test_get_feature_names_out
+    """,
+    "coef_ is float64": "test_lda_dtype_match[float32]",
+    "eigenvectors of a covariance, rotations_; covariance_ is the matrix itself": "test_qda_coefs",
+    "constant columns are an error even with shrinkage": "test_qda_regularization",
+    "QDA shrinks towards the pooled variances, not towards those of each class": "test_qda_shrinkage_performance",
+}
+FOREIGN = {"a private function of scikit-learn": "test_covariance"}
+SLOW = ""
