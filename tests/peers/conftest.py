@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from peers.suite import Adapter, is_named
 
 HERE = Path(__file__).parent

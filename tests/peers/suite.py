@@ -39,14 +39,14 @@ class Adapter(ClassifierMixin, BaseEstimator):
         super().__init_subclass__(**options)
         signature = inspect.signature(like.__init__)
 
-        def __init__(self, *given, **named):
+        def init(self, *given, **named):
             bound = signature.bind(self, *given, **named)
             bound.apply_defaults()
             for name, value in list(bound.arguments.items())[1:]:
                 setattr(self, name, value)
 
-        __init__.__signature__ = signature
-        cls.__init__ = __init__
+        init.__signature__ = signature
+        cls.__init__ = init
 
     def build(self, classes):
         """The model of separatrix for these parameters; ``classes`` is empty before the fit."""

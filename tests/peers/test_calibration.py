@@ -3,11 +3,11 @@
 
 from types import SimpleNamespace
 
-from peers.suite import Adapter, peer_tests
 from sklearn import calibration
 from sklearn.svm import LinearSVC
 
 import separatrix as sx
+from peers.suite import Adapter, peer_tests
 
 
 class CalibratedClassifierCV(Adapter, like=calibration.CalibratedClassifierCV):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn's tests of linear and quadratic discriminant analysis."""
 
-from peers.suite import Adapter, peer_tests
 from sklearn import discriminant_analysis
 
 import separatrix as sx
+from peers.suite import Adapter, peer_tests
 
 SHRINKAGE = {None: 0.0, "auto": "ledoit-wolf"}
 
@@ -42,7 +42,9 @@ globals().update(peer_tests("sklearn.tests.test_discriminant_analysis", discrimi
 
 DIFFERENT = {
     "priors that do not sum to 1 are an error, as in scikit-learn's GaussianNB": "test_lda_priors",
-    "a covariance_estimator; covariances are sums over rows": "test_lda_shrinkage test_lda_ledoitwolf test_qda_ledoitwolf",
+    "a covariance_estimator, which no sum over rows replaces": """
+        test_lda_shrinkage test_lda_ledoitwolf test_qda_ledoitwolf
+    """,
     "LDA has no transform": """
         test_lda_transform test_lda_solver_agreement test_lda_explained_variance_ratio test_lda_orthogonality
         test_lda_dimension_warning test_get_feature_names_out

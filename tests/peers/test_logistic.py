@@ -2,10 +2,10 @@
 """scikit-learn's tests of logistic regression. Its `LogisticRegressionCV` stays, and is compared with our fits."""
 
 import numpy as np
-from peers.suite import Adapter, peer_tests
 from sklearn import linear_model
 
 import separatrix as sx
+from peers.suite import Adapter, peer_tests
 
 SOLVERS = {
     "lbfgs": "lbfgs",

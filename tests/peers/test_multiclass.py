@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn's tests of one-vs-rest and one-vs-one, around its own binary classifiers."""
 
-from peers.suite import Adapter, peer_tests
 from sklearn import multiclass
 
 import separatrix as sx
+from peers.suite import Adapter, peer_tests
 
 
 class OneVsRestClassifier(Adapter, like=multiclass.OneVsRestClassifier):

@@ -2,11 +2,11 @@
 """scikit-learn's tests of naive Bayes."""
 
 import numpy as np
-from peers.suite import Adapter, NotTranslatedError, peer_tests
 from sklearn import naive_bayes
 from sklearn.preprocessing import binarize
 
 import separatrix as sx
+from peers.suite import Adapter, NotTranslatedError, peer_tests
 
 
 class NaiveBayes(Adapter, like=naive_bayes.GaussianNB):
