@@ -179,7 +179,7 @@ def default_alphas(objective: Posterior, n_alphas: int, ratio: float) -> Float:
         )
     alone, M = np.zeros(objective.shape), len(objective.design.origin)
     if objective.design.bias:
-        bias = on_columns(objective, np.arange(0), np.array([M]))
+        bias = on_columns(objective, np.arange(0))
         alone[:, M:] = ProximalNewton(1e-10).minimise(bias, alone[:, M:]).value
     pull, threshold = corner.lengths(objective.value_grad(alone).grad), np.broadcast_to(corner.threshold, alone.shape)
     has_corner = threshold > 0

@@ -162,7 +162,7 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
         proven = factor is not None and proves(flat, theta, grad, factor)
         if proven or not prior.precision.any():
             return proven
-    if C * P > MAX_JOINT_WEIGHTS:
+    if C * P > MAX_JOINT_WEIGHTS or (prior.corner is not None and objective.source.n_rows <= P):  # hyperplanes abound
         return False
     source: Source = objective.source if objective.sample is None else objective.sample
     rows = ROWS_PER_WEIGHT * C * P

@@ -8,6 +8,8 @@ lbfgs        L-BFGS with any preconditioner
 gradient     batch gradient descent
 stochastic   mini-batch gradient descent with variance reduction
 dual         the same problem with one unknown per row, for tables with fewer rows than columns
+proximal     proximal Newton steps and working sets, for priors that make weights exactly zero
+parabola     the inner problem of proximal: a parabola plus a penalty with corners
 auto         the default solver, which chooses among these by the shape of the table
 result       the record that every solver returns
 """

@@ -1,42 +1,130 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled loop of `proximal`. Importing this file imports Numba."""
+"""Compiled sweeps of `parabola`. Importing this file imports Numba.
+
+A sweep minimises over each group of weights in turn, and returns the largest step as a change of the gradient. Group g
+consists of the weights ``members[bounds[g] : bounds[g + 1]]``; its block of H has no eigenvalue above ``bound[g]``.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
 
-from separatrix._array import Codes, Float
+from separatrix._array import Array, Codes, Float
+
+# LLVM may reorder sums, which makes the loops fast.
+REORDERED_SUMS = {"reassoc", "contract", "nsz"}
 
 
 @njit(cache=True, nogil=True)
-def sweep(
-    H: Float, slope: Float, x: Float, bounds: Codes, members: Codes, threshold: Float, curvature: Float, unit: Float
-) -> float:
-    """Minimise the model over each group of weights in turn; return the largest step, as a change of the gradient.
+def shrink(x: Float, slope: Float, threshold: float, bound: float, step: Float) -> None:
+    """Step from x_g (n,) to the minimum of slope'y + ½ bound |y - x_g|² + threshold |y|, in the first n of ``step``."""
+    length = 0.0
+    for i in range(len(x)):
+        length += (bound * x[i] - slope[i]) ** 2
+    length = np.sqrt(length)
+    for i in range(len(x)):
+        if length <= threshold:
+            step[i] = -x[i]
+        elif bound > 0.0:
+            step[i] = (1.0 - threshold / length) * (x[i] - slope[i] / bound) - x[i]
+        else:  # no curvature, as for a constant column
+            step[i] = 0.0
 
-    ``slope`` (P,) is the gradient of the quadratic part at x (P,); both are updated in place. Group g consists of the
-    weights ``members[bounds[g] : bounds[g + 1]]``; its block of H has no eigenvalue above ``curvature[g]``.
-    """
-    largest = 0.0
-    for g in range(len(curvature)):
-        c = curvature[g]
-        if c <= 0.0:
-            continue
-        group = members[bounds[g] : bounds[g + 1]]
-        length = 0.0
-        for j in group:
-            length += (c * x[j] - slope[j]) ** 2
-        length = np.sqrt(length)
-        kept = 1.0 - threshold[g] / length if length > threshold[g] else 0.0
-        steps = np.empty(len(group))
-        for i in range(len(group)):
-            j = group[i]
-            steps[i] = kept * (x[j] - slope[j] / c) - x[j]
-            x[j] += steps[i]
-            largest = max(largest, abs(steps[i]) * c / unit[j])
-        for i in range(len(group)):
-            if steps[i] != 0.0:
+
+@njit(cache=True, nogil=True)
+def sweep_matrix(
+    H: Float, slope: Float, x: Float, members: Codes, bounds: Codes, threshold: Float, bound: Float, unit: Float
+) -> float:
+    """Sweep with the matrix H; ``slope`` (P,) is the gradient of the quadratic part at x (P,), and both are updated."""
+    largest, size = 0.0, np.diff(bounds).max()
+    x_g, slope_g, step = np.empty(size), np.empty(size), np.empty(size)
+    for g in range(len(bound)):
+        start, n = bounds[g], bounds[g + 1] - bounds[g]
+        for i in range(n):
+            x_g[i], slope_g[i] = x[members[start + i]], slope[members[start + i]]
+        shrink(x_g[:n], slope_g[:n], threshold[g], bound[g], step)
+        for i in range(n):
+            if step[i] != 0.0:
+                m = members[start + i]
+                x[m] += step[i]
+                largest = max(largest, abs(step[i]) * bound[g] / unit[m])
                 for k in range(len(x)):
-                    slope[k] += steps[i] * H[group[i], k]
+                    slope[k] += step[i] * H[m, k]
+    return largest
+
+
+@njit(cache=True, nogil=True, fastmath=REORDERED_SUMS)
+def column_slope(data: Array, indices: Codes, indptr: Codes, j: int, r: Float, u: Float, q: Float) -> float:
+    """Σ_n φ_nj r_n (u_n - q_n) over the entries of column j; without ``indices``, every column has all N entries."""
+    total, N = 0.0, len(q)
+    if len(indices) == 0:
+        for n in range(N):
+            total += data[j * N + n] * r[n] * (u[n] - q[n])
+    else:
+        for i in range(indptr[j], indptr[j + 1]):
+            row = np.uintp(indices[i])  # unsigned, so that Numba does not check for negative indices
+            total += data[i] * r[row] * (u[row] - q[row])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def add_column(data: Array, indices: Codes, indptr: Codes, j: int, step: float, p: Float, u: Float, q: Float) -> None:
+    """Add step φ_nj to u_n, and p_n step φ_nj to q_n."""
+    N = len(q)
+    if len(indices) == 0:
+        for n in range(N):
+            change = step * data[j * N + n]
+            u[n] += change
+            q[n] += p[n] * change
+    else:
+        for i in range(indptr[j], indptr[j + 1]):
+            row = np.uintp(indices[i])
+            change = step * data[i]
+            u[row] += change
+            q[row] += p[row] * change
+
+
+@njit(cache=True, nogil=True)
+def sweep_rows(
+    rows: Any,
+    linear: Float,
+    ridge: Float,
+    x: Float,
+    members: Codes,
+    bounds: Codes,
+    threshold: Float,
+    bound: Float,
+    unit: Float,
+    only_nonzero: bool,
+) -> float:
+    """Sweep with H = Λ + Σ_n (diag r_n - r_n p_n') ⊗ φ_n φ_n', for the gradient linear + H x with x = 0 in the rows.
+
+    ``rows`` has the columns of φ (one after the other, or compressed), p and r (C, N), and two arrays that are updated:
+    the change u (C, N) of the activations since θ, and q = Σ_k p_k u_k (N,).
+    """
+    data, indices, indptr, p, r, u, q = rows
+    width, largest, size = len(x) // len(p), 0.0, np.diff(bounds).max()
+    x_g, slope_g, step = np.empty(size), np.empty(size), np.empty(size)
+    for g in range(len(bound)):
+        start, n, is_zero = bounds[g], bounds[g + 1] - bounds[g], True
+        for i in range(n):
+            x_g[i] = x[members[start + i]]
+            is_zero = is_zero and x_g[i] == 0.0
+        if only_nonzero and is_zero and threshold[g] > 0.0:
+            continue
+        for i in range(n):
+            m = members[start + i]
+            k, j = m // width, m % width
+            slope_g[i] = linear[m] + ridge[m] * x[m] + column_slope(data, indices, indptr, j, r[k], u[k], q)
+        shrink(x_g[:n], slope_g[:n], threshold[g], bound[g], step)
+        for i in range(n):
+            if step[i] != 0.0:
+                m = members[start + i]
+                k, j = m // width, m % width
+                x[m] += step[i]
+                largest = max(largest, abs(step[i]) * bound[g] / unit[m])
+                add_column(data, indices, indptr, j, step[i], p[k], u[k], q)
     return largest

@@ -11,42 +11,43 @@ A group g is a single weight (the lasso of Tibshirani 1996; with Λ > 0, the ela
 
 and the size of a violation plays the part that the size of the gradient has in the other solvers.
 
-**A step** (Lee, Sun & Saunders 2014) leads to the minimum of the parabola of E at θ plus the penalty. The Hessian is
-computed anew only if the last step shrank the violation by less than ten times, so most steps take a single gradient. A
-large table starts from the fit to a sample, and with its Hessian.
-
-**The minimum of the parabola** is found by sweeps over the groups, and, when the sweeps no longer change which groups
-are zero, by Newton's method over the others.
+**A step** (Lee, Sun & Saunders 2014) leads to the minimum of the parabola of E at θ plus the penalty (`parabola`). The
+Hessian is computed anew only if the last step shrank the violation by less than ten times, so most steps take a single
+gradient. A large table starts from the fit to a sample, and with its Hessian.
 
 **Working sets** (Johnson & Guestrin 2015). In a wide table, steps are taken over the few columns that violate the
-conditions most. A pass over all columns then shows whether others violate them. So the Hessians are small however many
-columns there are, and all rows need not fit in memory.
+conditions most; these columns are copied to memory, if they fit. A pass over all columns then shows whether others
+violate the conditions. So Hessians are small however many columns there are, and the rows need not fit in memory.
+
+**Many nonzero weights.** A Hessian has (CP)² entries. With more than 1500 weights, or more weights than rows, it is not
+formed, and the minimum of the parabola is found through the rows: all of them, or as many as fit in memory.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
-from scipy import linalg
 
 from separatrix._array import Codes, Float, Rows
-from separatrix._threads import single_thread_blas
-from separatrix.priors import Corner, Penalty
+from separatrix.priors import Penalty
+from separatrix.rows import Block
+from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS
 from separatrix.solvers.newton import ARMIJO
+from separatrix.solvers.parabola import Columns, Matrix, Parabola, corner_of
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import Limits, Solution, Status, Step, status_at_rest
-from separatrix.stats import ValueGrad
+from separatrix.stats import ValueGrad, collect_sample, representative_sample
 
 SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample, smaller than the sampling noise
 MIN_CONTRACTION = 0.1  # a step that leaves a larger part of the violation calls for a new Hessian
 PARABOLA_TOL = 0.03  # accuracy of the minimum of a parabola, relative to the violation
 SET_TOL = 0.1  # accuracy of the minimum over a working set, relative to the violation over all columns
 FIRST_COLUMNS = 30  # number of columns in the first working set
-MAX_WEIGHTS = 300  # with fewer weights, a working set saves nothing ...
-MAX_WEIGHTS_OF_MANY_ROWS = 1500  # ... or with fewer weights and ten times more rows than weights per class
-MAX_HALVINGS, MAX_SWEEPS, SWEEPS_PER_ATTEMPT, MAX_GROUP_STEPS = 30, 1000, 5, 8
+MAX_CHEAP_WEIGHTS = 300  # with fewer weights, neither a working set nor a Hessian of sparse rows is expensive
+MIN_ROWS_PER_WEIGHT = 10  # with fewer rows per weight, most weights are zero and a working set saves time
+MAX_COPIED_ENTRIES = 2**24  # entries of the columns of a working set that are copied to memory (128 MiB)
+MAX_HALVINGS = 30
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,12 @@ class ProximalNewton(Limits):
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """Minimise from ``start`` (C, P)."""
-        if objective.sample is None:
-            return self._step(objective, start) if has_few_weights(objective) else self._widen(objective, start)
-        sample = objective.of_sample()
-        near = replace(self, tol=max(self.tol, SAMPLE_TOL), trace=False).minimise(sample, start).value
-        if not has_few_weights(objective):
-            return self._widen(objective, near)
-        return self._step(objective, near, sample.value_grad_hess(near, exact=False, single=True).hess)
+        if objective.sample is not None:
+            near = replace(self, tol=max(self.tol, SAMPLE_TOL), trace=False)
+            start = near.minimise(objective.of_sample(), start).value
+        (C, P), n_rows = objective.shape, objective.source.n_rows
+        is_small = C * P <= MAX_CHEAP_WEIGHTS or (has_hessian(objective) and n_rows >= MIN_ROWS_PER_WEIGHT * P)
+        return self._step(objective, start) if is_small else self._widen(objective, start)
 
     def _widen(self, objective: Posterior, start: Float) -> Solution[Float]:
         """Minimise over growing sets of columns, until no other column violates the conditions of the minimum."""
@@ -76,33 +76,39 @@ class ProximalNewton(Limits):
         found, trace = Solution(start, Status.MAX_STEPS, 0, 0), []
         while True:
             theta, here = found.value, objective.value_grad(found.value)
-            violation = np.abs(corner.violation(theta, here.grad) / objective.column_units)
-            size = float(violation.max(initial=0.0)) / objective.units.total
+            violation = np.abs(corner.violation(theta, here.grad) / objective.column_units) / objective.units.total
+            size = float(violation.max(initial=0.0))
             if self.trace:
                 trace.append(Step(theta, here.value + corner.value(theta), size))
             if size <= self.tol or found.steps >= self.max_steps:
-                status = Status.GRADIENT if size <= self.tol else found.status
+                status = Status.GRADIENT if size <= self.tol else Status.MAX_STEPS
                 return replace(found, status=status, passes=found.passes + 1, trace=tuple(trace))
             is_used = (theta[:, :M] != 0).any(axis=0)
-            n_columns = min(max(FIRST_COLUMNS, 2 * int(is_used.sum())), M)
             rank = np.where(is_used, np.inf, violation[:, :M].max(axis=0))
             if corner.groups is not None:  # the columns of a group enter together
                 of_group = np.zeros(M)
                 np.maximum.at(of_group, corner.groups[:M], rank)
                 rank = of_group[corner.groups[:M]]
-            kept = np.flatnonzero(rank >= np.partition(rank, M - n_columns)[M - n_columns])
-            weights = np.append(kept, M) if objective.design.bias else kept
+            n_columns = min(max(FIRST_COLUMNS, 2 * int(is_used.sum())), M)
+            lowest = np.partition(rank, M - n_columns)[M - n_columns]
+            kept = np.flatnonzero((rank >= lowest) & (rank > 0))
             rest = replace(self, tol=max(self.tol, SET_TOL * size), max_steps=self.max_steps - found.steps, trace=False)
-            part = rest._step(on_columns(objective, kept, weights), theta[:, weights])
+            part = on_columns(objective, kept)
+            weights = np.append(kept, M) if objective.design.bias else kept
+            solution = rest._step(part, theta[:, weights])
             theta = np.zeros_like(theta)
-            theta[:, weights] = part.value
-            found = replace(found, passes=found.passes + 1).followed_by(replace(part, value=theta))
+            theta[:, weights] = solution.value
+            found = replace(found, passes=found.passes + 1).followed_by(replace(solution, value=theta))
+            if solution.steps == 0:  # rounding prevents any step
+                return replace(found, status=status_at_rest(size, self.tol), trace=tuple(trace))
 
-    def _step(self, objective: Posterior, theta: Float, hess: Float | None = None) -> Solution[Float]:
-        """Take proximal Newton steps over all columns; ``hess`` is the first Hessian, if known."""
-        corner = corner_of(objective)
-        here, passes, is_new = objective.value_grad(theta), 1, False
+    def _step(self, objective: Posterior, theta: Float) -> Solution[Float]:
+        """Take proximal Newton steps over all columns. The first Hessian is from the sample, if there is one."""
+        corner, rows = corner_of(objective), objective if objective.sample is None else objective.of_sample()
+        here, passes = objective.value_grad(theta), 1
         size = objective.gradient_size(corner.violation(theta, here.grad))
+        parabola: Parabola | None = None
+        columns: Columns | None = None
         trace, end = [], Status.MAX_STEPS
         for step in range(self.max_steps + 1):
             if self.trace:
@@ -111,9 +117,15 @@ class ProximalNewton(Limits):
                 end = Status.GRADIENT
             if size <= self.tol or step == self.max_steps:
                 break
-            if hess is None:
-                hess, passes, is_new = objective.value_grad_hess(theta, exact=False).hess, passes + 1, True
-            goal = minimum_of_parabola(objective, theta, here.grad, hess, PARABOLA_TOL * size)
+            is_new = parabola is None and rows is objective
+            if parabola is None and has_hessian(objective):
+                parabola = Matrix(rows.value_grad_hess(theta, exact=False, single=rows is not objective).hess)
+                passes += is_new
+            elif parabola is None:
+                columns = columns or Columns.of(rows, copied_rows(rows))
+                parabola = columns.at(rows, theta)
+            assert parabola is not None
+            goal = parabola.minimum(objective, theta, here.grad, PARABOLA_TOL * size)
             moved, trials = descend_to(objective, theta, here, goal)
             passes += trials
             if moved is None and is_new:
@@ -121,23 +133,19 @@ class ProximalNewton(Limits):
                 break
             before = size
             if moved is not None:
-                (theta, here), is_new = moved, False
+                theta, here = moved
                 size = objective.gradient_size(corner.violation(theta, here.grad))
             if moved is None or size > MIN_CONTRACTION * before:
-                hess = None
+                parabola, columns = None, columns if rows is objective else None
+                rows = objective
         return Solution(theta, end, step, passes, tuple(trace))
 
 
-def corner_of(objective: Posterior) -> Corner:
-    """The corner of the prior; without one, the corner with every λ = 0."""
-    return objective.prior.corner or Corner(np.zeros(objective.shape[1]))
-
-
-def has_few_weights(objective: Posterior) -> bool:
-    """Whether steps over all columns are cheap enough."""
+def has_hessian(objective: Posterior) -> bool:
+    """Whether a Hessian of all weights is cheaper than products with the rows."""
     C, P = objective.shape
-    is_tall = objective.source.n_rows >= 10 * P
-    return (MAX_WEIGHTS_OF_MANY_ROWS if is_tall else MAX_WEIGHTS) >= C * P
+    limit = min(MAX_JOINT_WEIGHTS, objective.source.n_rows) if objective.units.has_fast_products else 0
+    return max(MAX_CHEAP_WEIGHTS, limit) >= C * P
 
 
 def descend_to(
@@ -158,73 +166,6 @@ def descend_to(
     return None, MAX_HALVINGS
 
 
-def minimum_of_parabola(objective: Posterior, theta: Float, grad: Float, hess: Float, tol: float) -> Float:
-    """Minimum x (C, P) of g'(x - θ) + ½ (x - θ)'H(x - θ) + Σ_g λ_g |x_g|; ``tol`` bounds its violation."""
-    from separatrix.solvers._kernels import sweep
-
-    corner, (C, P) = corner_of(objective), theta.shape
-    if C > 1:  # a bias common to all classes does not change E, so added curvature does not change the minimum
-        blocks = hess.reshape(C, P, C, P)
-        typical = np.einsum("kpkp->p", blocks) / C**2 * objective.prior.free
-        hess = (blocks + np.diag(typical)[None, :, None, :]).reshape(hess.shape)
-    groups = np.arange(C * P) if corner.groups is None else np.tile(corner.groups, C)
-    members = np.argsort(groups, kind="stable")
-    bounds = np.append(0, np.cumsum(np.bincount(groups)))
-    threshold = np.tile(corner.threshold, C)[members[bounds[:-1]]]
-    curvature = hess.diagonal().copy()
-    if corner.groups is not None:
-        parts = [members[start:stop] for start, stop in pairwise(bounds)]
-        curvature = np.array([linalg.eigvalsh(hess[np.ix_(part, part)])[-1] for part in parts])
-    unit = np.tile(objective.column_units, C) * objective.units.total
-    x, slope, zeros = theta.ravel().copy(), grad.ravel().copy(), np.zeros(0)
-    for count in range(1, MAX_SWEEPS):
-        largest = sweep(hess, slope, x, bounds, members, threshold, curvature, unit)
-        if largest <= tol:
-            break
-        if count % SWEEPS_PER_ATTEMPT == 0:
-            before, zeros = zeros, x == 0
-            exact = exact_minimum(theta, grad, hess, x.reshape(C, P), corner) if np.array_equal(before, zeros) else None
-            if exact is not None:
-                rest = corner.violation(exact, slope_at(exact, theta, grad, hess))
-                if objective.gradient_size(rest) <= tol:
-                    return exact
-    return x.reshape(C, P)
-
-
-def slope_at(x: Float, theta: Float, grad: Float, hess: Float) -> Float:
-    """Gradient g + H (x - θ) of the parabola at x."""
-    return grad + (hess @ (x - theta).ravel()).reshape(theta.shape)
-
-
-def exact_minimum(theta: Float, grad: Float, hess: Float, x: Float, corner: Corner) -> Float | None:
-    """The minimum over the nonzero groups of x, by Newton's method; None if it has other signs or is not unique."""
-    is_live = (corner.lengths(x) > 0) | (corner.threshold == 0)
-    live, x = np.flatnonzero(is_live), x.copy()
-    H = hess[np.ix_(live, live)]
-    for _ in range(1 if corner.groups is None else MAX_GROUP_STEPS):  # without groups, one step is exact
-        pull = slope_at(x, theta, grad, hess) + corner.threshold * corner.directions(x)
-        curvature = H if corner.groups is None else H + _curvature(x, corner)[np.ix_(live, live)]
-        try:
-            with single_thread_blas():
-                step = linalg.cho_solve(linalg.cho_factor(curvature, lower=True), pull[is_live])
-        except linalg.LinAlgError:
-            return None
-        before = x.copy()
-        x[is_live] -= step
-        if corner.groups is None and (before * x < 0).any(where=corner.threshold > 0):
-            return None
-    return x
-
-
-def _curvature(x: Float, corner: Corner) -> Float:
-    """∂²/∂x∂x' of Σ_g λ_g |x_g|: λ_g/|x_g| (I - u u') with the unit vector u = x_g/|x_g| for each nonzero group."""
-    assert corner.groups is not None
-    length, u = corner.lengths(x), corner.directions(x).ravel()
-    factor = np.where(length > 0, corner.threshold / np.where(length > 0, length, 1.0), 0.0).ravel()
-    groups = np.tile(corner.groups, len(x))
-    return np.diag(factor) - np.where(groups[:, None] == groups, factor[:, None] * np.outer(u, u), 0.0)
-
-
 @dataclass(frozen=True)
 class Selection:
     """Selects some of the columns of each row."""
@@ -233,22 +174,37 @@ class Selection:
 
     def evaluate(self, X: Rows) -> Rows:
         """Return the selected columns."""
-        return X[:, self.kept]
+        return np.take(X, self.kept, axis=1) if isinstance(X, np.ndarray) else X[:, self.kept]  # in the order of rows
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Names of the selected columns."""
         return tuple(columns[j] for j in self.kept)
 
 
-def on_columns(objective: Posterior, kept: Codes, weights: Codes) -> Posterior:
-    """The same objective over the columns ``kept``, whose parameters are ``weights`` (with the bias, if any)."""
+def on_columns(objective: Posterior, kept: Codes) -> Posterior:
+    """The same objective over the columns ``kept`` and the bias. Their rows are copied to memory, if they fit."""
     prior, units, design = objective.prior, objective.units, objective.design
+    weights = np.append(kept, len(design.origin)) if design.bias else kept
     spread = None if design.spread is None else design.spread[kept]
+    source = objective.source.mapped(Selection(kept))
+    if len(kept) and source.n_rows <= rows_in_memory(objective, len(kept)):
+        source = representative_sample(source, source.n_rows, 0) or source
     return replace(
         objective,
-        source=objective.source.mapped(Selection(kept)),
+        source=source,
         prior=Penalty(prior.mean[:, weights], prior.precision[weights], corner_of(objective).on_columns(weights)),
         design=replace(design, origin=design.origin[kept], spread=spread),
         units=replace(units, mean=units.mean[kept], spread=units.spread[kept]),
-        sample=None,
+        sample=objective.sample and objective.sample.mapped(Selection(kept)),
     )
+
+
+def rows_in_memory(objective: Posterior, n_columns: int) -> int:
+    """Number of rows with so many columns that may be copied."""
+    stored = getattr(objective.source.partitions[0], "numbers_per_row", n_columns)  # fewer if the rows are sparse
+    return int(MAX_COPIED_ENTRIES / max(1.0, min(stored, n_columns)))
+
+
+def copied_rows(objective: Posterior) -> Block:
+    """As many rows as fit in memory, as one block."""
+    return collect_sample(objective.source, rows_in_memory(objective, objective.shape[1])).as_block()

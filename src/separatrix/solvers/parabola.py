@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The inner problem of `proximal`: the minimum x of a parabola plus a penalty with corners,
+
+    g'(x - θ) + ½ (x - θ)'H(x - θ) + Σ_g λ_g |x_g|
+
+Sweeps minimise over one group g after the other. With a bound c on the eigenvalues of the group's block of H and the
+slope s of the parabola at x, the new x_g is the shrunken z = x_g - s_g/c,
+
+    x_g ← max(0, 1 - λ_g / (c |z|)) z
+
+which is exact for a group of one weight (soft thresholding; Friedman, Hastie & Tibshirani 2010).
+
+When the sweeps no longer change which groups are zero, Newton's method finds the minimum over the others.
+
+    Matrix    H (CP, CP) itself
+    ByRows    H = Σ_n R_n ⊗ φ̃_n φ̃_n' as a product with rows in memory. A sweep takes C operations per entry of the
+              rows, so that there may be many weights. If the sweeps converge slowly, H of the nonzero weights is
+              formed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import linalg, sparse
+
+from separatrix._array import Codes, Float, is_sparse
+from separatrix._threads import single_thread_blas
+from separatrix.likelihoods import Covariances
+from separatrix.priors import Corner
+from separatrix.rows import Block
+from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS
+from separatrix.solvers.posterior import Posterior
+
+MAX_SWEEPS = 1000
+SWEEPS_PER_ATTEMPT, SWEEPS_OF_ANY_ZEROS = 5, 20  # sweeps before Newton's method if zeros stay, and if they change
+MAX_NEWTON_STEPS = 8
+MAX_ROW_SWEEPS, SWEEPS_OF_NONZERO = 20, 10  # sweeps over all weights, each followed by sweeps over nonzero weights
+
+
+class Parabola(Protocol):
+    """The Hessian of a parabola, in any form."""
+
+    def minimum(self, objective: Posterior, theta: Float, grad: Float, tol: float) -> Float:
+        """Minimum x (C, P) for the gradient g (C, P) at θ; ``tol`` bounds its violation, as `gradient_size` has it."""
+
+
+def corner_of(objective: Posterior) -> Corner:
+    """The corner of the prior; without one, the corner with every λ = 0."""
+    return objective.prior.corner or Corner(np.zeros(objective.shape[1]))
+
+
+def in_one_row(corner: Corner, C: int) -> Corner:
+    """The same penalty on the weights (1, CP) of all C classes."""
+    return Corner(np.tile(corner.threshold, C), None if corner.groups is None else np.tile(corner.groups, C))
+
+
+class Partition(NamedTuple):
+    """Group g has the weights ``members[bounds[g] : bounds[g + 1]]`` and the threshold λ_g."""
+
+    members: Codes
+    bounds: Codes
+    threshold: Float
+
+    @classmethod
+    def of(cls, corner: Corner) -> Partition:
+        """The groups of a corner; without groups, each weight is one."""
+        groups = np.arange(len(corner.threshold)) if corner.groups is None else corner.groups
+        members, bounds = np.argsort(groups, kind="stable"), np.append(0, np.cumsum(np.bincount(groups)))
+        return cls(members, bounds, corner.threshold[members[bounds[:-1]]])
+
+    def parts(self) -> list[Codes]:
+        """The weights of each group."""
+        return [self.members[start:stop] for start, stop in pairwise(self.bounds)]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A Hessian H (CP, CP)."""
+
+    hess: Float
+
+    def minimum(self, objective: Posterior, theta: Float, grad: Float, tol: float) -> Float:
+        """Minimum by sweeps, and by Newton's method over the nonzero groups."""
+        (C, P), hess = theta.shape, self.hess
+        if C > 1:  # a bias common to all classes does not change E, so added curvature does not change the minimum
+            blocks = hess.reshape(C, P, C, P)
+            typical = np.einsum("kpkp->p", blocks) / C**2 * objective.prior.free
+            hess = (blocks + np.diag(typical)[None, :, None, :]).reshape(hess.shape)
+        unit = np.tile(objective.column_units, C) * objective.units.total
+        goal = minimum_of_matrix(hess, grad.ravel(), theta.ravel(), in_one_row(corner_of(objective), C), unit, tol)
+        return goal.reshape(C, P)
+
+
+def minimum_of_matrix(hess: Float, grad: Float, theta: Float, corner: Corner, unit: Float, tol: float) -> Float:
+    """Minimum x (P,) for the gradient g (P,) at θ (P,); ``tol`` bounds the violation, divided by ``unit`` (P,)."""
+    from separatrix.solvers._kernels import sweep_matrix
+
+    groups, bound = Partition.of(corner), hess.diagonal().copy()
+    if corner.groups is not None:
+        bound = np.array([linalg.eigvalsh(hess[np.ix_(part, part)])[-1] for part in groups.parts()])
+    x, slope, zeros = theta.copy(), grad.copy(), np.zeros(0)
+    for count in range(1, MAX_SWEEPS):
+        if sweep_matrix(hess, slope, x, *groups, bound, unit) <= tol:
+            break
+        if count % SWEEPS_PER_ATTEMPT == 0:
+            before, zeros = zeros, x == 0
+            if np.array_equal(before, zeros) or count % SWEEPS_OF_ANY_ZEROS == 0:
+                lower = _over_nonzero(hess, slope, x, corner)
+                slope += hess @ (lower - x)
+                x = lower
+    return x
+
+
+def _over_nonzero(hess: Float, slope: Float, x: Float, corner: Corner) -> Float:
+    """A lower point, by Newton's method over the nonzero groups of x, where ``slope`` is the gradient of the parabola.
+
+    Without groups, one step leads to the minimum. If it changes the sign of a weight, it ends where the first such
+    weight is zero, and another step over the others follows (an active-set method; Lawson & Hanson 1974).
+    """
+    live = np.flatnonzero((corner.lengths(x[None])[0] > 0) | (corner.threshold == 0))
+    y = x.copy()
+    for _ in range(MAX_NEWTON_STEPS):
+        part, here = corner.on_columns(live), y[live]
+        u = part.directions(here[None])[0]
+        pull = slope[live] + hess[live] @ (y - x) + part.threshold * u
+        curvature = hess[np.ix_(live, live)]
+        if part.groups is not None:  # λ/|y_g| (I - u u') for each group
+            factor = part.threshold / np.where(u == 0, 1.0, part.lengths(here[None])[0])
+            is_same = part.groups[:, None] == part.groups
+            curvature += np.diag(factor * (u != 0)) - np.where(is_same, factor[:, None] * np.outer(u, u), 0.0)
+        try:
+            with single_thread_blas():
+                step = -linalg.cho_solve(linalg.cho_factor(curvature, lower=True), pull)
+        except linalg.LinAlgError:  # the minimum is not unique
+            break
+        if part.groups is not None:
+            y[live] += step
+            continue
+        room = np.full(len(live), np.inf)  # as a multiple of the step, until a weight is zero
+        np.divide(-here, step, out=room, where=(here * step < 0) & (part.threshold > 0))
+        first = int(room.argmin())
+        y[live] += min(1.0, room[first]) * step
+        if room[first] >= 1:
+            break
+        y[live[first]], live = 0.0, np.delete(live, first)
+    moved = y - x
+    rise = slope @ moved + 0.5 * moved @ hess @ moved + corner.value(y[None]) - corner.value(x[None])
+    return y if rise < 0 else x
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The regressors of rows in memory, by column; the last column of ones is the bias, if any.
+
+    ``regressors`` (N, P) is dense and centred, or sparse with the origin ``shift`` (M,) that was not subtracted. Then
+    the parabola has the bias at that origin, b - w'shift, which has no penalty either.
+    """
+
+    block: Block
+    regressors: Any
+    shift: Float
+
+    @classmethod
+    def of(cls, objective: Posterior, block: Block) -> Columns:
+        """Copy the rows of a block; constant columns become zero."""
+        design, varies = objective.design, (objective.column_units > 0).astype(np.float64)
+        M = len(design.origin)
+        varies[:M] = objective.units.spread > 0
+        if not is_sparse(block.X):
+            return cls(block, np.asfortranarray(design.regressors(block.X) * varies), np.zeros(M))
+        X, rest = design.shifted(block.X.astype(np.float64, copy=False))
+        ones = [np.ones((X.shape[0], 1))] if design.bias else []
+        return cls(block, sparse.csc_array(sparse.hstack([X, *ones]) @ sparse.diags_array(varies)), rest * varies[:M])
+
+    def at(self, objective: Posterior, theta: Float) -> ByRows:
+        """The curvature of every row at θ."""
+        a, weight = objective.design.activate(self.block, theta), self.block.weight
+        curvature = objective.likelihood.safe_curvature(a, self.block.targets)
+        p = curvature.p.T if isinstance(curvature, Covariances) else np.zeros((1, len(a)))
+        r = p if isinstance(curvature, Covariances) else curvature[None]
+        return ByRows(self, np.ascontiguousarray(p), np.ascontiguousarray(r if weight is None else r * weight))
+
+
+@dataclass(frozen=True, eq=False)
+class ByRows:
+    """H = Σ_n R_n ⊗ φ̃_n φ̃_n' with R_n = diag r_n - r_n p_n' (C, C); ``p`` and ``r`` are (C, N).
+
+    For a softmax, p are the probabilities and r = weight p; for one output, p = 0 and r is the curvature.
+    """
+
+    columns: Columns
+    p: Float
+    r: Float
+
+    def minimum(self, objective: Posterior, theta: Float, grad: Float, tol: float) -> Float:
+        """Minimum by sweeps over all weights, alternating with sweeps over the nonzero weights."""
+        from separatrix.solvers._kernels import sweep_rows
+
+        (C, P), Z, shift = theta.shape, self.columns.regressors, self.columns.shift
+        M, corner, ridge = len(shift), in_one_row(corner_of(objective), C), np.tile(objective.prior.precision, C)
+        groups, variance = Partition.of(corner), self.r - self.r * self.p
+        if corner.groups is None:
+            squares = Z.multiply(Z) if is_sparse(Z) else Z**2
+            bound = (squares.T @ variance.T).T.ravel() + ridge
+        else:  # no eigenvalue of R_n is above its largest sum of absolute values in a row
+            largest = variance.max(axis=0) * (1 if C == 1 else 2)
+            parts = [np.unique(part % P) for part in groups.parts()]
+            bound = np.array([linalg.eigvalsh(_gram(Z[:, part], largest, Z[:, part]))[-1] for part in parts])
+            bound += ridge[groups.members[groups.bounds[:-1]]]
+        slope, start = grad.copy(), theta.copy()
+        slope[:, :M] += shift * grad[:, M:]
+        start[:, M:] -= (theta[:, :M] @ shift)[:, None]
+        linear, x = slope.ravel() - ridge * theta.ravel(), start.flatten()
+        unit, none = np.tile(objective.column_units, C) * objective.units.total, np.zeros(0, np.int32)
+        entries = (Z.data, Z.indices, Z.indptr) if is_sparse(Z) else (Z.T.ravel(), none, none)
+        U, q = np.zeros_like(self.p), np.zeros(self.p.shape[1])
+        rest = (linear, ridge, x, *groups, bound, unit)
+        for _ in range(MAX_ROW_SWEEPS):
+            if sweep_rows((*entries, self.p, self.r, U, q), *rest, False) <= tol:
+                break
+            for _ in range(SWEEPS_OF_NONZERO):
+                if sweep_rows((*entries, self.p, self.r, U, q), *rest, True) <= tol:
+                    break
+            else:
+                live = np.flatnonzero((corner.lengths(x[None])[0] > 0) | (corner.threshold == 0))
+                if len(live) > MAX_JOINT_WEIGHTS:
+                    continue
+                here = linear + ridge * x + (Z.T @ (self.r * (U - q)).T).T.ravel()
+                H = self.matrix(live // P, live % P) + np.diag(ridge[live])
+                if C > 1:  # as in Matrix: a bias common to all classes has no curvature
+                    is_bias = live % P == M
+                    H[np.ix_(is_bias, is_bias)] += np.diag(H)[is_bias].sum() / C**2
+                x[live] = minimum_of_matrix(H, here[live], x[live], corner.on_columns(live), unit[live], tol)
+                U = np.ascontiguousarray((Z @ (x.reshape(C, P) - start).T).T)
+                q = np.einsum("kn,kn->n", self.p, U)
+        goal = x.reshape(C, P)
+        goal[:, M:] += (goal[:, :M] @ shift)[:, None]
+        return goal
+
+    def matrix(self, k: Codes, j: Codes) -> Float:
+        """The rows and columns of H for some weights, of class k and column j (L,)."""
+        H = np.empty((len(k), len(k)))
+        parts = {int(c): np.flatnonzero(k == c) for c in np.unique(k)}
+        for (a, of_a), (b, of_b) in product(parts.items(), repeat=2):
+            curvature = (a == b) * self.r[a] - self.r[a] * self.p[b]
+            H[np.ix_(of_a, of_b)] = _gram(
+                self.columns.regressors[:, j[of_a]], curvature, self.columns.regressors[:, j[of_b]]
+            )
+        return H
+
+
+def _gram(Z: Any, weight: Float, Y: Any) -> Float:
+    """Z' diag(weight) Y, dense."""
+    found = Z.T @ (sparse.diags_array(weight) @ Y if is_sparse(Y) else weight[:, None] * Y)
+    return np.asarray(found.toarray() if is_sparse(found) else found)
