@@ -221,3 +221,44 @@ def test_a_class_of_equal_rows_is_a_point(rng):
     X[:3] = 0.5
     model = fitted(QDA(), X, y, "Columns 'x0' and 'x1' are constant within class 1")
     assert_allclose(model.predict_proba(X)[:, 1], y, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"scatter": "mean"}, {"threshold": "normal"}, {"shrinkage": 0.1}], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_fisher_uses_the_independent_columns(options, n_classes, table):
+    X, wide, y = table
+    X, wide, y = X[y < n_classes], wide[y < n_classes], y[y < n_classes]
+    names = "'x5' is constant" if "shrinkage" in options else "'x5' is constant; 'x4' is a combination of 'x0' and 'x2'"
+    if "shrinkage" in options:
+        X = wide[:, :5]
+    model, alone = fitted(sx.FisherDiscriminant(**options), wide, y, names), sx.FisherDiscriminant(**options).fit(X, y)
+    assert_allclose(model.ratio_, alone.ratio_, rtol=1e-9)
+    assert_allclose(model.transform(wide), alone.transform(X), rtol=1e-6, atol=1e-7)
+    assert_allclose(model.coef_[:, : X.shape[1]], alone.coef_, rtol=1e-6, atol=1e-9)
+    assert_allclose(model.coef_[:, X.shape[1] :], 0.0)
+
+
+@pytest.mark.parametrize("n", [60, 8])  # more rows than columns, and fewer
+@pytest.mark.parametrize("shrinkage", [0.0, 0.1])
+def test_fisher_chooses_the_direction_in_which_classes_have_no_spread(n, shrinkage, rng):
+    X, y = rng.normal(size=(n, 9)), np.arange(n) % 2
+    X[:, 3] = np.where(y == 1, 2.0, -1.0)
+    model = fitted(
+        sx.FisherDiscriminant(shrinkage=shrinkage), X, y, "constant within every class, with different values"
+    )
+    assert model.ratio_[0] > 1e6
+    assert np.isfinite(model.coef_).all()
+    if n > 9 or shrinkage:
+        along = model.coef_[0] / np.abs(model.coef_[0]).max()
+        assert_allclose(along, np.eye(9)[3], atol=1e-6)
+        assert_allclose(model.predict(np.column_stack([rng.normal(size=(n, 3)), X[:, 3], X[:, 4:]])[:, :9]), y)
+
+
+def test_fisher_orders_a_direction_without_spread_before_the_others(table):
+    X, _, y = table
+    leak = np.column_stack([X, np.where(y == 0, 5.0, 1.0)])
+    model = fitted(sx.FisherDiscriminant(), leak, y, "Column 'x4' is constant within every class")
+    assert model.ratio_[0] > 1e6 > model.ratio_[1] > 0
+    rows = leak[y > 0]
+    assert (model.predict(rows) > 0).all()
+    assert (model.predict(leak[y == 0]) == 0).all()

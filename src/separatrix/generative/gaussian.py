@@ -181,11 +181,10 @@ class GaussianClassifier(GenerativeClassifier):
 
     def _describe(self, facts: ClassMoments[Any], singular: SingularError) -> str:
         """Warning of columns that are not used, and of directions without variance within classes."""
-        N, M = facts.total, facts.mean.shape[1]
-        used = f"Columns that add no information are not used: {singular.describe(self._columns)}." * bool(
-            singular.dropped
-        )
-        few = f"{N:g} rows cannot determine the covariance of {M} columns." * (N < M)
+        N, M, unused = facts.total, facts.mean.shape[1], len(singular.dropped)
+        used = f"Columns that add no information are not used: {singular.describe(self._columns)}." * bool(unused)
+        if N < M and singular.combination:
+            used = f"{N:g} rows cannot determine the covariance of {M} columns, and {unused} columns are not used."
         leaks = []
         for k, Sigma in enumerate(self._densities.covariance):
             if facts.count[k] > 0 and isinstance(Sigma, SingularCovariance) and Sigma.n_vanishing:
@@ -198,7 +197,7 @@ class GaussianClassifier(GenerativeClassifier):
         remedy = "Drop those columns" + (
             ", or set shrinkage (for example 0.1, or 'evidence')." if leaks or singular.combination else "."
         )
-        return " ".join(filter(None, ["Collinear columns.", few, used, *leaks[:1], more, remedy]))
+        return " ".join(filter(None, ["Collinear columns.", used, *leaks[:1], more, remedy]))
 
     @abstractmethod
     def _expanded(self, X: Rows) -> Float | None:

@@ -14,7 +14,9 @@ S_W denotes the within-class *covariance*, in one of two common conventions:
     "pooled"   Σ_k S_k / N               PRML (4.28), divided by N
     "mean"     Σ_k (S_k / N_k) / K       each class has the same weight, whatever its number of rows
 
-The fit needs one pass over the rows.
+If S_W is singular, columns that are constant or combinations of others get the weight zero. A direction in which all
+rows of a class are equal, but classes differ, has an infinite J. Its variance is replaced by a vanishing one (1e-10 in
+units of the column), so that it comes first, with finite weights. The fit needs one pass over the rows.
 """
 
 from __future__ import annotations
@@ -28,13 +30,22 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count, check_number, check_option
-from separatrix._array import Array, Float, Rows, to_dense
-from separatrix._linalg import SingularError, cholesky_of_correlation, solve_factored
+from separatrix._array import Array, Codes, Float, Rows, to_dense
+from separatrix._linalg import (
+    SINGULAR_PER_COLUMN,
+    VANISHING_VARIANCE,
+    SingularError,
+    cholesky_of_correlation,
+    dependent_columns,
+    root_of,
+    solve_factored,
+    whitener_of_root,
+)
 from separatrix._special import MAX_CANCELLING_NATS
 from separatrix._text import columns_are
 from separatrix._threads import blas_for
 from separatrix.estimator import LinearClassifier, unchanged_on_error
-from separatrix.exceptions import CollinearError, DataError
+from separatrix.exceptions import CollinearError, CollinearWarning, DataError, warn
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, ClassScatter, FactoredScatter, PooledScatter, collect_moments
 
@@ -79,45 +90,65 @@ def _stationary(
     S = moments.scatter.combined(factor)  # S_W, or a factor F with F'F = S_W
     factored = isinstance(moments.scatter, FactoredScatter)
     variance = np.einsum("rm,rm->m", S, S) if factored else np.diag(S)
-    constant = moments.is_constant(variance)
-    spread = moments.mean.max(axis=0) - moments.mean.min(axis=0)
-    perfect = np.flatnonzero(constant & (spread > 1e-12 * np.abs(moments.mean).max(axis=0)))
-    if len(perfect) and moments.total <= len(moments.count):
+    variance = np.where(moments.is_constant(variance), 0.0, variance)
+    if not variance.any() and moments.total <= len(moments.count):
         raise DataError("Every class has one row, so the spread within classes is undefined. Provide more rows.")
-    if len(perfect):
-        raise DataError(
-            f"{columns_are([columns[j] for j in perfect])} constant within every class, with another value in some "
-            "classes: one such column separates them, and J(w) is infinite. Predict the class from it, or drop it."
-        )
-    # With shrinkage, a constant column gets the weight zero. Without shrinkage, it makes S_W singular.
-    live = ~constant if shrinkage > 0 else np.ones(B.shape[1], dtype=bool)
+    total = variance + (B**2).sum(axis=0) / moments.total
+    live = ~moments.is_constant(total)
     if not live.any():
         raise CollinearError("Every column is constant, so no direction separates the classes. Add columns that vary.")
-    B = B[:, live]
-    if factored:
-        if shrinkage == 0:
-            raise CollinearError(
-                f"S_W is singular: {len(moments.scatter.rows)} rows cannot determine a covariance of {len(columns)} "
-                "columns. Set shrinkage (for example 0.1), or use fewer columns."
-            )
+    constant, within = np.flatnonzero(~live).tolist(), live & (variance == 0)
+    if factored and shrinkage > 0:
+        if constant or within.any():
+            _warn_of_collinear(columns, SingularError(constant, {}), np.flatnonzero(within), shrinkage)
+        ridge = np.where(within, VANISHING_VARIANCE * total, shrinkage * variance)[live]
+        B = B[:, live]
         with blas_for(S.size * len(S)):
-            SB = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B.T, shrinkage * variance[live])
+            SB = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B.T, ridge)
         values, U = np.linalg.eigh(B @ SB)
         values[values <= EPS * len(B) * max(values.max(), np.finfo(float).tiny)] = 0.0
         return SB @ U / np.sqrt(np.where(values > 0, values, 1.0)), values, live
-    A = (1 - shrinkage) * S[np.ix_(live, live)]
-    A[np.diag_indices_from(A)] = np.where(constant, 0.0, variance)[live]
-    try:
-        scale, L = cholesky_of_correlation(A)
-    except SingularError as singular:
-        used = tuple(name for name, alive in zip(columns, live, strict=True) if alive)
-        raise CollinearError(
-            f"S_W is singular: {singular.describe(used)}. Drop those columns, or set shrinkage (for example 0.1)."
-        ) from None
-    # With whitened class means, small ratios J keep their digits next to large ratios: squares are never subtracted.
-    U, s, _ = linalg.svd(linalg.solve_triangular(L, (B / scale).T, lower=True), full_matrices=False)
-    s[s <= EPS * len(B) * s.max(initial=0.0) / L.diagonal().min()] = 0.0
-    return linalg.solve_triangular(L, U, lower=True, trans="T") / scale[:, None], s**2, live
+    if not factored:
+        S = (1 - shrinkage) * S * np.outer(variance > 0, variance > 0)
+        S[np.diag_indices_from(S)] = variance
+        try:
+            scale, L = cholesky_of_correlation(S)
+            # With whitened class means, small ratios J keep their digits next to large ones: no squares are subtracted.
+            U, s, _ = linalg.svd(linalg.solve_triangular(L, (B / scale).T, lower=True), full_matrices=False)
+            s[s <= EPS * len(B) * s.max(initial=0.0) / L.diagonal().min()] = 0.0
+            return linalg.solve_triangular(L, U, lower=True, trans="T") / scale[:, None], s**2, live
+        except SingularError:
+            S = root_of(S, SINGULAR_PER_COLUMN * len(S))
+    smallest = SINGULAR_PER_COLUMN * S.shape[1]
+    singular = dependent_columns(np.concatenate([S, B / np.sqrt(moments.total)]) * live, smallest)
+    live[singular.dropped] = False
+    W, _, n_vanishing = whitener_of_root(S[:, live], total[live])
+    few = f"{len(S)} rows cannot determine a covariance of {len(live)} columns." if factored else ""
+    _warn_of_collinear(columns, singular, np.flatnonzero(within & live), shrinkage, n_vanishing, few)
+    U, s, _ = linalg.svd(W.T @ B[:, live].T, full_matrices=False)
+    s[s <= EPS * len(B) * s.max(initial=0.0) / np.sqrt(VANISHING_VARIANCE)] = 0.0
+    return W @ U, s**2, live
+
+
+def _warn_of_collinear(
+    columns: tuple[str, ...],
+    singular: SingularError,
+    within: Codes,
+    shrinkage: float,
+    n_vanishing: int = 0,
+    few: str = "",
+) -> None:
+    """Warn of columns that are not used, and of directions in which no class has any variance."""
+    clauses = [few] if few else []
+    if singular.dropped and not few:
+        clauses.append(f"Columns that add no information are not used: {singular.describe(columns)}.")
+    if len(within) or n_vanishing:
+        what = columns_are([columns[j] for j in within]) if len(within) else "Combinations of columns are"
+        clauses.append(f"{what} constant within every class, with different values, so J(w) is infinite.")
+    remedy = (
+        "." if shrinkage > 0 or not (singular.combination or n_vanishing) else ", or set shrinkage (for example 0.1)."
+    )
+    warn(f"Collinear columns. {' '.join(clauses)} Drop those columns{remedy}", CollinearWarning)
 
 
 def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Float]:
@@ -184,7 +215,7 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         size. For K classes, "normal" adds ln π_k to the score of class k.
     shrinkage : float in [0, 1], default 0
         S_W is replaced by (1 - shrinkage) S_W + shrinkage diag S_W, which shrinks the correlations. The result does
-        not depend on units. Shrinkage is needed if there are fewer rows than columns.
+        not depend on units. With fewer rows than columns and no shrinkage, only as many columns as rows are used.
     class_weight : {"balanced"} or mapping {label: factor}, optional
         Factor of the weights of each class, as in `LogisticRegression`.
 
