@@ -35,7 +35,7 @@ from separatrix._array import Array, Float, to_dense
 from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.logistic_normal import row_blocks
 from separatrix.bayesian.posterior import Approximation
-from separatrix.bayesian.predictive import MAX_BLOCK_FLOATS, expected_logit, hermite_nodes
+from separatrix.bayesian.predictive import MAX_BLOCK_FLOATS, expected_logit, hermite_nodes, with_unit_covariance
 from separatrix.likelihoods import Derivatives, Likelihood, Logit
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
@@ -314,9 +314,7 @@ def point_sets(dimension: int, n: int, seed: int = ASCENT_SEED) -> Float:
     rng = np.random.default_rng(seed)
     u = np.stack([qmc.Sobol(dimension, scramble=True, rng=rng).random_base2(half) for _ in range(N_POINT_SETS)])
     z = special.ndtri(np.clip(u, 1e-16, 1 - 1e-16))
-    z = np.concatenate([z, -z], axis=1)
-    values, vectors = np.linalg.eigh(z.transpose(0, 2, 1) @ z / z.shape[1])
-    return np.asarray(z @ (vectors / np.sqrt(values)[:, None]) @ vectors.transpose(0, 2, 1))
+    return with_unit_covariance(np.concatenate([z, -z], axis=1))
 
 
 def softmax_average(block: Block, mean: Float, root: Float, points: Float, design: Design) -> ValueGradHess:

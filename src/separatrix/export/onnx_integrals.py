@@ -173,6 +173,9 @@ def _difference_variance(a: _SoftMaxima, b: _SoftMaxima) -> Value:
 
 
 def softmax_probit_rule(mu: Value, Sigma: Value, n_classes: int) -> Value:
-    """Class probabilities p_k ∝ e^(κ_k mu_k) with κ_k = (1 + π var_k/8)^-½."""
+    """Class probabilities p_k ∝ 1 / Σ_j e^(-κ_kj (mu_k - mu_j)) with κ_kj = (1 + π V[a_k - a_j]/8)^-½."""
     var = (Sigma * np.eye(n_classes)).sum(2)
-    return (mu / (1.0 + np.pi / 8 * var).sqrt()).softmax()
+    spread = (var.expand(2) + var.expand(1) - 2.0 * Sigma).at_least(0.0)
+    gap = (mu.expand(1) - mu.expand(2)) / (1.0 + np.pi / 8 * spread).sqrt()  # κ_kj (mu_j - mu_k)
+    top = gap.max(2, keep=True)
+    return (-(top.sum(2) + (gap - top).exp().sum(2).log())).softmax()
