@@ -14,6 +14,7 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as Sklea
 import separatrix as sx
 from problems import blobs
 from separatrix.generative.gaussian import maximum_evidence
+from separatrix.generative.qda import shared_rows
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -145,3 +146,32 @@ def test_evidence_shrinkage_improves_predictions_with_few_rows(model):
         ]
         gains.append(scores[0] - scores[1])
     assert np.mean(gains) > 0.05
+
+
+def test_moderated_variances_maximise_the_likelihood_of_f_ratios(rng):
+    """Against SciPy's F distribution, for variances drawn from the prior."""
+    c, n, D = 6.0, np.array([[12.0], [30.0]]), np.full((2, 400), 3.0)
+    sigma2 = c * D / rng.chisquare(c, size=D.shape)
+    squares = sigma2 * rng.chisquare(n, size=D.shape)
+    found = shared_rows(squares, n, D)
+    grid = np.linspace(0.5, 2.0, 301) * found
+    likelihood = [stats.f(n, each).logpdf(squares / (n * D)).sum() for each in grid]
+    assert grid[np.argmax(likelihood)] == pytest.approx(found, rel=0.01)
+    assert found == pytest.approx(c, rel=0.15)
+
+
+@pytest.mark.parametrize("shrinkage", ["ledoit-wolf", "evidence"])
+def test_estimated_shrinkage_of_qda_keeps_different_variances_of_classes(shrinkage):
+    """The problem of scikit-learn's test_qda_shrinkage_performance: few rows, and classes that differ in variance."""
+    scores = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        std = np.sqrt([rng.uniform(2.0, 3.0, size=25), rng.uniform(0.2, 1.0, size=25)])
+        y = np.arange(1100) % 2
+        X = rng.normal(size=(1100, 25)) * std[y]
+        few, rest = slice(0, 100), slice(100, 1100)
+        models = sx.QuadraticDiscriminantAnalysis(shrinkage=shrinkage), SklearnQDA(solver="eigen", shrinkage="auto")
+        scores.append([np.mean((m.fit(X[few], y[few]).predict_proba(X[rest])[:, 1] - y[rest]) ** 2) for m in models])
+    ours, theirs = np.mean(scores, axis=0)
+    assert ours < theirs + 1e-3
+    assert 1 - ours / 0.25 > 0.96  # D²

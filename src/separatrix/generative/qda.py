@@ -9,7 +9,9 @@ The log-odds of two classes are quadratic, a(x) = x'C x + w'x + w0, with
     C = -½ (Σ_1⁻¹ - Σ_0⁻¹),   w = Σ_1⁻¹ μ_1 - Σ_0⁻¹ μ_0,
     w0 = -½ μ_1'Σ_1⁻¹ μ_1 + ½ μ_0'Σ_0⁻¹ μ_0 - ½ ln |Σ_1|/|Σ_0| + ln π_1/π_0.
 
-The fit needs one pass. Shrinkage is towards the pooled within-class variances, which helps classes with few rows.
+The fit needs one pass. A given shrinkage is towards the pooled within-class variances D, which helps classes with few
+rows. Estimated shrinkage is towards the variances D_k of each class, moderated by c rows of the pooled ones, (n_k D_k +
+c D)/(n_k + c), where c maximises the marginal likelihood of the variances.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import betaln
 
 from separatrix._array import Float, Rows, to_dense
 from separatrix._linalg import SingularError
@@ -26,6 +29,8 @@ from separatrix.generative.classifier import log_probability
 from separatrix.generative.covariance import DenseCovariance, NormalClasses
 from separatrix.generative.gaussian import GaussianClassifier, covariance_weights, covariances, variance_of
 from separatrix.stats import ClassMoments, ClassScatter
+
+MAX_LOG_SHARED_ROWS = 14.0  # with 1e6 rows of a prior, all classes have the pooled variances
 
 
 def _quadratics(classes: NormalClasses, origin: Float, priors: Float) -> tuple[Float, Float, Float]:
@@ -38,6 +43,24 @@ def _quadratics(classes: NormalClasses, origin: Float, priors: Float) -> tuple[F
     return -0.5 * P, w, w0  # the exponent of (4.64), expanded
 
 
+def shared_rows(squares: Float, n: Float, D: Float) -> float:
+    """Number of rows c that the pooled variances D are worth as a prior for the variances of each class.
+
+    With σ² ~ scaled inverse χ²(c, D) and squares ~ σ² χ²(n), the ratios squares/(n D) are F(n, c). The c that maximises
+    their likelihood is large if the classes have similar variances, and small if these differ (Smyth 2004).
+    """
+    from scipy.optimize import minimize_scalar
+
+    squares, n, D = (array[(n > 0) & (D > 0)] for array in np.broadcast_arrays(squares, n, D))
+
+    def minus_log_likelihood(log_c: float) -> float:
+        c = np.exp(log_c)
+        log_p = -0.5 * n * log_c - 0.5 * (n + c) * np.log1p(squares / (c * D)) - betaln(0.5 * n, 0.5 * c)
+        return -float(log_p.sum())
+
+    return float(np.exp(minimize_scalar(minus_log_likelihood, bounds=(0.0, MAX_LOG_SHARED_ROWS), method="bounded").x))
+
+
 class QuadraticDiscriminantAnalysis(GaussianClassifier):
     """Classifier for normal classes, each with its own covariance, which has quadratic boundaries.
 
@@ -46,8 +69,9 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
     basis, priors, estimate, unlabelled, class_weight, prior_correction
         As in `LinearDiscriminantAnalysis`.
     shrinkage : float in [0, 1], "ledoit-wolf" or "evidence", default 0
-        λ_k in (1 - λ_k) Σ_k + λ_k D, where D contains the pooled within-class variances. A number is used for all
-        classes; "ledoit-wolf" and "evidence" estimate λ_k of each class.
+        λ_k in (1 - λ_k) Σ_k + λ_k D_k. A number is used for all classes, and D_k contains the pooled within-class
+        variances. "ledoit-wolf" and "evidence" estimate λ_k of each class, and D_k contains the variances of the class,
+        moderated by the pooled ones.
 
     Attributes
     ----------
@@ -66,6 +90,16 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
     """
 
     _scatter = ClassScatter
+
+    def _target(self, facts: ClassMoments[Any]) -> Float:
+        """Pooled variances for a given λ; if λ_k is estimated, the variances of the classes, moderated by them."""
+        D = super()._target(facts)
+        if not isinstance(self.shrinkage, str):
+            return D
+        own = np.stack([variance_of(facts, each) for each in np.eye(len(D))])  # n_k D_k
+        n = np.maximum(facts.count - 1, 0.0)[:, None]
+        c = shared_rows(own, n, D)
+        return np.asarray((own + c * D) / (n + c))
 
     def _classes(
         self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, expected: bool = False
