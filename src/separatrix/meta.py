@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Base class of classifiers that wrap another classifier, and labels for rejected rows."""
+"""Base class of classifiers that wrap another classifier, selection of rows, and labels for rejected rows."""
 
 from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import narwhals as nw
 import numpy as np
 from sklearn import get_config
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
@@ -15,10 +17,11 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
 from separatrix._arguments import Estimator
-from separatrix._array import Array
+from separatrix._array import Array, Codes
 from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
 from separatrix.exceptions import PACKAGE, DataError
+from separatrix.rows import as_frame, is_dask
 
 
 class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
@@ -74,6 +77,18 @@ def fit_arguments(owner: AbstractWrapper, sample_weight: Any) -> dict[str, Any]:
             "set_fit_request(sample_weight=True) after sklearn.set_config(enable_metadata_routing=True)."
         )
     return {"sample_weight": sample_weight}
+
+
+def take_rows(X: Any, rows: Codes) -> Any:
+    """Rows of an array, CSR matrix, data frame, Arrow table or list by number, without converting the table."""
+    if is_dask(X) and not isinstance(X.shape[0], int):
+        raise DataError(
+            "Rows cannot be selected by number, because the length of this Dask collection is unknown. Use "
+            "X.to_dask_array(lengths=True), X.compute_chunk_sizes(), or OneVsRest."
+        )
+    if nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_into_series(X):
+        return as_frame(X)[rows].to_native()
+    return [X[n] for n in rows] if isinstance(X, Sequence) else X[rows]
 
 
 def choose_reject_label(classes: Array, label: Any) -> Any:

@@ -36,10 +36,9 @@ Q + 11' is positive definite for any r: if v'(Q + 11')v = 0 for some v ≠ 0, th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags, indexable
@@ -50,14 +49,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
-from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject
+from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject, take_rows
 from separatrix.rows import (
     RowStore,
-    as_frame,
     as_table,
     check_weight,
     encode_labels,
-    is_dask,
     readable_again,
     require_classes,
     targets_in_memory,
@@ -208,18 +205,6 @@ def _fit_problem(model: Any, X: Any, problem: Problem, arguments: dict[str, Any]
         )
     arguments = {name: take_rows(value, rows) for name, value in arguments.items()}
     return model.fit(take_rows(X, rows), labels, **arguments)
-
-
-def take_rows(X: Any, rows: Codes) -> Any:
-    """Rows of an array, CSR matrix, data frame, Arrow table or list by number, without converting the table."""
-    if is_dask(X) and not isinstance(X.shape[0], int):
-        raise DataError(
-            "Rows cannot be selected by number, because the length of this Dask collection is unknown. Use "
-            "X.to_dask_array(lengths=True), X.compute_chunk_sizes(), or OneVsRest."
-        )
-    if nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_into_series(X):
-        return as_frame(X)[rows].to_native()
-    return [X[n] for n in rows] if isinstance(X, Sequence) else X[rows]
 
 
 class OneVsRest(AbstractReduction):

@@ -14,7 +14,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 import separatrix as sx
-from separatrix.calibration.maps import fit_map, shifted_proportions
+from separatrix.calibration.maps import fit_map
+from separatrix.calibration.shift import estimate_proportions
 
 
 def honest(n: int, K: int, seed: int = 0) -> tuple[Any, Any]:
@@ -89,7 +90,7 @@ def test_em_finds_the_proportions_of_new_rows() -> None:
     y = rng.choice(3, 20_000, p=[0.1, 0.2, 0.7])
     X = rng.normal(size=20_000) + np.array([0.0, 1.5, 3.0])[y]
     P = softmax(-0.5 * (X[:, None] - np.array([0.0, 1.5, 3.0])) ** 2 + np.log(old), axis=1)
-    np.testing.assert_allclose(shifted_proportions(P, old), [0.1, 0.2, 0.7], atol=0.02)
+    np.testing.assert_allclose(estimate_proportions(P, old), [0.1, 0.2, 0.7], atol=0.02)
 
 
 @pytest.mark.parametrize("shift", ["em", {"a": 0.1, "b": 0.9}, [0.1, 0.9]])

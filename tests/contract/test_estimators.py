@@ -42,6 +42,7 @@ ESTIMATORS = {
     "gaussian": (sx.GeneralizedLinearModel(), WIDE),
     "gaussian_penalised": (sx.GeneralizedLinearModel(alpha=1.0), {}),
     "poisson": (sx.GeneralizedLinearModel("poisson", alpha=1.0), {}),
+    "calibrated": (sx.Calibrated(sx.LogisticRegression()), {}),
     "gamma_log": (sx.GeneralizedLinearModel("gamma", "log", alpha=1.0), {}),
 }
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Calibrated probabilities for any classifier.
 
-maps         functions from scores to probabilities: temperature, Platt, beta, Dirichlet, isotonic
-calibrated   `Calibrated`, which fits and chooses a map, corrects for other class proportions and predicts sets
+maps         functions from scores to probabilities: temperature, Platt, beta, Dirichlet, isotonic; their choice
+sets         prediction sets with guaranteed coverage
+shift        probabilities for other class proportions, which EM estimates
+calibrated   the estimator `Calibrated`
 """
 
 from separatrix.calibration.calibrated import Calibrated as Calibrated

@@ -2,44 +2,53 @@
 """`Calibrated`: a classifier whose probabilities agree with frequencies, with prediction sets that keep their coverage.
 
 **Fit.** The rows are split into folds. A clone of the classifier, fitted to the other folds, scores the rows of each
-fold, so every row has scores from a model that has not seen it. Maps from scores to probabilities are fitted to them
-(see `maps`), and their log-loss is measured with the same folds. The classifier is then fitted to all rows.
+fold, so every row has scores from a model that has not seen it. Maps from scores to probabilities are fitted to these
+scores (see `maps`), and the log-loss of each map is measured on the same folds. The classifier is then fitted to all
+rows.
 
-**Other class proportions.** If p(x | C_k) is the same in new rows but the proportions π_k are not, Bayes' theorem gives
+**Prediction sets** need the scores of rows that their model has not seen, and the same model for these rows and for new
+rows (see `sets`). They use the model that was fitted without the first fold, and the rows of that fold. Sets from the
+rows of all folds (cross-conformal prediction, CV+) only guarantee a coverage of about 2 level - 1.
 
-    p_new(C_k | x) ∝ p(C_k | x) π_k^new / π_k                                                    PRML §1.5.4
-
-and EM estimates π^new from the new rows, without their labels (Saerens, Latinne & Decaestecker 2002).
-
-**Prediction sets.** A set contains class k if the score of the row is not among the lowest of the rows of class k: if
-(1 + number of rows of class k with a score at most as high) / (1 + number of rows of class k) > 1 - level. A new row
-and the rows of its class are exchangeable if none of them was used to fit the model, so its true class is in the set
-with a probability of at least ``level``, for each class and any model (Vovk 2012). Sets therefore use the model and the
-rows of the first fold.
+**A fitted classifier**, `sklearn.frozen.FrozenEstimator(model)`, has not seen the rows given to `fit`. It scores all of
+them, and sets use all of them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
-from sklearn.utils._indexing import _safe_indexing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_number, check_option
 from separatrix._array import Array, Codes, Float
-from separatrix.calibration.maps import choose, fit_map, shifted_proportions
+from separatrix._text import listed
+from separatrix.calibration.maps import METHODS, MIN_ROWS_PER_PARAMETER, choose, fit_map, log_odds, log_p
+from separatrix.calibration.sets import fit_ranks
+from separatrix.calibration.shift import estimate_proportions, shifted_log_proba
 from separatrix.estimator import unchanged_on_error
 from separatrix.exceptions import DataError
 from separatrix.generative import class_priors
-from separatrix.meta import AbstractWrapper, fit_arguments
-from separatrix.rows import check_weight, encode_labels
+from separatrix.meta import AbstractWrapper, fit_arguments, take_rows
+from separatrix.metrics import Estimate
+from separatrix.rows import (
+    RowStore,
+    as_table,
+    check_weight,
+    encode_labels,
+    require_classes,
+    require_weight,
+    targets_in_memory,
+    without_targets,
+)
 
-METHODS = ("none", "temperature", "platt", "beta", "dirichlet", "isotonic")
-MIN_ROWS_PER_PARAMETER = 10  # "auto" tries a Dirichlet map only with this many rows per parameter
+SCORES = ("predict_log_proba", "predict_proba", "decision_function")  # in order of preference
 
 
 class Calibrated(AbstractWrapper):
@@ -48,23 +57,29 @@ class Calibrated(AbstractWrapper):
     Parameters
     ----------
     estimator : classifier
-        A classifier with ``predict_log_proba``, ``predict_proba`` or ``decision_function``.
+        A classifier with ``predict_log_proba``, ``predict_proba`` or ``decision_function``. To calibrate a fitted model
+        on rows that it has not seen, pass ``sklearn.frozen.FrozenEstimator(model)``.
     method : {"auto", "temperature", "platt", "beta", "dirichlet", "isotonic", "none"}, default "auto"
         Map from scores to probabilities. "auto" chooses by the log-loss of rows that the map has not seen, and prefers
-        maps with fewer parameters unless the gain exceeds one standard error.
-    cv : int, cross-validation splitter or iterable, default 5
+        maps with fewer parameters unless the gain exceeds one standard error. It keeps the probabilities of the
+        classifier ("none") if no map is better.
+    cv : int, cross-validation splitter or iterable of splits, default 5
         How rows are split into folds.
     prior_shift : "em", mapping or sequence, optional
         Class proportions of the rows to predict, if they differ from the training rows: a mapping or sequence of
-        proportions, or "em" to estimate them from the rows of each call.
+        proportions, or "em" to estimate them from the rows of each call, which should be hundreds.
+    n_jobs : int, optional
+        Number of folds to fit at the same time, as in joblib.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
     estimator_ : classifier, fitted to all rows
     method_ : str, the chosen map
-    losses_ : dict, log-loss and its standard error for each map that was tried
+    map_ : the fitted map; ``log_proba(scores)`` returns log probabilities
+    losses_ : dict, log-loss and its standard error for each map that "auto" tried
     proportions_ : ndarray of shape (K,), class proportions of the training rows
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------
@@ -73,62 +88,100 @@ class Calibrated(AbstractWrapper):
     >>> import separatrix as sx
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = sx.Calibrated(GaussianNB()).fit(X[::2], y[::2])
-    >>> loss = [sx.metrics.log_loss(y[1::2], m.predict_proba(X[1::2])) for m in (model.estimator_, model)]
+    >>> for each in (model.estimator_, model):
+    ...     print(round(-sx.metrics.log_likelihood(each.predict_proba(X[1::2]), y[1::2]).value, 2))
+    0.62
+    0.17
     >>> sets = model.predict_set(X[1::2], level=0.95)
     """
 
-    def __init__(self, estimator: Any, method: str = "auto", *, cv: Any = 5, prior_shift: Any = None) -> None:
+    losses_: dict[str, Estimate]
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED, "groups": UNUSED}
+
+    def __init__(
+        self, estimator: Any, method: str = "auto", *, cv: Any = 5, prior_shift: Any = None, n_jobs: int | None = None
+    ) -> None:
         self.estimator = estimator
         self.method = method
         self.cv = cv
         self.prior_shift = prior_shift
+        self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Calibrated:
-        """Fit the classifier to all rows, and a map to the scores of rows that it has not seen."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Calibrated:
+        """Fit the classifier to all rows, and a map to the scores of rows that it has not seen.
+
+        X is any table that the wrapped classifier accepts and that can be split into folds. ``sample_weight`` is
+        allowed if the wrapped classifier accepts weights. ``groups`` is passed on to ``cv``.
+        """
         check_option("Calibrated", "method", self.method, ("auto", *METHODS))
-        X, y = indexable(X, y)
+        y, sample_weight = targets_in_memory(X, y, sample_weight)
+        classes, codes = encode_labels(y)
+        weight = check_weight(sample_weight, len(codes))
+        is_frozen = clone(self.estimator) is self.estimator
+        if not isinstance(X, RowStore):
+            X, codes = indexable(as_table(X), codes)
+        elif not is_frozen:
+            raise DataError(
+                "Calibrated splits rows into folds, but a scan cannot select rows by number. Fit the model to one scan "
+                "and calibrate it on another: sx.Calibrated(sklearn.frozen.FrozenEstimator(model)).fit(other)."
+            )
         with unchanged_on_error(self):
-            arguments = fit_arguments(self, sample_weight)
-            self.classes_, codes = encode_labels(y)
-            weight = None if sample_weight is None else check_weight(sample_weight, len(codes))
+            if is_frozen:
+                check_is_fitted(self.estimator)
+                X = without_targets(X)
+                self.classes_, codes = self.estimator.classes_, known_codes(self.estimator, classes, codes)
+            else:
+                require_classes(classes)
+                self.classes_ = classes
+            require_weight(weight, None, classes)
             K = len(self.classes_)
-            S, folds = np.empty((len(codes), K)), np.full(len(codes), -1)
-            for fold, (train, test) in enumerate(check_cv(self.cv, y, classifier=True).split(X, y)):
-                taken = {name: _safe_indexing(value, train) for name, value in arguments.items()}
-                model = clone(self.estimator).fit(_safe_indexing(X, train), _safe_indexing(y, train), **taken)
-                if len(model.classes_) != K:
-                    missing = next(label for label in self.classes_.tolist() if label not in model.classes_)
-                    raise DataError(
-                        f"No row of class {missing!r} is left to fit without fold {fold + 1}: use fewer folds."
-                    )
-                S[test], folds[test] = scores(model, _safe_indexing(X, test)), fold
-                if fold == 0:
-                    self._set_model, self._set_scores = model, own_scores(S[test], codes[test])
-            seen = folds >= 0
-            if weight is not None:
-                weight = weight[seen]
-            S, codes, folds = S[seen], codes[seen], folds[seen]
-            self.method_, self.losses_ = choose(self._methods(len(S), K), S, codes, weight, folds)
-            self._map = fit_map(self.method_, S, codes, weight)
             count = np.bincount(codes, weight, K)
             self.proportions_ = count / count.sum()
-            self.estimator_ = clone(self.estimator).fit(X, y, **arguments)
+            if self.prior_shift is not None:
+                self._shifted(np.log(np.full((1, K), 1 / K)))  # raises before the folds are fitted
+
+            rows = codes if isinstance(X, RowStore) else X
+            splits = list(check_cv(self.cv, codes, classifier=True).split(rows, codes, groups))
+            if is_frozen:
+                self.estimator_ = self._set_model = self.estimator
+                S = unseen = scores(self.estimator, X, K)
+                first = np.arange(len(codes))
+            else:
+                labels, arguments = classes[codes], fit_arguments(self, weight)
+                fits = Parallel(n_jobs=self.n_jobs)(
+                    delayed(fit_fold)(clone(self.estimator), X, labels, arguments, split, K) for split in splits
+                )
+                self.estimator_ = clone(self.estimator).fit(X, labels, **arguments)
+                self._set_model, unseen = fits[0]
+                first = splits[0][1]
+                S = np.full((len(codes), K), np.nan)
+                for (_, test), (_, found) in zip(splits, fits, strict=True):
+                    S[test] = found
+            self._ranks = fit_ranks(log_odds(log_p(unseen)), codes[first], None if weight is None else weight[first])
+
+            folds = np.zeros(len(codes), dtype=np.intp)
+            for fold, (_, test) in enumerate(splits, start=1):
+                folds[test] = fold
+            seen = ~np.isnan(S[:, 0])
+            S, codes, folds, weight = S[seen], codes[seen], folds[seen], None if weight is None else weight[seen]
+            self.method_, self.losses_ = self.method, {}
+            if self.method == "auto":
+                self.method_, self.losses_ = choose(self._methods(len(S)), S, codes, weight, folds)
+            self.map_ = fit_map(self.method_, S, codes, weight)
         return self
 
-    def _methods(self, n_rows: int, K: int) -> tuple[str, ...]:
-        if self.method != "auto":
-            return (self.method,)
-        is_large = n_rows >= MIN_ROWS_PER_PARAMETER * K * (K + 1)
-        return tuple(method for method in METHODS if is_large or method != "dirichlet")
+    def _methods(self, n_rows: int) -> tuple[str, ...]:
+        """Maps for "auto" to try; decision values are not log-odds, so they always need a map."""
+        K = len(self.classes_)
+        excluded = {"dirichlet"} if n_rows < MIN_ROWS_PER_PARAMETER * K * (K + 1) else set()
+        if score_name(self.estimator_) == "decision_function":
+            excluded.add("none")
+        return tuple(method for method in METHODS if method not in excluded)
 
     def predict_log_proba(self, X: Any) -> Float:
         """ln p(C_k | x), (N, K)."""
-        log_p = self._map_of_fit().log_proba(scores(self.estimator_, X))
-        if self.prior_shift is None:
-            return np.asarray(log_p)
-        with np.errstate(divide="ignore"):
-            log_p = log_p + np.log(self._new_proportions(np.exp(log_p)) / self.proportions_)
-        return np.asarray(log_p - np.logaddexp.reduce(log_p, axis=1, keepdims=True))
+        log_q = self._log_q(X)
+        return log_q if self.prior_shift is None else self._shifted(log_q)
 
     def predict_proba(self, X: Any) -> Float:
         """p(C_k | x), (N, K)."""
@@ -136,56 +189,108 @@ class Calibrated(AbstractWrapper):
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
-        return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
+        codes = self.predict_log_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[codes])
 
     def predict_set(self, X: Any, level: float = 0.9) -> Array:
         """Whether each class belongs to the prediction set of each row, (N, K).
 
         The true class of a new row is in its set with a probability of at least ``level``, whatever its class is, if
-        new rows of a class are like the training rows of that class. A set may be empty, or contain several classes.
+        new rows of a class are like the training rows of that class; other class proportions do not matter. A set may
+        be empty, or contain several classes. A class with fewer than 1/(1 - level) - 1 rows in the first fold belongs
+        to every set.
         """
-        check_number("Calibrated.predict_set", "level", level, low=0.0, high=1.0)
-        self._map_of_fit()
-        S = scores(self._set_model, X)
-        ranks = [np.searchsorted(known, s, side="right") for known, s in zip(self._set_scores, S.T, strict=True)]
-        sizes = np.array([len(known) for known in self._set_scores])
-        return np.asarray((1 + np.column_stack(ranks)) > (1 - level) * (1 + sizes))
+        level = check_number("Calibrated.predict_set", "level", level, low=0.0, high=1.0)
+        check_is_fitted(self)
+        A = log_odds(log_p(scores(self._set_model, X, len(self.classes_))))
+        return np.column_stack([ranks.contain(a, level) for ranks, a in zip(self._ranks, A.T, strict=True)])
 
     def class_proportions(self, X: Any) -> Float:
         """Class proportions of new rows, estimated by EM from their probabilities, (K,)."""
-        P = np.exp(self._map_of_fit().log_proba(scores(self.estimator_, X)))
-        return shifted_proportions(P, self.proportions_)
+        return estimate_proportions(np.exp(self._log_q(X)), self._old_proportions())
 
-    def _new_proportions(self, P: Float) -> Float:
-        if isinstance(self.prior_shift, str):
-            check_option("Calibrated", "prior_shift", self.prior_shift, ("em",))
-            return shifted_proportions(P, self.proportions_)
-        return class_priors(self.prior_shift, self.classes_, self.proportions_)
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Route weights to the wrapped ``fit``, and groups to ``cv``."""
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        return super().get_metadata_routing().add(splitter=self.cv, method_mapping=to_split)
 
-    def _map_of_fit(self) -> Any:
+    def _log_q(self, X: Any) -> Float:
+        """Calibrated ln p(C_k | x) for the class proportions of the training rows."""
         check_is_fitted(self)
-        return self._map
+        return np.asarray(self.map_.log_proba(scores(self.estimator_, X, len(self.classes_))))
+
+    def _shifted(self, log_q: Float) -> Float:
+        old = self._old_proportions()
+        if isinstance(self.prior_shift, str):
+            check_option("Calibrated", "prior_shift", self.prior_shift, ("em",), otherwise=" or the proportions")
+            return shifted_log_proba(log_q, old, estimate_proportions(np.exp(log_q), old))
+        return shifted_log_proba(log_q, old, class_priors(self.prior_shift, self.classes_, old, name="prior_shift"))
+
+    def _old_proportions(self) -> Float:
+        if not self.proportions_.all():
+            missing = self.classes_[self.proportions_ == 0].tolist()
+            raise DataError(
+                f"Calibrated was fitted without rows of class {missing[0]!r}, so its probability cannot be corrected "
+                "for other class proportions. Fit with rows of every class, or without prior_shift."
+            )
+        return np.asarray(self.proportions_)
 
     def _fitted(self) -> Any:
         check_is_fitted(self)
         return self.estimator_
 
 
-def scores(model: Any, X: Any) -> Float:
-    """Scores (N, K) of a classifier: ln p(C_k | x), or its decision function."""
-    for name in ("predict_log_proba", "predict_proba", "decision_function"):
-        if getattr(model, name, None) is None:
-            continue
-        with np.errstate(divide="ignore"):
-            found = np.asarray(getattr(model, name)(X), dtype=np.float64)
-            if name == "predict_proba":
-                found = np.log(found)
-        return np.column_stack([np.zeros(len(found)), found]) if found.ndim == 1 else found
+def fit_fold(
+    model: Any, X: Any, labels: Array, arguments: dict[str, Any], split: tuple[Codes, Codes], K: int
+) -> tuple[Any, Float]:
+    """Fit a model to the training rows of a split; return it with the scores of the other rows."""
+    train, test = split
+    if len(missing := np.setdiff1d(labels, labels[train])):
+        raise DataError(
+            f"Every row of class {missing.tolist()[0]!r} is in the same fold, so a model fitted to the other folds "
+            "lacks this class. Split the rows of each class over several folds, or drop the class."
+        )
+    taken = {name: take_rows(value, train) for name, value in arguments.items()}
+    model.fit(take_rows(X, train), labels[train], **taken)
+    return model, scores(model, take_rows(X, test), K)
+
+
+def score_name(model: Any) -> str:
+    """The method of a classifier that returns its scores."""
+    for name in SCORES:
+        if getattr(model, name, None) is not None:
+            return name
     raise TypeError(
-        f"Calibrated needs scores, but {type(model).__name__} has no predict_proba and no decision_function."
+        f"Calibrated needs scores, but {type(model).__name__} has neither predict_proba nor decision_function."
     )
 
 
-def own_scores(S: Float, codes: Codes) -> tuple[Float, ...]:
-    """Sorted scores of each class k for the rows of class k."""
-    return tuple(np.sort(S[codes == k, k]) for k in range(S.shape[1]))
+def scores(model: Any, X: Any, K: int) -> Float:
+    """Scores (N, K) of a classifier: ln p(C_k | x), or its decision function."""
+    name = score_name(model)
+    with np.errstate(divide="ignore"):
+        S = np.asarray(getattr(model, name)(X), dtype=np.float64)
+        S = np.log(S) if name == "predict_proba" else S
+    if S.ndim == 1:
+        S = np.column_stack([np.zeros(len(S)), S])
+    what = f"{type(model).__name__}.{name}"
+    if S.shape[1] != K:
+        raise DataError(
+            f"{what} has {S.shape[1]} columns, but there are {K} classes. Calibrated needs one score for each class, "
+            "such as those of SVC(decision_function_shape='ovr')."
+        )
+    bad = np.isnan(S).any(axis=1) | np.isneginf(S).all(axis=1)
+    if bad.any():
+        raise DataError(f"{what} is {S[bad.argmax()].tolist()} for row {bad.argmax() + 1} (counted from 1).")
+    return S
+
+
+def known_codes(model: Any, classes: Array, codes: Codes) -> Codes:
+    """Positions of the labels among the classes of a fitted model."""
+    known = np.asarray(model.classes_).tolist()
+    new = [label for label in classes.tolist() if label not in known]
+    if new:
+        raise DataError(
+            f"y has the label {new[0]!r}, but the fitted model has the classes {listed(known)}. Drop those rows."
+        )
+    return np.asarray([known.index(label) for label in classes.tolist()])[codes]

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Maps from the scores of a classifier to probabilities.
+"""Maps from the scores of a classifier to probabilities, and the choice of a map.
 
-Scores s (K,) are ln p(C_k | x) of the classifier, or its decision function. Four maps are softmax functions of linear
-functions of the scores, each a special case of the next:
+Scores s (K,) are ln p(C_k | x) of the classifier, or its decision function, for which p = softmax(s). Four maps are
+softmax functions of linear functions of ln p, each a special case of the next:
 
-    temperature    q ∝ exp(β s)                 β >= 0                          Guo et al. (2017)
-    platt          q ∝ exp(β s + b)                                             Platt (1999)
-    beta           q ∝ exp(diag(a) s + b)       a >= 0                          Kull, Silva Filho & Flach (2017)
-    dirichlet      q ∝ exp(W s + b)                                             Kull et al. (2019)
+    temperature    q ∝ exp(a ln p)              a >= 0 a number                 Guo et al. (2017)
+    platt          q ∝ exp(a ln p + b)          b (K,)                          Platt (1999)
+    beta           q ∝ exp(diag(a) ln p + b)    a >= 0 (K,)                     Kull, Silva Filho & Flach (2017)
+    dirichlet      q ∝ exp(W ln p + b)          W (K, K)                        Kull et al. (2019)
 
-For two classes, `platt` is a logistic regression on the log-odds, and `beta` is ln q₁/q₀ = a₁ ln p₁ - a₀ ln p₀ + c.
-Their parameters maximise the likelihood times a Gaussian prior about the identity W = I, b = 0, so that few rows, or
-classes that the scores separate, still give finite parameters. The loss is convex.
+For two classes, `platt` is a logistic regression on the log-odds, and `beta` is one on ln p₁ and -ln p₀. The parameters
+maximise the likelihood times a Gaussian prior about the identity W = I, b = 0, so they are finite even if there are few
+rows, or if the scores separate the classes. The loss is convex.
 
-`isotonic` fits a nondecreasing step function of the probability of each class (Zadrozny & Elkan 2002), for K > 2 one
-class against the others. A step never reaches 0 or 1: it counts one more row that is shared out by the proportions.
+`isotonic` is a nondecreasing function of the log-odds of each class (Zadrozny & Elkan 2002); for K > 2, the K values
+are divided by their sum. It never reaches 0 or 1: each step counts one more row, which is shared by the class
+proportions.
+
+A probability of zero, which forests and nearest neighbours return, has no logarithm. The maps replace it by half of the
+smallest positive probability among the rows to which they are fitted.
 """
 
 from __future__ import annotations
@@ -24,13 +28,18 @@ from typing import Protocol
 
 import numpy as np
 from scipy import optimize
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 from sklearn.isotonic import IsotonicRegression
 
 from separatrix._array import Codes, Float
+from separatrix.exceptions import DataError
+from separatrix.metrics import Estimate, weighted_mean
 
-SLOPE_SCALE, BIAS_SCALE = 1.0, 3.0  # standard deviations of the prior about the identity
-MAX_SCORE = 700.0  # a log probability below -700 is cut, since exp(-745) is zero
+METHODS = ("none", "temperature", "platt", "beta", "dirichlet", "isotonic")  # by increasing freedom
+MIN_ROWS_PER_PARAMETER = 10  # for a Dirichlet map
+LEAST_LOG = -700.0  # exp(-745) is zero
+SLOPE_STD, BIAS_STD = 1.0, 3.0  # standard deviations of the prior about the identity
+TINY_SPREAD = 1e-6  # nats; scores that differ less are equal
 
 
 class Map(Protocol):
@@ -41,167 +50,164 @@ class Map(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Affine:
-    """q ∝ exp(W s + b)."""
-
-    W: Float
-    b: Float
+class Identity:
+    """q = p."""
 
     def log_proba(self, S: Float) -> Float:
         """ln q (N, K) for scores (N, K)."""
-        return np.asarray(log_softmax(bounded(S) @ self.W.T + self.b, axis=1))
+        return log_p(S)
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
-    """Step functions of the probability of each class, normalised; for two classes, of the second class alone."""
+class Affine:
+    """q ∝ exp(W ln p + b), with ln p >= ``least_log``."""
 
-    functions: tuple[IsotonicRegression, ...]
+    W: Float
+    b: Float
+    least_log: float
 
     def log_proba(self, S: Float) -> Float:
         """ln q (N, K) for scores (N, K)."""
-        P = softmax(bounded(S), axis=1)
-        if P.shape[1] == 2:
-            q = self.functions[0].predict(P[:, 1])
-            Q = np.column_stack([1 - q, q])
-        else:
-            Q = np.column_stack([steps.predict(p) for steps, p in zip(self.functions, P.T, strict=True)])
+        return np.asarray(log_softmax(np.maximum(log_p(S), self.least_log) @ self.W.T + self.b, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A piecewise linear function, constant outside its knots."""
+
+    knots: Float
+    levels: Float
+
+
+@dataclass(frozen=True, eq=False)
+class Isotonic:
+    """Nondecreasing functions of the log-odds of each class, divided by their sum; for two classes, of the second."""
+
+    curves: tuple[Curve, ...]
+    least_log: float
+
+    def log_proba(self, S: Float) -> Float:
+        """ln q (N, K) for scores (N, K)."""
+        A = log_odds(np.maximum(log_p(S), self.least_log))
+        columns = A.T[-len(self.curves) :]
+        Q = np.column_stack([np.interp(a, f.knots, f.levels) for a, f in zip(columns, self.curves, strict=True)])
+        if len(self.curves) == 1:
+            Q = np.column_stack([1 - Q, Q])
         return np.asarray(np.log(Q / Q.sum(axis=1, keepdims=True)))
 
 
-def bounded(S: Float) -> Float:
-    """Scores as log probabilities, not below `-MAX_SCORE`."""
-    return np.asarray(np.maximum(log_softmax(np.maximum(S, -1e300), axis=1), -MAX_SCORE))
+def log_p(S: Float) -> Float:
+    """ln softmax(s); scores may be -inf, and infinite scores count as 1e300."""
+    return np.asarray(log_softmax(np.minimum(S, 1e300), axis=1))
 
 
-def identity(n_classes: int) -> Affine:
-    """The map that changes nothing."""
-    return Affine(np.eye(n_classes), np.zeros(n_classes))
+def log_odds(L: Float) -> Float:
+    """ln p_k - ln(1 - p_k) of every class for L = ln p (N, K), also if p_k rounds to one."""
+    is_top = np.arange(L.shape[1]) == L.argmax(axis=1)[:, None]
+    others = np.where(is_top, -np.inf, L)
+    rest = np.where(is_top, np.logaddexp.reduce(others, axis=1, keepdims=True), np.log1p(-np.exp(others)))
+    return np.asarray(L - rest)
 
 
 def fit_map(method: str, S: Float, codes: Codes, weight: Float | None = None) -> Map:
     """Fit a map to scores (N, K) and the true classes (N,)."""
     if method == "none":
-        return identity(S.shape[1])
-    w = np.ones(len(S)) if weight is None else weight
-    return fit_steps(S, codes, w) if method == "isotonic" else fit_affine(method, bounded(S), codes, w)
+        return Identity()
+    L = log_p(S)
+    if weight is None:
+        weight = np.ones(len(L))
+    L, codes, weight = L[weight > 0], codes[weight > 0], weight[weight > 0]
+    is_zero = L < LEAST_LOG
+    least_log = max(LEAST_LOG, float(L[~is_zero].min()) - np.log(2)) if is_zero.any() else LEAST_LOG
+    L = np.maximum(L, least_log)
+    if method == "isotonic":
+        return Isotonic(fit_curves(L, codes, weight), least_log)
+    return Affine(*fit_affine(method, L, codes, weight), least_log)
 
 
-def fit_affine(method: str, S: Float, codes: Codes, weight: Float) -> Affine:
-    """The most probable parameters of an affine map."""
-    K = S.shape[1]
+def fit_affine(method: str, L: Float, codes: Codes, weight: Float) -> tuple[Float, Float]:
+    """The most probable W and b for L = ln p (N, K)."""
+    K = L.shape[1]
     T = np.eye(K)[codes]
-
-    def unpack(v: Float) -> tuple[Float, Float]:
-        if method == "temperature":
-            return v[0] * np.eye(K), np.zeros(K)
-        if method == "platt":
-            return v[0] * np.eye(K), v[1:]
-        return (np.diag(v[:K]) if method == "beta" else v[:-K].reshape(K, K)), v[-K:]
-
-    def pack(W: Float, b: Float) -> Float:
-        """Gradient with respect to v, from that with respect to W and b; `unpack` is linear."""
-        if method == "temperature":
-            return np.array([np.trace(W)])
-        if method == "platt":
-            return np.append(np.trace(W), b)
-        return np.append(np.diag(W) if method == "beta" else W.ravel(), b)
-
     n_slopes = {"temperature": 1, "platt": 1, "beta": K, "dirichlet": K * K}[method]
     n_biases = 0 if method == "temperature" else K
-    start = np.append(np.eye(K).ravel() if method == "dirichlet" else np.ones(n_slopes), np.zeros(n_biases))
-    precision = np.append(np.full(n_slopes, SLOPE_SCALE**-2.0), np.full(n_biases, BIAS_SCALE**-2.0))
 
-    # Scores may differ by hundreds of nats. The steps of the solver are in units in which they differ by about one.
-    unit = np.append(
-        np.full(n_slopes, 1 / max(float(np.sqrt(weight @ (S**2).mean(axis=1) / weight.sum())), 1e-3)), np.ones(n_biases)
-    )
+    def unpack(v: Float) -> tuple[Float, Float]:
+        a, b = v[:n_slopes], v[n_slopes:]
+        return a.reshape(K, K) if method == "dirichlet" else np.diag(
+            np.broadcast_to(a, K)
+        ), b if n_biases else np.zeros(K)
+
+    # Decision values may have any unit: the prior allows slopes that spread the log-odds by one nat.
+    spread = max(float(np.sqrt(weight @ L.var(axis=1) / weight.sum())), TINY_SPREAD)
+    mean = np.append(np.eye(K).ravel() if method == "dirichlet" else np.ones(n_slopes), np.zeros(n_biases))
+    std = np.append(np.full(n_slopes, SLOPE_STD * max(1.0, 1 / spread)), np.full(n_biases, BIAS_STD))
+    unit = np.append(np.full(n_slopes, 1 / spread), np.ones(n_biases))  # steps of the solver
 
     def loss(u: Float) -> tuple[float, Float]:
         v = unit * u
         W, b = unpack(v)
-        log_q = log_softmax(S @ W.T + b, axis=1)
+        log_q = log_softmax(L @ W.T + b, axis=1)
         error = weight[:, None] * (np.exp(log_q) - T)
-        away = v - start
-        value = -float(weight @ log_q[np.arange(len(S)), codes]) + 0.5 * float(precision @ away**2)
-        return value, unit * (pack(error.T @ S, error.sum(axis=0)) + precision * away)
+        by_W = error.T @ L
+        by_slope = by_W.ravel() if method == "dirichlet" else np.diag(by_W)
+        if n_slopes == 1:
+            by_slope = by_slope.sum(keepdims=True)
+        z = (v - mean) / std
+        value = -float(weight @ log_q[np.arange(len(L)), codes]) + 0.5 * float(z @ z)
+        return value, unit * (np.append(by_slope, error.sum(axis=0)[:n_biases]) + z / std)
 
     # A negative slope would reverse the order of the scores; a full matrix has no order to reverse.
-    least = -np.inf if method == "dirichlet" else 0.0
-    bounds = [(least, None)] * n_slopes + [(None, None)] * n_biases
+    least_slope = None if method == "dirichlet" else 0.0
     found = optimize.minimize(
         loss,
-        start / unit,
+        mean * min(1.0, 1 / spread) / unit,
         jac=True,
         method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-7},
+        bounds=[(least_slope, None)] * n_slopes + [(None, None)] * n_biases,
+        options={"maxiter": 1000, "ftol": 1e-14, "gtol": 1e-8},
     )
-    return Affine(*unpack(unit * found.x))
+    return unpack(unit * found.x)
 
 
-def fit_steps(S: Float, codes: Codes, weight: Float) -> Steps:
-    """Nondecreasing step functions by weighted least squares, which pools adjacent violators."""
-    P, K = softmax(bounded(S), axis=1), S.shape[1]
-    share = np.bincount(codes, weight, K) / weight.sum()
-    functions = []
+def fit_curves(L: Float, codes: Codes, weight: Float) -> tuple[Curve, ...]:
+    """Nondecreasing functions of the log-odds, by weighted least squares (pool adjacent violators)."""
+    A, K = log_odds(L), L.shape[1]
+    share = (np.bincount(codes, weight, K) + 1 / K) / (weight.sum() + 1)
+    curves = []
     for k in (1,) if K == 2 else range(K):
-        steps = IsotonicRegression(out_of_bounds="clip", y_min=0.0, y_max=1.0)
-        level = steps.fit_transform(P[:, k], codes == k, sample_weight=weight)
-        # One more row in each step, shared out by the proportions, keeps probabilities away from 0 and 1.
+        level = IsotonicRegression().fit_transform(A[:, k], codes == k, sample_weight=weight)
         _, step = np.unique(level, return_inverse=True)
         size = np.bincount(step, weight)[step]
-        smoothed = (size * level + share[k]) / (size + 1)
-        functions.append(IsotonicRegression(out_of_bounds="clip").fit(P[:, k], smoothed, sample_weight=weight))
-    return Steps(tuple(functions))
-
-
-def loss_per_row(found: Map, S: Float, codes: Codes) -> Float:
-    """-ln q of the true class of each row."""
-    return np.asarray(-found.log_proba(S)[np.arange(len(S)), codes])
+        smoothed = (size * level + share[k]) / (size + 1)  # one more row in each step
+        curve = IsotonicRegression().fit(A[:, k], smoothed, sample_weight=weight)
+        curves.append(Curve(curve.X_thresholds_, curve.y_thresholds_))
+    return tuple(curves)
 
 
 def choose(
     methods: tuple[str, ...], S: Float, codes: Codes, weight: Float | None, folds: Codes
-) -> tuple[str, dict[str, tuple[float, float]]]:
-    """The method with the best log-loss on rows that its map has not seen, and the loss of every method.
+) -> tuple[str, dict[str, Estimate]]:
+    """The method with the best log-loss for rows that its map has not seen, and the loss of every method.
 
-    ``folds`` (N,) numbers the fold of each row. Methods are in the order of their freedom: a freer one replaces the
+    ``folds`` (N,) numbers the fold of each row. ``methods`` are ordered by their freedom: a freer method replaces the
     choice so far only if it is better by more than one standard error of the difference.
     """
-    w = np.ones(len(S)) if weight is None else weight
-    losses = {}
-    for method in methods:
-        loss = np.empty(len(S))
-        for fold in np.unique(folds):
-            held = folds == fold
-            loss[held] = loss_per_row(fit_map(method, S[~held], codes[~held], w[~held]), S[held], codes[held])
-        losses[method] = loss
+    if len(np.unique(folds)) < 2:
+        raise DataError(
+            "Calibrated(cv=...) gives one fold, but the choice of a map needs two: use more folds, or set method."
+        )
+    log_q = {method: np.empty(len(S)) for method in methods}
+    for fold in np.unique(folds):
+        held = folds == fold
+        rest = None if weight is None else weight[~held]
+        for method in methods:
+            found = fit_map(method, S[~held], codes[~held], rest).log_proba(S[held])
+            log_q[method][held] = found[np.arange(len(found)), codes[held]]
     best = methods[0]
     for method in methods[1:]:
-        gain, error = mean_and_error(losses[best] - losses[method], w)
-        if gain > error:
+        gain = weighted_mean(log_q[method] - log_q[best], weight) if np.isfinite(log_q[best]).all() else None
+        if gain is None or gain.value > gain.standard_error:  # None: a true class had probability zero
             best = method
-    return best, {method: mean_and_error(loss, w) for method, loss in losses.items()}
-
-
-def mean_and_error(values: Float, weight: Float) -> tuple[float, float]:
-    """Weighted mean and its standard error."""
-    share = weight / weight.sum()
-    mean = float(share @ values)
-    return mean, float(np.sqrt(share**2 @ (values - mean) ** 2))
-
-
-def shifted_proportions(P: Float, proportions: Float, *, tol: float = 1e-8, max_steps: int = 10_000) -> Float:
-    """Class proportions of new rows, by EM from their probabilities P (N, K) under the old ``proportions`` (K,).
-
-    E step: p_nk ∝ P_nk π_k / π_k^old;   M step: π_k = mean of p_nk  (Saerens, Latinne & Decaestecker 2002).
-    """
-    pi = proportions
-    for _ in range(max_steps):
-        R = P * (pi / proportions)
-        new = (R / R.sum(axis=1, keepdims=True)).mean(axis=0)
-        if np.abs(new - pi).max() <= tol:
-            return np.asarray(new)
-        pi = new
-    return np.asarray(pi)
+    means = {method: weighted_mean(values, weight) for method, values in log_q.items()}
+    return best, {method: Estimate(-mean.value, mean.standard_error) for method, mean in means.items()}

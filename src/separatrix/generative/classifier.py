@@ -269,20 +269,20 @@ def log_probability(probability: Float) -> Float:
         return np.log(probability)
 
 
-def class_priors(priors: Any, classes: Array, count: Float) -> Float:
+def class_priors(priors: Any, classes: Array, count: Float, *, name: str = "priors") -> Float:
     """Class probabilities p(C_k): the proportions, or ``priors``, a mapping or a sequence ordered as ``classes``."""
     if priors is None:
         return np.asarray(count / count.sum())  # (4.73)
     if isinstance(priors, Mapping):
         missing = [label for label in classes.tolist() if label not in priors]
         if missing:
-            raise DataError(f"priors has no entry for class {missing[0]!r}; the classes are {classes.tolist()}.")
+            raise DataError(f"{name} has no entry for class {missing[0]!r}; the classes are {classes.tolist()}.")
         priors = [priors[label] for label in classes.tolist()]
     pi = np.asarray(priors, dtype=np.float64)
     if pi.shape != (len(classes),) or not (np.isfinite(pi).all() and (pi >= 0).all()):
-        raise DataError(f"priors={priors!r}: pass one probability for each of the {len(classes)} classes.")
+        raise DataError(f"{name}={priors!r}: pass one probability for each of the {len(classes)} classes.")
     if abs(pi.sum() - 1) > 1e-6:
-        raise DataError(f"priors={priors!r} sum to {pi.sum():g}, not to 1.")
+        raise DataError(f"{name}={priors!r} sum to {pi.sum():g}, not to 1.")
     return np.asarray(pi / pi.sum())
 
 
