@@ -18,7 +18,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._arguments import Estimator
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float, Rows, working_dtype
 from separatrix._text import listed
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError, StreamEndedError
@@ -134,6 +134,30 @@ class LinearClassifier(Classifier):
 
     coef_: Float
     intercept_: Float
+    warm_start: bool = False
+    _exact: tuple[Float, Float] | None = None  # weights in float64, if coef_ and intercept_ are float32
+
+    def _keep_weights(self, W: Float, w0: Float, rows: Source) -> None:
+        """Set ``coef_`` and ``intercept_``, in float32 if the rows are an array of float32, as scikit-learn does.
+
+        Rounded weights would lose digits of a prediction for columns far from zero, so predictions use float64.
+        """
+        self._exact, self.coef_, self.intercept_ = None, W, w0
+        dtype = working_dtype(getattr(rows.template, "dtype", np.float64))
+        if dtype == np.float32:
+            with np.errstate(over="ignore", under="ignore"):
+                short = W.astype(dtype), w0.astype(dtype)
+            if all(np.isfinite(part).all() for part in short):
+                self._exact, (self.coef_, self.intercept_) = (W, w0), short
+
+    @property
+    def _weights(self) -> tuple[Float, Float]:
+        """Weights and intercepts in float64."""
+        return self._exact or (self.coef_, self.intercept_)
+
+    def _last_weights(self) -> tuple[Array, Float, Float] | None:
+        """Classes, weights and intercepts of the last fit, from which a warm start begins."""
+        return (self.classes_, *self._weights) if self.warm_start and "coef_" in vars(self) else None
 
     def decision_function(self, X: Any) -> Array:
         """Activations a(x) = w'φ(x) + w0: (N,) for two classes, positive for ``classes_[1]``; (N, K) for more."""
@@ -147,15 +171,15 @@ class LinearClassifier(Classifier):
 
     def _activation(self, X: Rows) -> Array:
         """Activations in float64, as in the fit, because float32 loses digits for columns far from zero."""
-        W = self.coef_
+        W, w0 = self._weights
         if X.dtype != np.float64:
             if len(W) == 1:
-                return dots(X, W[0]) + self.intercept_
+                return dots(X, W[0]) + w0
             wide = X if isinstance(X, DeviceRows) else X.astype(np.float64)  # products on a device are in float64
-            return np.asarray(wide @ W.T) + self.intercept_
+            return np.asarray(wide @ W.T) + w0
         if len(W) == 1:  # BLAS is faster with a vector than with a matrix of one column
-            return np.asarray(X @ W[0] + self.intercept_[0])
-        return np.asarray(X @ W.T + self.intercept_)
+            return np.asarray(X @ W[0] + w0[0])
+        return np.asarray(X @ W.T + w0)
 
 
 def check_results(

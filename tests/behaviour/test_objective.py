@@ -195,7 +195,8 @@ def test_predictions_from_float32_rows_are_computed_in_double_precision(store, n
     X = (1e5 + rng.normal(size=(n, 4))).astype(np.float32)
     t = ((X - 1e5) @ rng.normal(size=(4, n_classes)) + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
     model = LogisticRegression(0.1).fit(X, t)
-    expected = X.astype(np.float64) @ model.coef_.T + model.intercept_
+    W, w0 = model._weights  # before they are rounded to the float32 of coef_
+    expected = X.astype(np.float64) @ W.T + w0
     found = model.decision_function(store(X))
     assert found.dtype == np.float64
     np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-9)

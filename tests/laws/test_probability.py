@@ -123,7 +123,7 @@ def test_float32_rows_give_the_weights_of_the_same_rows_in_float64(name, n_class
     b = TWO[name]().fit(single, y)
     assert_allclose(b.coef_, a.coef_, atol=1e-6)
     assert_allclose(b.predict_proba(single), a.predict_proba(single.astype(np.float64)), atol=1e-5 * (1 + shift))
-    assert b.coef_.dtype == np.float64
+    assert b.coef_.dtype == np.float32
 
 
 @every_model

@@ -204,8 +204,12 @@ class Inference:
         return replace(self, warnings=(*self.warnings, warning))
 
 
-def infer(objective: Posterior, options: Options) -> Inference:
-    """Compute the posterior, with tuning and with a better approximation according to the options."""
+def infer(objective: Posterior, options: Options, start: Float | None = None) -> Inference:
+    """Compute the posterior, with tuning and with a better approximation according to the options.
+
+    The search for the mode starts at ``start`` (C, P), by default zero.
+    """
+    start = np.zeros(objective.shape) if start is None else start
     structure, factors = choose_structure(objective, options.structure), np.ones(len(objective.design.origin))
     if structure != "full":  # one tuned scale for all weights; only a dual Gaussian can be better than Laplace's
         if options.method not in ("auto", "laplace"):
@@ -220,7 +224,7 @@ def infer(objective: Posterior, options: Options) -> Inference:
                 eta = profile_scale(objective, fitter=fitter).eta
                 factors *= np.exp(eta)
                 objective = replace(objective, prior=prior_scales(objective).prior(eta))
-            solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
+            solution = Auto(options.tol).minimise(objective, start)
             wide = LAPLACE[structure](objective, solution.value)
             found = Inference(objective, wide, solution, factors)
             if not (isinstance(wide, DualApproximation) and isinstance(wide.thin, Approximation)):
@@ -234,7 +238,7 @@ def infer(objective: Posterior, options: Options) -> Inference:
         assert isinstance(wide, DualApproximation)
         found = _diagnose(found, options, "")  # other methods need the full covariance
         return replace(found, objective=objective, approximation=replace(wide, thin=found.full))
-    solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
+    solution = Auto(options.tol).minimise(objective, start)
     found = Inference(objective, laplace(objective, solution.value, steps=solution.steps), solution, factors)
     if options.tune:
         found = _tune(found, options, FitLaplace(options.tol))

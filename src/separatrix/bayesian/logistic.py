@@ -39,7 +39,7 @@ from separatrix.bayesian.predictive import (
     two_class_interval,
 )
 from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise, with_bias
-from separatrix.discriminative import prior_shift, require_shiftable
+from separatrix.discriminative import prior_shift, require_shiftable, start_of
 from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
@@ -96,6 +96,8 @@ class BayesianLogisticRegression(LinearClassifier):
         Source of random draws in diagnostics and importance sampling.
     class_weight, prior_correction : as in `LogisticRegression`
         The correction shifts the posterior of the intercept, so probabilities are averaged afterwards.
+    warm_start : bool, default False
+        Whether the search for the mode starts from the last fit, as in `LogisticRegression`.
 
     Attributes
     ----------
@@ -142,6 +144,7 @@ class BayesianLogisticRegression(LinearClassifier):
         rng: Any = None,
         class_weight: Any = None,
         prior_correction: bool = False,
+        warm_start: bool = False,
     ) -> None:
         self.prior = prior
         self.likelihood = likelihood
@@ -158,13 +161,15 @@ class BayesianLogisticRegression(LinearClassifier):
         self.rng = rng
         self.class_weight = class_weight
         self.prior_correction = prior_correction
+        self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BayesianLogisticRegression:
         """Compute the posterior, and tune the prior if requested."""
         self._check_arguments()
         with unchanged_on_error(self):
+            last = self._last_weights()
             training = self._open_training(X, y, sample_weight, soft=True)
-            self._infer(training, self._prior())
+            self._infer(training, self._prior(), last)
         return self
 
     def _has_partial_fit(self) -> bool:
@@ -213,12 +218,15 @@ class BayesianLogisticRegression(LinearClassifier):
             self.log_evidence_ += earlier  # p(D1, D2) = p(D1) p(D2 | D1)
         return self
 
-    def _infer(self, training: Source, prior: Gaussian | Penalty) -> None:
+    def _infer(
+        self, training: Source, prior: Gaussian | Penalty, last: tuple[Array, Float, Float] | None = None
+    ) -> None:
         options = Options(
             self.approximation, self.structure, self.tune is not None, self.groups, self.tol, generator(self.rng)
         )
         with single_thread_blas():
-            found = infer(self._pose(training, prior), options)
+            objective = self._pose(training, prior)
+            found = infer(objective, options, start_of(objective, training.classes, last))
         objective, approximation = found.objective, found.approximation
         design = objective.design
         names = (*training.columns, "intercept")[: design.width]

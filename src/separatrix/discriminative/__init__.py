@@ -14,6 +14,7 @@ from separatrix.discriminative.logistic import LogisticRegression as LogisticReg
 from separatrix.discriminative.model import DiscriminativeClassifier as DiscriminativeClassifier
 from separatrix.discriminative.model import prior_shift as prior_shift
 from separatrix.discriminative.model import require_shiftable as require_shiftable
+from separatrix.discriminative.model import start_of as start_of
 from separatrix.discriminative.path import RegularizationPath as RegularizationPath
 from separatrix.discriminative.path import regularization_path as regularization_path
 from separatrix.discriminative.probit import ProbitRegression as ProbitRegression

@@ -84,6 +84,9 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     class_weight : {"balanced"} or mapping {label: factor}, optional
         Factor of the weights of each class, by the given label, as in `LogisticRegression`. Its ``prior_correction``
         is not available: the weights also change how often a label is wrong.
+    warm_start : bool, default False
+        Whether `fit` starts from the weights and rates of the last fit. If the likelihood has several maxima, the
+        result may be another one.
 
     Attributes
     ----------
@@ -138,6 +141,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     """
 
     has_own_limits = True
+    confusion_: Float
 
     def __init__(
         self,
@@ -154,10 +158,12 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         rng: Any = None,
         class_weight: Any = None,
         prior_correction: bool = False,
+        warm_start: bool = False,
     ) -> None:
-        super().__init__(
-            alpha, prior, basis, fit_intercept, solver, tol, max_steps, trace, rng, class_weight, prior_correction
-        )
+        super().__init__(alpha, prior, basis, fit_intercept, solver, tol, max_steps, trace, rng)
+        self.class_weight = class_weight
+        self.prior_correction = prior_correction
+        self.warm_start = warm_start
         self.noise = noise
         self.rates = rates
 
@@ -195,12 +201,13 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         self._rates(n_classes)  # raises if the noise is invalid, before the fit
         return super()._likelihood(n_classes)
 
-    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source) -> None:
+    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source, start: Float) -> None:
         """Estimate weights and confusion matrix, starting from the weights of the fit without noise.
 
         The separation of that fit is stored; its convergence is not checked. If there are fewer rows than columns, the
-        dual problem is solved.
+        dual problem is solved. A warm start is that of the last fit with noise.
         """
+        is_warm = bool(start.any())
         self.separation_ = check_separation(objective, solution, len(training.classes))
         if not self.separation_:
             warn_if_collinear(objective, solution)
@@ -208,11 +215,12 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         tol = check_positive(name, "tol", self.tol)
         most = DEFAULT_MAX_STEPS if self.max_steps is None else check_count(name, "max_steps", self.max_steps)
         small = dual(objective) if is_wide(objective) else None
-        problem, start = objective if small is None else small.objective, solution.value
+        problem, start = objective if small is None else small.objective, start if is_warm else solution.value
         if small is not None:
             start = Auto(tol).minimise(problem, np.zeros(problem.shape)).value
         joint = Joint(problem, self._rates(len(self.classes_)))
-        found = joint.minimise(start, tol=tol, max_steps=most, trace=self.trace)
+        rates = joint.rates.start(self.confusion_ if is_warm else None)
+        found = joint.minimise(start, rates, tol=tol, max_steps=most, trace=self.trace)
         theta, eta = joint.split(found.value)
         trace = tuple(Step(joint.split(step.theta)[0], *step[1:]) for step in found.trace)
         found = replace(found, value=theta, trace=trace, end=None)
@@ -226,7 +234,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
             if far <= here + noisy.units.rounding * abs(here):
                 warn(SHARP, SeparationWarning)
         in_units = objective.design.in_user_units
-        self.coef_, self.intercept_ = in_units(theta)
+        self._keep_weights(*in_units(theta), training)
         self.likelihood_, self.confusion_ = likelihood, confusion
         if self.noise is None:
             wrong_rates = 1.0 - np.diag(confusion)

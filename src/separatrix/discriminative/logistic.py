@@ -47,10 +47,14 @@ class LogisticRegression(DiscriminativeClassifier):
     prior_correction : bool, default False
         Whether to undo this effect: -ln c_k is added to the intercepts, where c_k are the factors, so that
         probabilities refer to the classes as they are. It needs ``fit_intercept=True``.
+    warm_start : bool, default False
+        Whether `fit` starts from the weights of the last fit if classes and columns are the same. The result does not
+        change; if the rows have hardly changed, fewer steps are needed.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, M) for two classes, (K, M) for more
+    coef_ : ndarray of shape (1, M) for two classes, (K, M) for more; float32 if X is an array of float32. Predictions
+        use the weights before rounding
     intercept_ : ndarray of shape (1,) or (K,)
     class_weight_ : ndarray of shape (K,), the factor of each class
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn

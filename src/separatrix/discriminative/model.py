@@ -64,6 +64,7 @@ class DiscriminativeClassifier(LinearClassifier):
         rng: Any = None,
         class_weight: Any = None,
         prior_correction: bool = False,
+        warm_start: bool = False,
     ) -> None:
         self.alpha = alpha
         self.prior = prior
@@ -76,6 +77,7 @@ class DiscriminativeClassifier(LinearClassifier):
         self.rng = rng
         self.class_weight = class_weight
         self.prior_correction = prior_correction
+        self.warm_start = warm_start
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         """p(t | a) for this number of classes."""
@@ -97,23 +99,29 @@ class DiscriminativeClassifier(LinearClassifier):
             )
         # BLAS is limited to one thread once per fit; a limit set in every pass would cost as much as a small pass.
         with unchanged_on_error(self), single_thread_blas():
+            last = self._last_weights()
             training = self._open_training(X, y, sample_weight, soft=True)
             likelihood = self._likelihood(len(training.classes))
             if self.prior_correction:
                 is_logit = isinstance(likelihood, Logit | Softmax)
                 require_shiftable(name, is_logit=is_logit, fit_intercept=self.fit_intercept)
             objective = pose(training, likelihood, prior, fit_intercept=self.fit_intercept)
-            solution = solver.minimise(objective, np.zeros(objective.shape))
+            start = start_of(objective, training.classes, last)
+            if start.any():  # a fit to a sample would move away from a good start
+                objective = replace(objective, sample=None)
+            solution = solver.minimise(objective, start)
             self.likelihood_ = likelihood
-            self._conclude(objective, solution, training)
+            self._conclude(objective, solution, training, start)
         return self
 
-    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source) -> None:
-        """Store the weights and the solution; check that a maximum exists, and warn if the solver did not converge."""
+    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source, start: Float) -> None:
+        """Store the weights and the solution; check that a maximum exists, and warn if the solver did not converge.
+
+        ``start`` is where the solver started, zero unless the start is warm.
+        """
         design, centred = objective.design, objective.centre_classes  # so that all solvers give the same weights
-        self.coef_, self.intercept_ = design.in_user_units(centred(solution.value))
-        if self.prior_correction:
-            self.intercept_ = self.intercept_ + prior_shift(self.class_weight_)
+        W, w0 = design.in_user_units(centred(solution.value))
+        self._keep_weights(W, w0 + prior_shift(self.class_weight_) if self.prior_correction else w0, training)
         if solution.trace:
             steps = (Step(design.in_user_units(centred(step.theta)), *step[1:]) for step in solution.trace)
             solution = replace(solution, trace=tuple(steps))
@@ -189,6 +197,14 @@ class DiscriminativeClassifier(LinearClassifier):
             f"standard deviation{goal}. {remedy}, or use solver='auto'.",
             ConvergenceWarning,
         )
+
+
+def start_of(objective: Posterior, classes: Array, last: tuple[Array, Float, Float] | None) -> Float:
+    """Start of a search (C, P): weights of the last fit if it had the same classes and columns, otherwise zero."""
+    C, M = objective.shape[0], len(objective.design.origin)
+    if last is None or last[1].shape != (C, M) or not np.array_equal(last[0], classes):
+        return np.zeros(objective.shape)
+    return objective.design.of_user_units(*last[1:])
 
 
 def require_shiftable(owner: str, *, is_logit: bool, fit_intercept: bool) -> None:

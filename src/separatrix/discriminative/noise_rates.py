@@ -89,10 +89,15 @@ class Rates:
         """Number of parameters η."""
         return int(self.group.max()) + 1 if self.known is None else 0
 
-    def start(self) -> Float:
-        """Initial η, at which a tenth of all labels is wrong."""
+    def start(self, confusion: Float | None = None) -> Float:
+        """Initial η: that of a given confusion matrix; by default, a tenth of all labels is wrong."""
         K = len(self.group)
-        return np.full(self.n, special.logit(FIRST_RATE / ((1.0 - FIRST_RATE) * (K - 1))))
+        eta = np.full(self.n, special.logit(FIRST_RATE / ((1.0 - FIRST_RATE) * (K - 1))))
+        if confusion is not None and self.n:
+            off = ~np.eye(K, dtype=bool)
+            odds = confusion / np.diag(confusion)[:, None]
+            eta[self.group[off]] = np.clip(special.logit(odds[off]), -MAX_ETA, MAX_ETA)
+        return eta
 
     def odds(self, eta: Float) -> Float:
         """Ratio r for each η."""
@@ -252,9 +257,9 @@ class Joint:
         of_rates = float(np.abs(of_eta).max(initial=0.0)) / self.weights.units.total
         return max(self.weights.gradient_size(of_theta), of_rates)
 
-    def minimise(self, start: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
-        """Minimise E from the weights of a fit without noise. For a large table, a sample is fitted first."""
-        vector = np.concatenate([start.ravel(), self.rates.start()])
+    def minimise(self, theta: Float, eta: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
+        """Minimise E from θ and η. For a large table, a sample is fitted first."""
+        vector = np.concatenate([theta.ravel(), eta])
         if self.weights.sample is not None:
             sample = replace(self, weights=self.weights.of_sample())
             vector = sample._search(vector, tol=SAMPLE_TOL, max_steps=max_steps, trace=False).value

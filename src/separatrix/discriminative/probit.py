@@ -46,6 +46,8 @@ class ProbitRegression(DiscriminativeClassifier):
         Seed for the order of the rows in ``solver="stochastic"``.
     class_weight : {"balanced"} or mapping {label: factor}, optional
         Factor of the weights of each class, as in `LogisticRegression`. Its ``prior_correction`` needs a logit.
+    warm_start : bool, default False
+        Whether `fit` starts from the weights of the last fit, as in `LogisticRegression`.
 
     Attributes
     ----------

@@ -92,8 +92,9 @@ def predictions(model: Any, X: Value) -> Predictions:
 
 def activation(model: LinearClassifier, X: Value) -> Value:
     """The ``decision_function``, (N,) for two classes and (N, K) for more."""
-    a = features(model, X) @ model.coef_.T + model.intercept_
-    return a.column(0) if len(model.coef_) == 1 else a
+    W, w0 = model._weights
+    a = features(model, X) @ W.T + w0
+    return a.column(0) if len(W) == 1 else a
 
 
 def probability(likelihood: Any, a: Value) -> Value:

@@ -274,7 +274,7 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
             self.scalings_, self.ratio_ = solution.V[:, : self.n_components], solution.ratio[: self.n_components]
             self.mean_, self.means_ = moments.grand_mean, moments.mean
             self.priors_ = moments.count / moments.total
-            self.coef_, self.intercept_ = linear_rule(self.scalings_, moments, self.threshold)
+            self._keep_weights(*linear_rule(self.scalings_, moments, self.threshold), source)
         return self
 
     def _activation(self, X: Rows) -> Array:

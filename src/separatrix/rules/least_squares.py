@@ -157,7 +157,7 @@ class LeastSquaresClassifier(LinearClassifier):
                         f"The weights of the classes add up to {', '.join(f'{n:.3g}' for n in moments.count)}, and the "
                         "targets N/N_k of targets='fisher' overflow. Set targets='one-of-K', or correct sample_weight."
                     )
-            self.coef_, self.intercept_ = code @ regressions.W, code @ regressions.w0
+            self._keep_weights(code @ regressions.W, code @ regressions.w0, source)
         return self
 
     def outputs(self, X: Any) -> Array:

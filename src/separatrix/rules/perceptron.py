@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._arguments import check_count, check_option, check_positive, generator
-from separatrix._array import Float
+from separatrix._array import Array, Float
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import DataError, NotSeparableWarning
 from separatrix.rows import Block, Source
@@ -55,12 +55,19 @@ class Update(NamedTuple):
     w0: Float
 
 
-def fit_perceptron(source: Source, model: Perceptron) -> tuple[Solution[Weights], tuple[int, ...]]:
-    """Run epochs with the arguments of the model; return the weights and the number of mistakes in each epoch."""
+def fit_perceptron(
+    source: Source, model: Perceptron, last: tuple[Array, Float, Float] | None = None
+) -> tuple[Solution[Weights], tuple[int, ...]]:
+    """Run epochs with the arguments of the model; return the weights and the number of mistakes in each epoch.
+
+    The weights start at zero or, if classes and columns are the same, at those of the ``last`` fit.
+    """
     from separatrix.rules._online import perceptron_rows, start, storage
 
     n_classes, rng = len(source.classes), generator(model.rng) if model.shuffle else None
     state = start(1 if n_classes == 2 else n_classes, len(source.columns))
+    if last is not None and last[1].shape == state.w.shape and np.array_equal(last[0], source.classes):
+        state.w[:], state.w0[:] = last[1:]
     per_epoch: list[int] = []
     updates: list[Update] = []
     passes, fewest, pocket = 0, np.inf, None
@@ -142,6 +149,8 @@ class Perceptron(LinearClassifier):
         Whether to record the weights after every mistake in ``solution_.trace``, for an animation; this is slow.
     class_weight : {"balanced"} or mapping {label: factor}, optional
         Factor of the weights of each class, as in `LogisticRegression`.
+    warm_start : bool, default False
+        Whether `fit` starts from the weights of the last fit, if classes and columns are the same.
 
     Attributes
     ----------
@@ -178,6 +187,7 @@ class Perceptron(LinearClassifier):
         rng: Any = None,
         trace: bool = False,
         class_weight: Any = None,
+        warm_start: bool = False,
     ) -> None:
         self.basis = basis
         self.fit_intercept = fit_intercept
@@ -188,6 +198,7 @@ class Perceptron(LinearClassifier):
         self.rng = rng
         self.trace = trace
         self.class_weight = class_weight
+        self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Perceptron:
         """Run epochs until an epoch has no mistake, at most ``max_epochs``."""
@@ -195,9 +206,10 @@ class Perceptron(LinearClassifier):
         check_count("Perceptron", "max_epochs", self.max_epochs)
         check_option("Perceptron", "weights", self.weights, ("last", "average", "pocket"))
         with unchanged_on_error(self):
+            last = self._last_weights()
             source = self._open_training(X, y, sample_weight)
-            solution, self.mistakes_per_epoch_ = fit_perceptron(source, self)
-            self.coef_, self.intercept_ = solution.value
+            solution, self.mistakes_per_epoch_ = fit_perceptron(source, self, last)
+            self._keep_weights(*solution.value, source)
             self.n_mistakes_ = sum(self.mistakes_per_epoch_)
             if solution.status is Status.MAX_STEPS:
                 warnings.warn(self._not_separated(source), NotSeparableWarning, stacklevel=2)
