@@ -133,7 +133,7 @@ class Calibrated(AbstractWrapper):
             else:
                 require_classes(classes)
                 self.classes_ = classes
-            require_weight(weight, None, classes)
+            require_weight(weight)
             K = len(self.classes_)
             count = np.bincount(codes, weight, K)
             self.proportions_ = count / count.sum()
