@@ -22,7 +22,6 @@ class LogisticRegression(Adapter, like=linear_model.LogisticRegression):
     def build(self, classes):
         alpha = 0.0 if self.penalty is None else 1 / self.C
         l1_ratio = L1_RATIO.get(self.penalty, self.l1_ratio)
-        options = {"class_weight": self.class_weight} if self.class_weight is not None else {}
         return sx.LogisticRegression(
             alpha=alpha,
             prior=sx.ElasticNet(alpha, l1_ratio) if l1_ratio else None,
@@ -31,7 +30,7 @@ class LogisticRegression(Adapter, like=linear_model.LogisticRegression):
             tol=min(self.tol, 1e-8),  # our default
             max_steps=self.max_iter,
             rng=self.random_state if isinstance(self.random_state, int) and not l1_ratio else None,
-            **options,
+            class_weight=self.class_weight,
         )
 
     n_iter_ = property(lambda self: np.array([self.model_.n_steps_]))
@@ -49,11 +48,6 @@ DIFFERENT = {
     """,
     "results do not depend on the seed": "test_liblinear_dual_random_state",
     "coef_ stays dense": "test_sparsify",
-    "no class_weight": """
-        test_multinomial_logistic_regression_string_inputs test_logistic_regression_solver_class_weights
-        test_sample_and_class_weight_equivalence_liblinear test_logistic_regression_class_weights
-        test_sample_weight_not_modified
-    """,
     "LogisticRegressionCV stops at a tolerance of 1e-4, and 6 digits are compared": """
         test_logistic_cv test_logistic_cv_multinomial_score[neg_log_loss]
     """,
@@ -92,6 +86,5 @@ FOREIGN = {
 }
 SLOW = """
     test_LogisticRegressionCV_GridSearchCV_elastic_net test_multinomial_cv_iris test_elastic_net_vs_l1_l2
-    test_logistic_regression_solvers_multiclass test_multinomial_logistic_regression_string_inputs
-    test_logistic_cv_folds_with_classes_missing
+    test_logistic_regression_solvers_multiclass
 """

@@ -74,7 +74,6 @@ DIFFERENT = {
         test_discretenb_provide_prior[BernoulliNB] test_discretenb_provide_prior[CategoricalNB]
         test_discretenb_provide_prior[MultinomialNB]
     """,
-    "a class without weight is an error": "test_gnb_sample_weight",
     "a variance of zero is an error": """
         test_gnb_priors_sum_isclose test_gnb_partial_fit test_check_accuracy_on_digits
         test_predict_joint_proba[GaussianNB]
