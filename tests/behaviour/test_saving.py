@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 import separatrix as sx
@@ -24,6 +25,7 @@ from separatrix.study import PriorOnly
 
 X, Y = blobs(90, distance=3.0)
 LABELS = np.array(["ash", "birch", "cedar"])[Y]
+FRAME = pd.DataFrame(X, columns=list("abcd"))
 
 EVERY = (
     MODELS
@@ -42,6 +44,9 @@ EVERY = (
         "model_average": lambda: sx.ModelAverage({"a": sx.BayesianLogisticRegression()}),
         "one_vs_rest": lambda: sx.OneVsRest(sx.LogisticRegression()),
         "decision_rule": lambda: sx.DecisionRule(sx.LogisticRegression(), costs=1 - np.eye(3)),
+        "calibrated": lambda: sx.Calibrated(sx.LinearDiscriminantAnalysis()),
+        "calibrated_isotonic": lambda: sx.Calibrated(sx.Perceptron(max_epochs=5), "isotonic", cv=2),
+        "calibrated_frozen": lambda: sx.Calibrated(FrozenEstimator(sx.LogisticRegression().fit(FRAME, LABELS)), "beta"),
     }
 )
 LOGISTIC = "separatrix.discriminative:LogisticRegression"
@@ -57,15 +62,16 @@ def saved(tmp_path):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", EVERY)
 def test_a_loaded_model_gives_the_same_predictions(name, tmp_path):
-    model = EVERY[name]().fit(pd.DataFrame(X, columns=list("abcd")), LABELS)
+    model, frame = EVERY[name]().fit(FRAME, LABELS), FRAME
     again = load(save(model, tmp_path / "model.sx"))
-    frame = pd.DataFrame(X, columns=list("abcd"))
     assert type(again) is type(model)
     np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
     np.testing.assert_array_equal(again.classes_, model.classes_)
     np.testing.assert_array_equal(again.feature_names_in_, model.feature_names_in_)
     if "predict_proba" in dir(model):
         np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+    if "predict_set" in dir(model):
+        np.testing.assert_array_equal(again.predict_set(frame), model.predict_set(frame))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -129,6 +135,8 @@ def test_a_failed_save_leaves_the_file_and_the_folder_as_they_were(saved, monkey
     def full(*arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    with pytest.raises(FileError, match="LogisticRegression, which is not part of this package"):
+        save(sx.Calibrated(LogisticRegression()).fit(X, Y), saved, force=True)
     with pytest.raises(FileError, match="not part of this package"):
         save(sx.OneVsRest(LogisticRegression()).fit(X, Y), saved, force=True)
     with monkeypatch.context() as patch:

@@ -991,6 +991,7 @@ EXPORT = [
     argument("an interval of level 1", lambda: sx.to_onnx(POSTERIOR, intervals=True, level=1.0), "level=1.0", "0.95"),
     not_exported("counts", lambda: sx.NaiveBayes("poisson").fit(abs(X).round(), Y), "Poisson columns", "sx.save"),
     not_exported("one-vs-rest", lambda: sx.OneVsRest(sx.LogisticRegression()).fit(X, THREE), "OneVsRest", "one by one"),
+    not_exported("a calibration", lambda: sx.Calibrated(sx.LogisticRegression(), cv=2).fit(X, Y), "Calibrated"),
     not_exported("a rule", lambda: sx.DecisionRule(sx.LogisticRegression(), reject=0.6).fit(X, Y), "DecisionRule"),
     not_exported("a model average", lambda: sx.ModelAverage({"a": POSTERIOR}).fit(X, Y), "ModelAverage"),
     not_exported("splines", lambda: sx.LogisticRegression(basis=sx.basis.Spline()).fit(X, Y), "BSplines", "RBF"),

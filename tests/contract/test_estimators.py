@@ -43,12 +43,20 @@ ESTIMATORS = {
     "gaussian_penalised": (sx.GeneralizedLinearModel(alpha=1.0), {}),
     "poisson": (sx.GeneralizedLinearModel("poisson", alpha=1.0), {}),
     "calibrated": (sx.Calibrated(sx.LogisticRegression()), {}),
+    "calibrated_platt": (sx.Calibrated(sx.LeastSquaresClassifier(), "platt", cv=2), {}),
     "gamma_log": (sx.GeneralizedLinearModel("gamma", "log", alpha=1.0), {}),
 }
 
 
 # Options of models whose default is checked in every run; only `make test-all` checks these.
-VARIANTS = "naive_bayes_tempered", "bayesian_tuned", "bayesian_probit", "logistic_stochastic", "logistic_lbfgs"
+VARIANTS = (
+    "calibrated",
+    "naive_bayes_tempered",
+    "bayesian_tuned",
+    "bayesian_probit",
+    "logistic_stochastic",
+    "logistic_lbfgs",
+)
 
 
 def checks():

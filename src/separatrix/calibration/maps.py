@@ -32,6 +32,7 @@ from scipy.special import log_softmax
 from sklearn.isotonic import IsotonicRegression
 
 from separatrix._array import Codes, Float
+from separatrix._threads import blas_for
 from separatrix.exceptions import DataError
 from separatrix.metrics import Estimate, weighted_mean
 
@@ -50,7 +51,7 @@ class Map(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Identity:
+class IdentityMap:
     """q = p."""
 
     def log_proba(self, S: Float) -> Float:
@@ -59,7 +60,7 @@ class Identity:
 
 
 @dataclass(frozen=True, eq=False)
-class Affine:
+class AffineMap:
     """q ∝ exp(W ln p + b), with ln p >= ``least_log``."""
 
     W: Float
@@ -80,7 +81,7 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Isotonic:
+class IsotonicMap:
     """Nondecreasing functions of the log-odds of each class, divided by their sum; for two classes, of the second."""
 
     curves: tuple[Curve, ...]
@@ -112,7 +113,7 @@ def log_odds(L: Float) -> Float:
 def fit_map(method: str, S: Float, codes: Codes, weight: Float | None = None) -> Map:
     """Fit a map to scores (N, K) and the true classes (N,)."""
     if method == "none":
-        return Identity()
+        return IdentityMap()
     L = log_p(S)
     if weight is None:
         weight = np.ones(len(L))
@@ -121,8 +122,8 @@ def fit_map(method: str, S: Float, codes: Codes, weight: Float | None = None) ->
     least_log = max(LEAST_LOG, float(L[~is_zero].min()) - np.log(2)) if is_zero.any() else LEAST_LOG
     L = np.maximum(L, least_log)
     if method == "isotonic":
-        return Isotonic(fit_curves(L, codes, weight), least_log)
-    return Affine(*fit_affine(method, L, codes, weight), least_log)
+        return IsotonicMap(fit_curves(L, codes, weight), least_log)
+    return AffineMap(*fit_affine(method, L, codes, weight), least_log)
 
 
 def fit_affine(method: str, L: Float, codes: Codes, weight: Float) -> tuple[Float, Float]:
@@ -159,14 +160,15 @@ def fit_affine(method: str, L: Float, codes: Codes, weight: Float) -> tuple[Floa
 
     # A negative slope would reverse the order of the scores; a full matrix has no order to reverse.
     least_slope = None if method == "dirichlet" else 0.0
-    found = optimize.minimize(
-        loss,
-        mean * min(1.0, 1 / spread) / unit,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(least_slope, None)] * n_slopes + [(None, None)] * n_biases,
-        options={"maxiter": 1000, "ftol": 1e-14, "gtol": 1e-8},
-    )
+    with blas_for(L.size * K):
+        found = optimize.minimize(
+            loss,
+            mean * min(1.0, 1 / spread) / unit,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(least_slope, None)] * n_slopes + [(None, None)] * n_biases,
+            options={"maxiter": 1000, "ftol": 1e-14, "gtol": 1e-8},
+        )
     return unpack(unit * found.x)
 
 

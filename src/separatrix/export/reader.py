@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 
 from separatrix._array import Array
 from separatrix.exceptions import PACKAGE, FileError
@@ -34,9 +35,9 @@ from separatrix.export.writer import FUNCTIONS, MAX_SPLINES, TRANSFORMERS
 
 #: Folders with classes that a model may contain. A file cannot import any other part, such as the command line.
 FOLDERS = (
-    "_linalg", "basis", "bayesian", "comparison", "decisions", "discriminative", "exceptions", "families", "files",
-    "generative", "likelihoods", "priors", "reductions", "rows", "rules", "separation", "solvers", "stats", "study",
-    "table",
+    "_linalg", "basis", "bayesian", "calibration", "comparison", "decisions", "discriminative", "exceptions",
+    "families", "files", "generative", "likelihoods", "metrics", "priors", "reductions", "rows", "rules", "separation",
+    "solvers", "stats", "study", "table",
 )  # fmt: skip
 #: Folders whose classes moved: folder in files of earlier versions -> folders to search.
 MOVED = {
@@ -116,6 +117,8 @@ class Reader:
                 return np.random.Generator(bits)
             case "transformer":
                 return self._transformer(node)
+            case "frozen":
+                return FrozenEstimator(self.value(node["model"]))
             case "record":
                 if names := REPLACED.get(str(node["class"]).partition(":")[2]):
                     parts = tuple(self.value(node["fields"][name]) for name in names)

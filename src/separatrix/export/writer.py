@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 
 from separatrix._array import Array, is_sparse
 from separatrix.exceptions import PACKAGE, FileError
@@ -75,6 +76,8 @@ class Writer:
             if getattr(value, "n_features_out_", 0) > MAX_SPLINES * columns:
                 raise FileError(f"save: {where} has more than {MAX_SPLINES} splines per column. Fit with fewer knots.")
             return {"is": "transformer", "class": type(value).__name__, "arguments": arguments, "columns": columns}
+        if isinstance(value, FrozenEstimator):
+            return {"is": "frozen", "model": self.node(value.estimator, f"{where}.estimator")}
         if isinstance(value, tuple):  # a named tuple
             fields = value._asdict()  # type: ignore[attr-defined]
         elif dataclasses.is_dataclass(value):
