@@ -12,7 +12,7 @@ from scipy import optimize, sparse
 from separatrix.basis import Polynomial
 from separatrix.discriminative import GeneralizedLinearModel
 from separatrix.discriminative.glm_fit import Targets, fit_null
-from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, SeparationWarning
+from separatrix.exceptions import CollinearError, CollinearWarning, ConvergenceWarning, DataError, SeparationWarning
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 
 
@@ -111,13 +111,27 @@ def test_a_penalised_model_has_errors_but_no_tests():
 def test_collinear_and_constant_columns_are_named():
     X, y = counts()
     frame = pd.DataFrame(X, columns=list("abc")).assign(d=2 * X[:, 0] + 0.1)
-    with pytest.raises(CollinearError, match=r"'(a|d)' is a multiple of '(a|d)'.*set alpha > 0"):
+    with pytest.warns(CollinearWarning, match=r"'d' is a multiple of 'a'.*set alpha > 0"):
         GeneralizedLinearModel("poisson").fit(frame, y)
-    with pytest.raises(CollinearError, match="'d' is constant"):
+    with pytest.warns(CollinearWarning, match="'d' is constant"):
         GeneralizedLinearModel("poisson").fit(frame.assign(d=0.1), y)
-    with pytest.raises(CollinearError, match=r"There are 4 coefficients, and n_samples = 3"):
-        GeneralizedLinearModel("poisson").fit(X[:3], y[:3])
+    with pytest.warns(CollinearWarning, match="'x2' is a combination of 'x0' and 'x1'"):
+        saturated = GeneralizedLinearModel("poisson").fit(X[:3], [3, 5, 4])
+    np.testing.assert_allclose(saturated.predict(X[:3]), [3, 5, 4], rtol=1e-6)
+    with pytest.raises(CollinearError, match="'x0' is constant"):
+        GeneralizedLinearModel("poisson").fit(np.ones((5, 1)), [3, 5, 4, 1, 1])
     assert np.isfinite(GeneralizedLinearModel("poisson", alpha=1.0).fit(frame, y).standard_errors_).all()
+
+
+def test_indicators_of_every_level_drop_the_last():
+    levels = np.eye(3)[[0, 0, 1, 1, 2, 2, 2]]
+    y = np.array([1.0, 2.0, 4.0, 4.0, 7.0, 8.0, 9.0])
+    with pytest.warns(CollinearWarning, match="'x2' is a combination of 'x0' and 'x1'"):
+        model = GeneralizedLinearModel().fit(levels, y)
+    np.testing.assert_allclose(model.coef_, [-6.5, -4.0, 0.0])  # contrasts with the last level
+    assert model.intercept_ == pytest.approx(8.0)
+    assert model.degrees_of_freedom_ == 4
+    np.testing.assert_allclose(GeneralizedLinearModel(fit_intercept=False).fit(levels, y).coef_, [1.5, 4.0, 8.0])
 
 
 def test_as_many_coefficients_as_rows_leave_no_dispersion():

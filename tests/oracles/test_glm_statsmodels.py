@@ -6,6 +6,7 @@ from scipy import optimize, stats
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, Ridge
 
 from separatrix.discriminative import GeneralizedLinearModel
+from separatrix.exceptions import CollinearWarning
 
 sm = pytest.importorskip("statsmodels.api")
 
@@ -66,15 +67,46 @@ def theirs(case, X, y, weight=None, offset=None, constant=True):
 
 def assert_same_fit(model, result, rtol):
     """Compare the statistics of the whole fit."""
+    N, P, llf = float(result.model.wnobs), result.df_model + 1, result.llf
+    if model.family == "gaussian":  # statsmodels has the variance of maximum likelihood only with an identity link
+        llf = N * stats.norm(scale=np.sqrt(result.deviance / N)).logpdf(np.sqrt(result.deviance / N))
     for mine, other in [
         (model.deviance_, result.deviance),
         (model.null_deviance_, result.null_deviance),
-        (model.log_likelihood_, result.llf),
-        (model.aic_, result.aic),
-        (model.bic_, result.bic_llf),
-        (model.degrees_of_freedom_, result.df_resid),
+        (model.log_likelihood_, llf),
+        (model.aic_, -2 * llf + 2 * P),
+        (model.bic_, -2 * llf + np.log(N) * P),
     ]:
         assert mine == pytest.approx(other, rel=rtol)
+    assert model.degrees_of_freedom_ == result.df_resid
+
+
+@pytest.mark.filterwarnings("ignore:The design matrix is rank-deficient")
+@pytest.mark.parametrize("case", CASES)
+def test_collinear_columns_have_the_fit_of_the_pseudo_inverse(case):
+    """statsmodels inverts the information by a pseudo-inverse, and counts the rank as degrees of freedom."""
+    X, y, weight, offset = problem(case)
+    wide = np.column_stack([X[:, 0], np.full(len(X), 3.0), X[:, 1:], X[:, 0] - 2 * X[:, 2] + 1])
+    with pytest.warns(CollinearWarning, match="'x1' is constant; 'x4' is a combination of 'x0' and 'x3'") as caught:
+        model = ours(case, wide, y, weight, offset)
+    assert len(caught) == 1
+    assert_same_fit(model, theirs(case, wide, y, weight, offset), CONVERGED)
+    few, alone = [0, 2, 3, 5], ours(case, X, y, weight, offset)
+    np.testing.assert_allclose(model.coef_[[1, 4]], 0.0)
+    np.testing.assert_allclose(np.append(model.coef_, model.intercept_)[few], np.append(alone.coef_, alone.intercept_))
+    np.testing.assert_allclose(model.covariance_[np.ix_(few, few)], alone.covariance_)
+    assert np.isnan(model.standard_errors_[[1, 4]]).all()
+    for method in ("predict", "predict_interval"):
+        got, want = getattr(model, method)(wide, offset=offset), getattr(alone, method)(X, offset=offset)
+        np.testing.assert_allclose(got, want, rtol=1e-9)
+    for options in ({}, {"interval": "profile", "test": "likelihood-ratio"}):
+        table, expected = model.summary(**options), alone.summary(**options)
+        for name, column in table.to_dict().items():
+            np.testing.assert_allclose(column[few], expected.to_dict()[name], rtol=1e-5)
+        assert "Coefficients of 0 without a standard error" in str(table)
+    assert model.test(["x0", "x3"]).p_value == pytest.approx(alone.test(["x0", "x2"]).p_value, rel=1e-6)
+    with pytest.raises(ValueError, match="Column 'x4' is a combination of other columns"):
+        model.test("x4")
 
 
 @pytest.mark.parametrize("with_offset", [False, True])

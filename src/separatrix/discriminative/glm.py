@@ -21,9 +21,18 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._arguments import Estimator, check_count, check_number, check_option, check_positive
-from separatrix._array import Array, Float, Rows, to_dense
+from separatrix._array import Array, Codes, Float, Rows, to_dense
+from separatrix._text import columns_are
 from separatrix.basis import fit_basis
-from separatrix.discriminative.glm_fit import GLMFit, check_maximum, fit_glm, null_deviance, open_targets, per_row
+from separatrix.discriminative.glm_fit import (
+    INTERCEPT,
+    GLMFit,
+    check_maximum,
+    fit_glm,
+    null_deviance,
+    open_targets,
+    per_row,
+)
 from separatrix.discriminative.inference import (
     TESTS,
     Summary,
@@ -36,16 +45,18 @@ from separatrix.discriminative.inference import (
     wald_tests,
 )
 from separatrix.estimator import check_results, known_columns, truth_in_memory, unchanged_on_error
-from separatrix.exceptions import warn
+from separatrix.exceptions import CollinearWarning, warn
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 from separatrix.rows import Block, RowMap, in_memory, open_rows, readable_again, targets_in_memory
 from separatrix.solvers import Newton
+from separatrix.stats import Design
 
 PENALISED = (
     "Penalised fit (alpha = {alpha:g}): coefficients are shrunk towards zero, and standard errors and intervals are "
     "those of the posterior, with the penalty as a prior. Tests of w = 0 are not available, because the penalty would "
     "count as evidence; set alpha=0 to test."
 )
+ALIASED = "Coefficients of 0 without a standard error belong to columns that are constant or combinations of others."
 
 
 class GeneralizedLinearModel(RegressorMixin, Estimator):
@@ -76,10 +87,11 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
     Attributes
     ----------
     coef_ : ndarray of shape (M,)
+        Weights w. Columns that are constant, or combinations of earlier columns, have weight 0; the fit warns.
     intercept_ : float
     covariance_ : ndarray of shape (M + 1, M + 1)
         Covariance of (w, w0) from Fisher's (expected) information; (M, M) without an intercept.
-    standard_errors_ : ndarray of shape (M + 1,)
+    standard_errors_ : ndarray of shape (M + 1,), NaN for columns with weight 0
     dispersion_ : float
         Dispersion φ: Pearson's X²/(N - P) for gaussian and gamma, otherwise 1.
     deviance_, null_deviance_, pearson_ : float
@@ -122,6 +134,8 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
     >>> print(model.test("x0", method="likelihood-ratio"))
     likelihood-ratio test of x0 = 0: chi2(1) = 33.987, p = 5.55e-09
     """
+
+    _aliased: tuple[int, ...] = ()  # positions of columns without a coefficient
 
     def __init__(
         self,
@@ -180,18 +194,25 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
             source = source.mapped(basis)
             fit = fit_glm(source, targets, likelihood, alpha=alpha, fit_intercept=self.fit_intercept, solver=solver)
             check_maximum(fit)
-            self._keep(fit, basis)
+            self._keep(fit, source.columns, basis)
+            if fit.aliased is not None:
+                warn(
+                    f"Collinear columns: {fit.aliased.describe(source.columns)}. Their coefficients are 0, without "
+                    "standard errors; predictions use the other columns. Drop those columns, or set alpha > 0.",
+                    CollinearWarning,
+                )
         return self
 
-    def _keep(self, fit: GLMFit, basis: RowMap | None) -> None:
-        """Store the fit in the user's units."""
-        coefficients, P = fit.coefficients, fit.n_effective
-        M = len(coefficients) - bool(self.fit_intercept)
+    def _keep(self, fit: GLMFit, columns: tuple[str, ...], basis: RowMap | None) -> None:
+        """Store the fit in the user's units. Columns that are not in the fit have coefficients of zero."""
+        design, M = fit.posterior.design, len(columns)
+        self.coefficient_names_ = columns + (INTERCEPT,) * design.bias
+        self._aliased = () if fit.aliased is None else tuple(fit.aliased.dropped)
+        coefficients, P = self._spread_out(fit.coefficients, 0.0), fit.n_effective
         self.coef_, self.intercept_ = coefficients[:M], float(coefficients[M:].sum())
-        self.basis_, self.likelihood_ = basis, fit.likelihood
-        self.coefficient_names_, self.alpha_ = fit.names, float(self.alpha)
+        self.basis_, self.likelihood_, self.alpha_ = basis, fit.likelihood, float(self.alpha)
         self.dispersion_ = fit.dispersion
-        self.covariance_ = fit.dispersion * fit.user_covariance
+        self.covariance_ = self._spread_out(fit.dispersion * fit.user_covariance, np.nan)
         self.standard_errors_ = np.sqrt(np.diag(self.covariance_))
         self.deviance_, self.null_deviance_ = fit.goodness.deviance, fit.null.deviance
         self.pearson_, self.degrees_of_freedom_ = fit.goodness.pearson, fit.degrees_of_freedom
@@ -199,10 +220,24 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         self.aic_ = -2 * self.log_likelihood_ + 2 * P
         self.bic_ = -2 * self.log_likelihood_ + np.log(fit.targets.n_observations) * P
         passes = fit.posterior.source.passes
-        self.solution_ = replace(fit.solution, passes=passes)
+        theta = self._spread_out(fit.solution.value[0], 0.0)[None]
+        self.solution_ = replace(fit.solution, value=theta, passes=passes)
         self.n_steps_, self.n_passes_ = fit.solution.steps, passes
-        self._design, self._unscaled = fit.posterior.design, fit.unscaled_covariance
+        origin = self._spread_out(np.append(design.origin, [0.0] * design.bias), 0.0)[:M]
+        self._design = design if fit.aliased is None else Design(origin, design.bias, design.subtract)
+        self._unscaled = self._spread_out(fit.unscaled_covariance, 0.0)
         self._fit: GLMFit | None = fit
+
+    @property
+    def _positions(self) -> Codes:
+        """Positions of the coefficients of the fit among those of all columns."""
+        return np.setdiff1d(np.arange(len(self.coefficient_names_)), self._aliased)
+
+    def _spread_out(self, values: Float, other: float) -> Float:
+        """Numbers (or a matrix) of all coefficients, from those of the fit; ``other`` for columns not in the fit."""
+        wide = np.full((len(self.coefficient_names_),) * values.ndim, other)
+        wide[np.ix_(*[self._positions] * values.ndim)] = values
+        return wide
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything except the training rows."""
@@ -283,7 +318,12 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         check_option("test", "method", method, TESTS)
         check_is_fitted(self)
         self._require_unpenalised(f"test(method={method!r})")
-        return run_test(self._training_fit(), positions(columns, self.coefficient_names_), method)
+        chosen = positions(columns, self.coefficient_names_)
+        fit = self._training_fit()
+        unknown = [self.coefficient_names_[j] for j in chosen if j not in self._positions]
+        if unknown:
+            raise ValueError(f"test: {columns_are(unknown)} a combination of other columns, so no test is possible.")
+        return run_test(fit, np.searchsorted(self._positions, chosen).tolist(), method)
 
     def summary(self, *, level: float = 0.95, interval: str = "wald", test: str = "wald") -> Summary:
         """Table of coefficients with standard errors, tests whether each coefficient is zero, and intervals.
@@ -304,18 +344,20 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         if interval == "profile" or test != "wald":
             self._require_unpenalised(f"summary(interval={interval!r}, test={test!r})")
         coefficients = np.append(self.coef_, self.intercept_) if self.fit_intercept else self.coef_
-        errors, reach = self.standard_errors_, quantile(level, self._residual)
+        errors, reach, n_fitted = self.standard_errors_, quantile(level, self._residual), len(self._positions)
         if interval == "wald":
             lower, upper = coefficients - reach * errors, coefficients + reach * errors
         else:
             fit = self._training_fit()
-            lower, upper = np.array([profile_interval(fit, j, reach) for j in range(len(fit.names))]).T
+            limits = np.array([profile_interval(fit, j, reach) for j in range(len(fit.names))]).T
+            lower, upper = (self._spread_out(limit, np.nan) for limit in limits)
         if self.alpha_ > 0:
             name, statistic, p_value = "z", np.full(len(errors), np.nan), np.full(len(errors), np.nan)
         elif test == "wald":
             name, statistic, p_value = wald_tests(coefficients, errors, self._residual)
         else:
-            name, statistic, p_value = each_coefficient(self._training_fit(), test)
+            name, *found = each_coefficient(self._training_fit(), test)
+            statistic, p_value = (self._spread_out(each, np.nan) for each in found)
         return Summary(
             title=f"{self.likelihood_.response.name} regression, {self.likelihood_.link} link",
             names=self.coefficient_names_,
@@ -338,7 +380,8 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
                 "AIC": self.aic_,
                 "BIC": self.bic_,
             },
-            notes=() if self.alpha_ == 0 else (PENALISED.format(alpha=self.alpha_),),
+            notes=(PENALISED.format(alpha=self.alpha_),) * (self.alpha_ > 0)
+            + (ALIASED,) * bool(len(errors) - n_fitted),
         )
 
     @property

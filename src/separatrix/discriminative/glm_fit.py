@@ -32,8 +32,14 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import column_or_1d
 
-from separatrix._array import Array, Float
-from separatrix._linalg import SingularError, cholesky_of_correlation
+from separatrix._array import Array, Codes, Float
+from separatrix._linalg import (
+    SINGULAR_PER_COLUMN,
+    SingularError,
+    cholesky_of_correlation,
+    dependent_columns,
+    root_of,
+)
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import MeanLikelihood, NormalIdentity, NormalLog
@@ -276,6 +282,7 @@ class GLMFit:
     solver: Newton
     solution: Solution[Float]
     null: NullModel
+    aliased: SingularError | None = None  # columns without a coefficient, because others determine them
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -316,9 +323,20 @@ class GLMFit:
                 "unique. Drop those columns, or set alpha > 0."
             ) from None
 
+    def dependent_columns(self) -> SingularError:
+        """Columns that are constant or combinations of earlier columns in the rows of positive weight, in one pass."""
+        posterior = self.posterior
+        M = len(posterior.design.origin)
+        A = posterior.source.reduce(partial(products, design=posterior.design)).count[:M, :M]
+        A = A * np.outer(posterior.units.spread > 0, posterior.units.spread > 0)
+        smallest = SINGULAR_PER_COLUMN * M
+        return dependent_columns(root_of(A, smallest), smallest)
+
     @property
     def n_effective(self) -> float:
-        """Effective number of coefficients γ."""
+        """Effective number of coefficients γ; without a penalty, their number P."""
+        if self.posterior.prior.free.all():
+            return float(self.posterior.design.width)
         return float(np.vdot(self.unscaled_covariance, self.goodness.information))
 
     @property
@@ -354,9 +372,9 @@ class GLMFit:
 
     @property
     def log_likelihood(self) -> float:
-        """Σ ln p(t | μ, φ); for a normal response with identity link, φ is its maximum-likelihood estimate."""
+        """Σ ln p(t | μ, φ); for a normal response, φ is its maximum-likelihood estimate."""
         N, deviance = self.targets.n_observations, self.goodness.deviance
-        phi = deviance / N if isinstance(self.likelihood, NormalIdentity) else self.dispersion
+        phi = deviance / N if isinstance(self.likelihood, NormalIdentity | NormalLog) else self.dispersion
         at_mean = self.targets.sum(self.likelihood.response.saturated(self.targets.t, phi, self.targets.trials))
         return at_mean - 0.5 * (deviance / phi if phi > 0 else N)
 
@@ -364,7 +382,10 @@ class GLMFit:
 def fit_glm(
     source: Source, targets: Targets, likelihood: MeanLikelihood, *, alpha: float, fit_intercept: bool, solver: Newton
 ) -> GLMFit:
-    """Fit to a source that contains the targets, weights and offsets."""
+    """Fit to a source that contains the targets, weights and offsets.
+
+    Columns that are constant or combinations of earlier columns are left out of the fit; see ``aliased``.
+    """
     M = len(source.columns)
     if M > MAX_COLUMNS:
         raise DataError(
@@ -378,7 +399,29 @@ def fit_glm(
     null = fit_null(likelihood, targets)
     scaled = replace(solver, tol=solver.tol * null.slope_scale)  # the tolerance must have the units of the gradient
     solution = scaled.minimise(posterior, _start(posterior, null))
-    return GLMFit(posterior, likelihood, targets, scaled, solution, null)
+    fit = GLMFit(posterior, likelihood, targets, scaled, solution, null)
+    if posterior.prior.free.all():
+        try:
+            _ = fit.unscaled_covariance
+        except CollinearError:
+            aliased = fit.dependent_columns()
+            if len(aliased.dropped) in (0, M):  # the rows do not determine all coefficients, or no column varies
+                return fit
+            kept = np.setdiff1d(np.arange(M), aliased.dropped)
+            narrow = source.viewed(partial(select_columns, columns=kept), tuple(source.columns[j] for j in kept))
+            fit = fit_glm(narrow, targets, likelihood, alpha=alpha, fit_intercept=fit_intercept, solver=solver)
+            return replace(fit, aliased=aliased)
+    return fit
+
+
+def select_columns(block: Block, columns: Codes) -> Block:
+    """Keep some columns."""
+    return replace(block, X=block.X[:, columns])
+
+
+def products(block: Block, design: Design) -> Tally:
+    """Σ_n weight_n φ̃_n φ̃_n' of one block."""
+    return Tally(design.gram(block, np.ones(len(block)) if block.weight is None else block.weight))
 
 
 def _start(posterior: Posterior, null: NullModel) -> Float:

@@ -288,8 +288,7 @@ class Summary:
         heads: tuple[str, ...] = ("", "coefficient", "std. error", self.statistic_name, "p value", "lower", "upper")
         lines = [heads]
         for j, (name, p) in enumerate(zip(self.names, self.p_value, strict=True)):
-            cells = [f"{column[j]:.5g}" for column in self.to_dict().values()]
-            cells[2] = "-" if np.isnan(self.statistic[j]) else cells[2]
+            cells = ["-" if np.isnan(column[j]) else f"{column[j]:.5g}" for column in self.to_dict().values()]
             cells[3] = "-" if np.isnan(p) else f"{p:.3g}" if p >= 1e-16 else "<1e-16"
             lines.append((name, *cells))
         widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
