@@ -66,7 +66,9 @@ class Adapter(ClassifierMixin, BaseEstimator):
         return False
 
     def fit(self, X, y, sample_weight=None):
-        self.model_ = self.built(y)
+        model = self.built(y)
+        is_warm = getattr(self, "warm_start", False) and "model_" in vars(self)
+        self.model_ = self.model_.set_params(**model.get_params(deep=False)) if is_warm else model
         self.model_.fit(self.table(X), y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         return self
 

@@ -29,7 +29,6 @@ DIFFERENT = {
         test_calibration_cv_splitter[True] test_temperature_scaling
     """,
     "any number of folds is accepted": "test_calibration_cv_nfold",
-    "sample_weight is not passed to a frozen estimator": "test_calibration_frozen test_float32_predict_proba[True]",
     "maps have a weak prior": "test_calibration_ensemble_false",
     "every fold needs rows of all classes": "test_calibration_less_classes",
     "fit takes no arguments but sample_weight": """

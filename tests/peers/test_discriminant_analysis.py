@@ -52,7 +52,6 @@ DIFFERENT = {
     "coef_ is float64": "test_lda_dtype_match[float32]",
     "eigenvectors of a covariance, rotations_; covariance_ is the matrix itself": "test_qda_coefs",
     "constant columns are an error even with shrinkage": "test_qda_regularization",
-    "QDA shrinks towards the pooled variances, not towards those of each class": "test_qda_shrinkage_performance",
 }
 FOREIGN = {"a private function of scikit-learn": "test_covariance"}
 SLOW = ""

@@ -31,6 +31,7 @@ class LogisticRegression(Adapter, like=linear_model.LogisticRegression):
             max_steps=self.max_iter,
             rng=self.random_state if isinstance(self.random_state, int) and not l1_ratio else None,
             class_weight=self.class_weight,
+            warm_start=self.warm_start,
         )
 
     n_iter_ = property(lambda self: np.array([self.model_.n_steps_]))
@@ -52,11 +53,7 @@ DIFFERENT = {
         test_logistic_cv test_logistic_cv_multinomial_score[neg_log_loss]
     """,
     "a private method": "test_logreg_predict_proba_multinomial",
-    "no warm_start": "test_warm_start[True-True] test_warm_start[False-True] test_warm_start_newton_solver",
-    "coef_ is float64": """
-        test_dtype_match[lbfgs] test_dtype_match[newton-cg] test_dtype_match[newton-cholesky] test_dtype_match[sag]
-        test_dtype_match[saga]
-    """,
+    "coef_ of float32 rows is float32 with every solver, also in place of liblinear": "test_dtype_match[liblinear]",
     "warnings about parameters that separatrix does not have": """
         test_l1_ratio_non_elasticnet test_penalty_none test_penalty_deprecated[LogisticRegression]
         test_l1_ratio_None_deprecated test_logisticregression_warns_with_n_jobs test_lr_penalty_l1ratio_incompatible
