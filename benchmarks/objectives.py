@@ -8,6 +8,7 @@ predict_linear     fraction of predictions that differ from those of W x + w0
 lda, qda, ...      log-loss -Σ_n ln p(t_n | x_n) / N on the training rows, of fits and of predicted probabilities
 logistic, softmax  E(W)  = -Σ_n ln p(t_n | x_n) + ½ alpha |W|², alpha = 1, and its gradient           PRML (4.90, 4.108)
 flat_..., probit   the same with alpha = 0
+lasso              E(W)  = -Σ_n ln p(t_n | x_n) + alpha |W|₁, with a tenth of the alpha for which W = 0
 posterior, tuned   log-loss on new rows, which were not used by the fit
 
 The *gap* of a library is its distance from the best result of the run: (E - E*)/E* for a sum or an error rate,
@@ -25,13 +26,14 @@ from numpy.typing import NDArray
 from benchmarks.posterior import Gradient, LogPosterior, logit, probit, softmax
 from benchmarks.problems import Data, row_blocks
 
-__all__ = ["ALPHA", "OBJECTIVES", "SOFTMAX_TOL", "TOL", "Answer", "Objective"]
+__all__ = ["ALPHA", "OBJECTIVES", "SOFTMAX_TOL", "TOL", "Answer", "Objective", "lasso_alpha"]
 
 Float = NDArray[np.float64]
 
 ALPHA = 1.0  # precision of the prior, for tasks with a prior
 TOL = 1e-8  # tolerance for the gradient per row, passed to every solver that has such an argument
 SOFTMAX_TOL = 1e-6  # the same for K classes
+LASSO_FRACTION = 0.1  # of the smallest alpha for which all weights are zero
 FLOOR = 1e-12  # a best objective below this fraction of the worst is rounding error of an exact fit
 CEILING = 1e12  # larger ratios of between-class to within-class scatter are rounding error of an exact fit
 
@@ -121,6 +123,16 @@ def new_log_loss(data: Data, answer: Answer) -> float:
     return log_loss(data.new, answer)
 
 
+def lasso_alpha(data: Data) -> float:
+    """Strength of the lasso: a tenth of max |∂E/∂W| at W = 0, where p is the proportion of class 1."""
+    return LASSO_FRACTION * float(np.abs(data.X.T @ (data.y - data.y.mean())).max())
+
+
+def lasso(data: Data, answer: Answer) -> float:
+    """-Σ_n ln p(t_n | x_n) + alpha |W|₁."""
+    return LogPosterior(logit, 0.0).value(data, answer.W, answer.w0) + lasso_alpha(data) * float(np.abs(answer.W).sum())
+
+
 def excess(value: float, values: Mapping[str, float]) -> float:
     """(E - E*) / E*; if the best is zero up to rounding, (E - E*) / E_worst."""
     best, worst = min(values.values()), max(values.values())
@@ -151,6 +163,7 @@ OBJECTIVES: Mapping[str, Objective] = {
     "softmax": Objective.of_posterior(LogPosterior(softmax, ALPHA)),
     **dict.fromkeys(("posterior", "tuned"), Objective(new_log_loss, excess)),
     "flat_logistic": Objective.of_posterior(LogPosterior(logit, 0.0)),
+    "lasso": Objective(lasso, excess),
     "probit": Objective.of_posterior(LogPosterior(probit, 0.0)),
 }
 

@@ -164,7 +164,7 @@ def _means(rng: np.random.Generator, k: int, m: int) -> NDArray[np.float64]:
 
 
 PROBLEMS = (
-    Problem("default", 500_000, 100, n_new=50_000, tasks=FITS + GENERATIVE + LOGISTIC + FLAT + BAYESIAN),
+    Problem("default", 500_000, 100, n_new=50_000, tasks=(*FITS, *GENERATIVE, *LOGISTIC, *FLAT, "lasso", *BAYESIAN)),
     Problem("tenth", 50_000, 100, n_new=50_000, tasks=BAYESIAN),  # small enough to tune by cross-validation
     Problem("float32", 500_000, 100, dtype="float32", tasks=FITS + GENERATIVE + LOGISTIC),
     Problem("binary", 500_000, 100, binary=True, tasks=("bernoulli_nb",)),
@@ -172,9 +172,9 @@ PROBLEMS = (
     Problem("ten classes", 500_000, 100, k=10, quick_shape=(1500, 12), tasks=(*FITS, "softmax")),
     Problem("offset 1e7", 500_000, 100, offset=1e7),
     Problem("small", 1_000, 20, quick_shape=(200, 5), tasks=(*FITS, "logistic", *FLAT)),
-    Problem("wide", 200, 5_000, quick_shape=(30, 120), tasks=(*WIDE_FITS, "logistic")),
+    Problem("wide", 200, 5_000, quick_shape=(30, 120), tasks=(*WIDE_FITS, "logistic", "lasso")),
     Problem("sparse", 50_000, 2_000, density=0.005, quick_shape=(800, 40)),
-    Problem("sparse 10 000", 50_000, 10_000, density=0.005, quick_shape=(800, 60), tasks=("logistic",)),
+    Problem("sparse 10 000", 50_000, 10_000, density=0.005, quick_shape=(800, 60), tasks=("logistic", "lasso")),
     Problem("ill-conditioned", 50_000, 100, ill_conditioned=True, tasks=("logistic",)),
     Problem(
         "fashion_mnist",

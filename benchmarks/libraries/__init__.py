@@ -22,8 +22,8 @@ from benchmarks.problems import Data
 
 __all__ = ["LIBRARIES", "Job", "Library", "import_job", "load"]
 
-LIBRARIES = ("separatrix", "sklearn", "glum", "statsmodels", "numpy", "zeros")
-OPTIONAL = frozenset({"glum", "statsmodels"})  # measured where installed
+LIBRARIES = ("separatrix", "sklearn", "glum", "skglm", "statsmodels", "numpy", "zeros")
+OPTIONAL = frozenset({"glum", "skglm", "statsmodels"})  # measured where installed
 _MODULES = {name: name if name == "zeros" else f"{name}_" for name in LIBRARIES}
 
 

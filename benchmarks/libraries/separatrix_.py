@@ -11,13 +11,14 @@ import numpy as np
 
 import separatrix as sx
 from benchmarks.libraries import Job, Library, Prepare, import_job
-from benchmarks.objectives import ALPHA, SOFTMAX_TOL, TOL, Answer
+from benchmarks.objectives import ALPHA, SOFTMAX_TOL, TOL, Answer, lasso_alpha
 from benchmarks.problems import Data
 from separatrix.likelihoods import Logit
 from separatrix.rows import as_source
 from separatrix.solvers import pose
 
 VERSION = version("separatrix")
+LASSO_TOL = 1e-5  # the gap ends below 1e-6, as those of the other libraries do
 
 
 def least_squares(data: Data) -> Job:
@@ -95,6 +96,11 @@ def unchecked_flat_logistic(data: Data) -> Job:
             return model.fit(data.X, data.y)
 
     return Job(run, _read)
+
+
+def lasso(data: Data) -> Job:
+    """Sparse weights."""
+    return _linear_fit(sx.LogisticRegression(prior=sx.ElasticNet(lasso_alpha(data)), tol=LASSO_TOL), data)
 
 
 def probit(data: Data) -> Job:
@@ -185,6 +191,7 @@ TASKS = {
     "logistic": logistic,
     "logistic_hessian": logistic_hessian,
     "flat_logistic": flat_logistic,
+    "lasso": lasso,
     "probit": probit,
     "softmax": softmax(SOFTMAX_TOL),
     "posterior": posterior,

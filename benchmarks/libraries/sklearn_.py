@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, Perce
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
 from benchmarks.libraries import Job, Library, Prepare, import_job
-from benchmarks.objectives import ALPHA, SOFTMAX_TOL, TOL, Answer
+from benchmarks.objectives import ALPHA, SOFTMAX_TOL, TOL, Answer, lasso_alpha
 from benchmarks.problems import Data
 
 RIDGE = 1e-10  # RidgeClassifier's fast solvers need a positive penalty; this one moves no digit that is reported
@@ -87,6 +87,17 @@ def logistic(takes: Callable[[Data], bool], **how: Any) -> Prepare:
     """Logistic regression with alpha = 1/C, for the tables that this solver can take within minutes."""
     model = LogisticRegression(C=1 / ALPHA, **how)
     return lambda data: _linear_fit(model, data) if takes(data) else None
+
+
+def lasso(takes: Callable[[Data], bool], **how: Any) -> Prepare:
+    """Sparse weights with C = 1/alpha, for the tables that this solver can take within minutes."""
+
+    def prepare(data: Data) -> Job | None:
+        return (
+            _linear_fit(LogisticRegression(C=1 / lasso_alpha(data), l1_ratio=1.0, **how), data) if takes(data) else None
+        )
+
+    return prepare
 
 
 def flat_logistic(data: Data) -> Job:
@@ -186,6 +197,8 @@ LOGISTIC = {
 OTHERS: Mapping[str, Mapping[str, Prepare]] = {
     "lbfgs": {"softmax": softmax},
     "newton-cholesky": {"flat_logistic": flat_logistic},
+    "liblinear": {"lasso": lasso(_is_light, solver="liblinear", tol=1e-4, max_iter=1000, intercept_scaling=100.0)},
+    "saga": {"lasso": lasso(_is_any, solver="saga", tol=1e-4, max_iter=1000, random_state=0)},
 }
 ENTRIES = (
     Library("sklearn", sklearn.__version__, TASKS),

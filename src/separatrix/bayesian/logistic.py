@@ -43,7 +43,7 @@ from separatrix.discriminative import prior_shift, require_shiftable, start_of
 from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
-from separatrix.priors import Flat, Gaussian, Penalty
+from separatrix.priors import ElasticNet, Flat, Gaussian, Penalty
 from separatrix.rows import Source, labels_of
 from separatrix.solvers import Posterior, pose
 from separatrix.stats import MAX_SPREAD_ENTRIES
@@ -289,6 +289,12 @@ class BayesianLogisticRegression(LinearClassifier):
         name = type(self).__name__
         if isinstance(prior, Flat):
             raise DataError(f"{name}(prior={prior!r}): {NO_EVIDENCE}")
+        if isinstance(prior, ElasticNet):
+            raise ValueError(
+                f"{name}(prior={prior!r}): the posterior has corners where weights are zero, so a Gaussian does not "
+                "describe it. For sparse weights without a posterior, use LogisticRegression(prior=ElasticNet(...)). "
+                "To shrink columns that do not matter, use tune='evidence', groups='columns' with a Gaussian prior."
+            )
         if not isinstance(prior, Gaussian):
             raise ValueError(f"{name}(prior={prior!r}): give Gaussian(...), or None for Gaussian(1.0).")
         return prior if np.isfinite(prior.intercept_scale) else replace(prior, intercept_scale=INTERCEPT_SCALE)

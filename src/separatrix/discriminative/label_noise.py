@@ -33,7 +33,7 @@ from separatrix.discriminative.noise_rates import (
 )
 from separatrix.exceptions import DataError, SeparationWarning, warn
 from separatrix.likelihoods import ClassLikelihood
-from separatrix.priors import Prior
+from separatrix.priors import ElasticNet, Prior
 from separatrix.rows import Block, Source, encode_labels, is_shares
 from separatrix.separation import check_separation, has_free_weights, warn_if_collinear
 from separatrix.solvers import Auto, Posterior, Solution, Step, dual, is_wide
@@ -172,6 +172,11 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         check_option(type(self).__name__, "rates", self.rates, STRUCTURES)
         if self.prior_correction:  # weights by the given label also change how often a label is wrong
             require_shiftable(type(self).__name__, is_logit=False, fit_intercept=self.fit_intercept)
+        if isinstance(self.prior, ElasticNet):
+            raise ValueError(
+                f"{type(self).__name__}(prior={self.prior!r}): weights and rates are estimated together, which needs a "
+                "smooth prior. Use Gaussian(...), or drop columns by a LogisticRegression(prior=ElasticNet(...)) first."
+            )
         if is_shares(y):
             raise DataError(
                 f"y has {np.shape(y)[1]} columns: LabelNoiseLogisticRegression needs one label for each row, not "

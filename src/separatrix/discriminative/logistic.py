@@ -23,8 +23,8 @@ class LogisticRegression(DiscriminativeClassifier):
     ----------
     alpha : float, default 1.0
         Precision of the Gaussian prior on each weight (not on the bias). 0 is maximum likelihood.
-    prior : Gaussian or Flat, optional
-        Prior with any scales, mean or covariance. It replaces ``alpha``.
+    prior : Gaussian, ElasticNet or Flat, optional
+        Prior with any scales, mean or covariance, or one that sets weights to zero. It replaces ``alpha``.
     basis : basis function or transformer, optional
         Basis functions φ; see `separatrix.basis`.
     fit_intercept : bool, default True

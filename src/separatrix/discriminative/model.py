@@ -188,7 +188,8 @@ class DiscriminativeClassifier(LinearClassifier):
         return kind(**limits)  # type: ignore[no-any-return]
 
     def _warn_of_steps(self, objective: Posterior, solution: Solution[Float]) -> None:
-        size = objective.gradient_size(objective.value_grad(solution.value).grad)
+        grad, corner = objective.value_grad(solution.value).grad, objective.prior.corner
+        size = objective.gradient_size(grad if corner is None else corner.violation(solution.value, grad))
         is_named = isinstance(self.solver, str) or self.has_own_limits
         goal = f", and tol is {self.tol:.1e}" if is_named else ""
         remedy = "Raise max_steps or tol" if is_named else "Raise the limit of steps or tol of the solver object"

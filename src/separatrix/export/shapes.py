@@ -91,7 +91,7 @@ def _check_parts(kind: type, fields: Mapping[str, Any]) -> None:
             if hasattr(factor, "L") and np.shape(factor.L) != (size, size):
                 raise FileError(f"{name} of {kind.__qualname__} does not match its mean, which has shape {shape}")
     densities = fields.get("densities", fields.get("parts", ()))
-    for group, density in zip(fields.get("groups", ()), densities, strict=False):
+    for group, density in zip(fields.get("groups") or (), densities, strict=False):
         arrays = [each for each in getattr(density, "__dict__", {}).values() if isinstance(each, np.ndarray)]
         if any(each.ndim > 1 and each.shape[1] != len(group.columns) for each in arrays):
             raise FileError(f"{type(density).__qualname__} does not match its {len(group.columns)} columns")

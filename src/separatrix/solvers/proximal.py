@@ -42,8 +42,8 @@ from separatrix.stats import ValueGrad, collect_sample, representative_sample
 SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample, smaller than the sampling noise
 MIN_CONTRACTION = 0.1  # a step that leaves a larger part of the violation calls for a new Hessian
 PARABOLA_TOL = 0.03  # accuracy of the minimum of a parabola, relative to the violation
-SET_TOL = 0.1  # accuracy of the minimum over a working set, relative to the violation over all columns
-FIRST_COLUMNS = 30  # number of columns in the first working set
+SET_TOL = 0.3  # accuracy of the minimum over a working set, relative to the violation over all columns
+FIRST_COLUMNS = 60  # number of columns in the first working set
 MAX_CHEAP_WEIGHTS = 300  # with fewer weights, neither a working set nor a Hessian of sparse rows is expensive
 MIN_ROWS_PER_WEIGHT = 10  # with fewer rows per weight, most weights are zero and a working set saves time
 MAX_COPIED_ENTRIES = 2**24  # entries of the columns of a working set that are copied to memory (128 MiB)
@@ -90,22 +90,26 @@ class ProximalNewton(Limits):
                 np.maximum.at(of_group, corner.groups[:M], rank)
                 rank = of_group[corner.groups[:M]]
             n_columns = min(max(FIRST_COLUMNS, 2 * int(is_used.sum())), M)
-            lowest = np.partition(rank, M - n_columns)[M - n_columns]
-            kept = np.flatnonzero((rank >= lowest) & (rank > 0))
+            kept = np.flatnonzero(rank)
+            if len(kept) > n_columns:
+                kept = kept[rank[kept] >= np.sort(rank[kept])[-n_columns]]
             rest = replace(self, tol=max(self.tol, SET_TOL * size), max_steps=self.max_steps - found.steps, trace=False)
             part = on_columns(objective, kept)
             weights = np.append(kept, M) if objective.design.bias else kept
-            solution = rest._step(part, theta[:, weights])
+            solution = rest._step(part, theta[:, weights], ValueGrad(here.value, here.grad[:, weights]))
             theta = np.zeros_like(theta)
             theta[:, weights] = solution.value
             found = replace(found, passes=found.passes + 1).followed_by(replace(solution, value=theta))
             if solution.steps == 0:  # rounding prevents any step
                 return replace(found, status=status_at_rest(size, self.tol), trace=tuple(trace))
 
-    def _step(self, objective: Posterior, theta: Float) -> Solution[Float]:
-        """Take proximal Newton steps over all columns. The first Hessian is from the sample, if there is one."""
+    def _step(self, objective: Posterior, theta: Float, known: ValueGrad | None = None) -> Solution[Float]:
+        """Take proximal Newton steps over all columns. The first Hessian is from the sample, if there is one.
+
+        If value and gradient at θ are ``known``, a pass is saved.
+        """
         corner, rows = corner_of(objective), objective if objective.sample is None else objective.of_sample()
-        here, passes = objective.value_grad(theta), 1
+        here, passes = known or objective.value_grad(theta), 0 if known else 1
         size = objective.gradient_size(corner.violation(theta, here.grad))
         parabola: Parabola | None = None
         columns: Columns | None = None
