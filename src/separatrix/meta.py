@@ -6,6 +6,7 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any, ClassVar
 
 import narwhals as nw
@@ -14,7 +15,6 @@ from sklearn import get_config
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import has_fit_parameter
 
 from separatrix._arguments import Estimator
 from separatrix._array import Array, Codes
@@ -53,7 +53,7 @@ class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Route weights given to ``fit`` to the wrapped ``fit``; weights given to ``score`` are used here."""
-        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        to_fit = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="partial_fit")
         router = MetadataRouter(owner=self).add_self_request(self)
         return router.add(estimator=self.estimator, method_mapping=to_fit)
 
@@ -64,15 +64,15 @@ class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
         return tags
 
 
-def fit_arguments(owner: AbstractWrapper, sample_weight: Any) -> dict[str, Any]:
-    """Return the arguments that ``owner`` passes to the ``fit`` of the wrapped classifier."""
+def fit_arguments(owner: AbstractWrapper, sample_weight: Any, method: str = "fit") -> dict[str, Any]:
+    """Return the arguments that ``owner`` passes to the ``fit``, or the ``partial_fit``, of the wrapped classifier."""
     if sample_weight is None:
         return {}
     if get_config()["enable_metadata_routing"]:
-        return dict(process_routing(owner, "fit", sample_weight=sample_weight).estimator.fit)
-    if not has_fit_parameter(owner.estimator, "sample_weight"):
+        return dict(process_routing(owner, method, sample_weight=sample_weight).estimator[method])
+    if "sample_weight" not in signature(getattr(owner.estimator, method)).parameters:
         raise TypeError(
-            f"{type(owner).__name__} was given sample_weight, but {type(owner.estimator).__name__}.fit does "
+            f"{type(owner).__name__} was given sample_weight, but {type(owner.estimator).__name__}.{method} does "
             "not accept it. Omit it; or, if a step of a pipeline accepts it, call that step's "
             "set_fit_request(sample_weight=True) after sklearn.set_config(enable_metadata_routing=True)."
         )

@@ -37,11 +37,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags, indexable
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -56,6 +57,7 @@ from separatrix.rows import (
     check_weight,
     encode_labels,
     readable_again,
+    recode_classes,
     require_classes,
     targets_in_memory,
     without_targets,
@@ -65,7 +67,13 @@ __all__ = ["OneVsOne", "OneVsRest", "take_rows"]
 
 ENTRIES_PER_BATCH = 2**18  # entries of the K x K systems solved together, 2 MB of float64
 
-Problem = tuple[Array, Codes | None]  # labels and row numbers of a binary problem (None: all rows)
+
+class Problem(NamedTuple):
+    """Labels of a binary problem, its two classes, and the numbers of its rows (None: all rows)."""
+
+    labels: Array
+    classes: Array
+    rows: Codes | None = None
 
 
 def has_probabilities(reduction: AbstractReduction) -> bool:
@@ -74,12 +82,19 @@ def has_probabilities(reduction: AbstractReduction) -> bool:
     return getattr(model, "predict_proba", None) is not None
 
 
+def has_partial_fit(reduction: AbstractReduction) -> bool:
+    """Whether the wrapped classifier can be fitted in batches; otherwise raises its AttributeError."""
+    return callable(reduction.estimator.partial_fit)
+
+
 class AbstractReduction(AbstractWrapper):
     """Base class of `OneVsRest` and `OneVsOne`: fitting, prediction and scikit-learn's contract.
 
     A subclass defines the binary problems, the classes that their values y(x) claim, which claims are ambiguous, and
     how values and probabilities are combined.
     """
+
+    __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
     classes_: Array
     estimators_: list[Any]
@@ -118,22 +133,60 @@ class AbstractReduction(AbstractWrapper):
         X is any table that the wrapped classifier accepts. ``y`` contains labels of two or more classes; it is optional
         for a scan with a target column. ``sample_weight`` is allowed if the wrapped classifier accepts weights.
         """
+        y, sample_weight = targets_in_memory(X, y, sample_weight)
+        classes, codes = encode_labels(y)
+        require_classes(classes)
+        return self._fit(X, classes, codes, sample_weight, self._clones(), "fit")
+
+    @available_if(has_partial_fit)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Update each binary classifier with a batch of rows, by its own ``partial_fit``.
+
+        The first call needs all ``classes``. A classifier of a pair of `OneVsOne` is not updated by a batch that has no
+        rows of its classes.
+        """
+        if "classes_" not in vars(self):
+            if classes is None:
+                raise ValueError(
+                    f"classes must be passed on the first call to partial_fit. {type(self).__name__} fits one "
+                    "classifier for each class or pair, and a batch may lack some: partial_fit(X, y, classes=...)."
+                )
+            known = np.unique(classes)
+            require_classes(known)
+            models = self._clones()
+        else:
+            known, models = self.classes_, iter(self.estimators_)
+            if classes is not None and not np.array_equal(np.unique(classes), known):
+                raise DataError(
+                    f"partial_fit(classes={classes!r}): the first batch had other classes, {known.tolist()}. Give all "
+                    "classes with the first batch, and none later."
+                )
+        y, sample_weight = targets_in_memory(X, y, sample_weight)
+        _, codes = recode_classes(known, *encode_labels(y))
+        return self._fit(X, known, codes, sample_weight, models, "partial_fit")
+
+    def _clones(self) -> Iterator[Any]:
+        """Unfitted copies of the wrapped classifier, as many as needed."""
+        while True:
+            yield clone(self.estimator)
+
+    def _fit(
+        self, X: Any, classes: Array, codes: Codes, sample_weight: Any, models: Iterator[Any], method: str
+    ) -> Self:
+        """Fit the models of all binary problems with one of their methods, "fit" or "partial_fit"."""
         check_option(type(self).__name__, "ambiguous", self.ambiguous, ("resolve", "reject"))
         if all(getattr(self.estimator, name, None) is None for name in ("decision_function", "predict_proba")):
             raise TypeError(
                 f"{type(self.estimator).__name__} has neither decision_function nor predict_proba, so its results for "
                 "several classes cannot be compared. Wrap a classifier that has one of them."
             )
-        y, sample_weight = targets_in_memory(X, y, sample_weight)
-        classes, codes = encode_labels(y)
-        require_classes(classes)
         X, codes = (without_targets(X), codes) if isinstance(X, RowStore) else indexable(as_table(X), codes)
-        arguments = fit_arguments(self, check_weight(sample_weight, len(codes)))
+        arguments = fit_arguments(self, check_weight(sample_weight, len(codes)), method)
         if self.ambiguous == "reject" and len(classes) > 2:
             labels_with_reject(classes, self.reject_label)
-        problems = self._problems(classes, codes) if len(classes) > 2 else iter([(classes[codes], None)])
+        problems = self._problems(classes, codes) if len(classes) > 2 else iter([Problem(classes[codes], classes)])
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_problem)(clone(self.estimator), X, problem, arguments) for problem in problems
+            delayed(_fit_problem)(next(models), X, problem, arguments, method) for problem in problems
         )
         self.classes_ = classes
         return self
@@ -189,22 +242,32 @@ class AbstractReduction(AbstractWrapper):
 
         return np.column_stack([discriminant(model) for model in self.estimators_])
 
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        return len(self.classes_)
+
     def _fitted(self) -> Any:
         check_is_fitted(self)
         return self.estimators_[0]
 
 
-def _fit_problem(model: Any, X: Any, problem: Problem, arguments: dict[str, Any]) -> Any:
-    labels, rows = problem
+def _fit_problem(model: Any, X: Any, problem: Problem, arguments: dict[str, Any], method: str) -> Any:
+    labels, classes, rows = problem
+    if method == "partial_fit":
+        arguments = {"classes": classes, **arguments}
     if rows is None:
-        return model.fit(X, labels, **arguments)
+        return getattr(model, method)(X, labels, **arguments)
     if isinstance(X, RowStore):
         raise DataError(
             "OneVsOne selects the rows of two classes, but a scan cannot select rows by number. Use OneVsRest, or a "
             "multiclass model such as LogisticRegression."
         )
-    arguments = {name: take_rows(value, rows) for name, value in arguments.items()}
-    return model.fit(take_rows(X, rows), labels, **arguments)
+    if not len(rows):  # a batch without rows of these classes
+        return model
+    if "sample_weight" in arguments:
+        arguments = {**arguments, "sample_weight": arguments["sample_weight"][rows]}
+    return getattr(model, method)(take_rows(X, rows), labels, **arguments)
 
 
 class OneVsRest(AbstractReduction):
@@ -234,7 +297,11 @@ class OneVsRest(AbstractReduction):
         Class labels.
     estimators_ : list of K classifiers
         Classifiers in the order of ``classes_``; a single classifier for two classes.
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    n_classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    If the wrapped classifier has ``partial_fit``, so has the reduction; its first call needs ``classes``.
 
     Examples
     --------
@@ -251,7 +318,7 @@ class OneVsRest(AbstractReduction):
     """
 
     def _problems(self, classes: Array, codes: Codes) -> Iterator[Problem]:
-        return (((codes == k).astype(np.intp), None) for k in range(len(classes)))
+        return (Problem((codes == k).astype(np.intp), np.arange(2)) for k in range(len(classes)))
 
     def _claims(self, Y: Float) -> Codes:
         return (Y > 0).astype(np.intp)
@@ -315,7 +382,7 @@ class OneVsOne(AbstractReduction):
         rows = [np.flatnonzero(codes == k) for k in range(len(classes))]
         for i, j in pairs(len(classes)):
             both = np.sort(np.concatenate([rows[i], rows[j]]))  # rows in the order of the table
-            yield classes[codes[both]], both
+            yield Problem(classes[codes[both]], classes[[i, j]], both)
 
     def _claims(self, Y: Float) -> Codes:
         K = len(self.classes_)

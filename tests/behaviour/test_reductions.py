@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import minimize
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import indexable
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -267,3 +269,54 @@ def test_rows_are_selected_in_the_given_order(storage):
     some = take_rows(table, rows)
     assert_array_equal(some.toarray() if sparse.issparse(some) else np.asarray(some, dtype=float), X[rows])
     assert type(some) is type(table)
+
+
+# Batches
+
+
+@BOTH
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_batches_give_the_fit_of_all_rows_if_the_inner_batches_do(reduction, n_classes):
+    X, y = blobs(400, n_classes=n_classes)
+    labels, weight = np.array(list("dbca"))[y], np.random.default_rng(0).random(400)
+    whole = reduction(sx.LinearDiscriminantAnalysis()).fit(X, labels, sample_weight=weight)
+    model = reduction(sx.LinearDiscriminantAnalysis())
+    order = np.argsort(y, kind="stable")  # some batches have one class only
+    for rows in np.array_split(order, 5):
+        model.partial_fit(X[rows], labels[rows], classes=np.unique(labels), sample_weight=weight[rows])
+    assert model.classes_.tolist() == sorted(set(labels))
+    assert model.n_classes_ == n_classes
+    assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+    assert (model.predict(X) == whole.predict(X)).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_batches_agree_with_scikit_learn(n_classes):
+    X, y = blobs(300, n_classes=n_classes)
+    inner = SGDClassifier(random_state=0)
+    pairs = [(OneVsRest, OneVsRestClassifier), (OneVsOne, OneVsOneClassifier)]
+    for ours, theirs in ((ours(inner), theirs(inner)) for ours, theirs in pairs):
+        for rows in (slice(0, 100), slice(100, 300)):
+            ours.partial_fit(X[rows], y[rows], classes=range(n_classes))
+            theirs.partial_fit(X[rows], y[rows], classes=np.arange(n_classes))
+        assert (ours.predict(X) == theirs.predict(X)).all()
+        assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-10)
+
+
+@BOTH
+def test_only_a_classifier_with_batches_gives_batches(reduction):
+    assert hasattr(reduction(sx.NaiveBayes()), "partial_fit")
+    assert not hasattr(reduction(SVC()), "partial_fit")
+    with pytest.raises(AttributeError) as raised:
+        _ = reduction(SVC()).partial_fit
+    assert "SVC" in str(raised.value.__cause__)
+
+
+def test_weights_of_batches_are_routed():
+    X, y = blobs(300)
+    weight = np.random.default_rng(0).random(300)
+    with config_context(enable_metadata_routing=True):
+        inner = sx.NaiveBayes("normal").set_partial_fit_request(sample_weight=True)
+        routed = OneVsRest(inner).partial_fit(X, y, classes=[0, 1, 2], sample_weight=weight)
+    plain = OneVsRest(sx.NaiveBayes("normal")).fit(X, y, sample_weight=weight)
+    assert_allclose(routed.predict_proba(X), plain.predict_proba(X), atol=1e-10)

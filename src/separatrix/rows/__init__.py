@@ -45,6 +45,7 @@ from separatrix.rows.labels import is_dask as is_dask
 from separatrix.rows.labels import is_shares as is_shares
 from separatrix.rows.labels import is_unlabelled as is_unlabelled
 from separatrix.rows.labels import pair as pair
+from separatrix.rows.labels import recode_classes as recode_classes
 from separatrix.rows.labels import require_classes as require_classes
 from separatrix.rows.labels import require_weight as require_weight
 from separatrix.rows.memory import NamedRows as NamedRows
