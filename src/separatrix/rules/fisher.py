@@ -217,7 +217,8 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         S_W is replaced by (1 - shrinkage) S_W + shrinkage diag S_W, which shrinks the correlations. The result does
         not depend on units. With fewer rows than columns and no shrinkage, only as many columns as rows are used.
     class_weight : {"balanced"} or mapping {label: factor}, optional
-        Factor of the weights of each class, as in `LogisticRegression`.
+        Factor of the weights of each class, as in `LogisticRegression`. Only ``threshold="normal"`` then prefers a
+        class with a large weight.
 
     Attributes
     ----------
