@@ -29,6 +29,10 @@ class CollinearError(DataError):
     """The covariance cannot be estimated, or coefficients are not unique; the message names the class or columns."""
 
 
+class NoEstimateError(DataError):
+    """The rows do not determine the parameters of a density; the message names the class and column."""
+
+
 class RowsChangedError(DataError):
     """The number of rows changed between two passes."""
 

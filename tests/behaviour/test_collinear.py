@@ -2,14 +2,17 @@
 """Columns that are constant, combinations of others, or constant within classes, for models of normal classes."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import logsumexp
+from scipy.stats import norm
 from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as SklearnLDA
 
 import separatrix as sx
 from problems import blobs
-from separatrix.exceptions import CollinearError, CollinearWarning
+from separatrix.exceptions import CollinearError, CollinearWarning, NoEstimateError
 
 LDA, QDA = sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis
 both = pytest.mark.parametrize("kind", [LDA, QDA])
@@ -262,3 +265,81 @@ def test_fisher_orders_a_direction_without_spread_before_the_others(table):
     rows = leak[y > 0]
     assert (model.predict(rows) > 0).all()
     assert (model.predict(leak[y == 0]) == 0).all()
+
+
+@pytest.mark.parametrize("estimate", ["ml", "map", "predictive"])
+@pytest.mark.parametrize("family", ["normal", "normal_known_variance"])
+def test_naive_bayes_does_not_use_a_constant_column(family, estimate, table):
+    X, wide, y = table
+    wide = wide[:, [0, 5, 1, 2, 3]]
+    model = sx.NaiveBayes(family, estimate=estimate)
+    fitted(model, wide, y, "Column 'x1' is constant in all rows and not used")
+    alone = sx.NaiveBayes(family, estimate=estimate).fit(X, y)
+    other = np.where(np.arange(5) == 1, 3.0, wide)
+    for rows in (wide, other, np.where(np.arange(5) == 2, np.nan, other)):
+        few = np.delete(rows, 1, axis=1)
+        assert_allclose(model.predict_log_proba(rows), alone.predict_log_proba(few), rtol=1e-9, atol=1e-9)
+        assert_allclose(model.log_density(rows), alone.log_density(few), rtol=1e-9)
+    assert_allclose(model.sample(20)[0][:, 1], 7e6, rtol=1e-15)
+    assert model.families_ == (family,) * 5
+    if family == "normal_known_variance" and estimate != "predictive":
+        assert_allclose(model.coef_, np.insert(alone.coef_, 1, 0.0, axis=1), rtol=1e-9)
+    batches = sx.NaiveBayes(family, estimate=estimate)
+    for rows in (slice(0, 1), slice(1, 60), slice(60, 150)):
+        batches.partial_fit(wide[rows], y[rows], classes=[0, 1, 2])
+    with pytest.warns(CollinearWarning, match="'x1' is constant"):
+        assert_allclose(batches.predict_log_proba(wide), model.predict_log_proba(wide), rtol=1e-7, atol=1e-9)
+
+
+def test_naive_bayes_by_maximum_likelihood_has_the_limit_of_a_vanishing_variance(table):
+    X, _, y = table
+    leak = np.column_stack([X, np.where(y == 0, 5.0, X[:, 0])])
+    model = fitted(sx.NaiveBayes("normal", estimate="ml"), leak, y, "Column 'x4' is constant within class 0: rows")
+    P = model.predict_proba(leak)
+    assert_allclose(P[:, 0], y == 0, atol=1e-2)
+    rest = sx.NaiveBayes("normal", estimate="ml").fit(leak[y > 0], y[y > 0])
+    assert_allclose(P[y > 0, 1:], rest.predict_proba(leak[y > 0]), rtol=1e-6, atol=1e-9)
+    both_equal = np.column_stack([X, np.where(y == 0, 5.0, 1.0)])
+    shared = fitted(sx.ExponentialFamilyClassifier("normal", estimate="ml"), both_equal, y, "'x4' is constant within")
+    assert_allclose(shared.predict_proba(both_equal)[:, 0], y == 0, atol=1e-12)
+
+
+def test_naive_bayes_of_digits_has_the_densities_of_scipy():
+    X, y = load_digits(return_X_y=True)
+    model = fitted(
+        sx.NaiveBayes("normal", estimate="ml"), X, y, "Columns 'x0', 'x32' and 'x39' are constant in all rows"
+    )
+    few = X[:, X.std(axis=0) > 0]
+    variance = np.stack([np.maximum(few[y == k].var(axis=0), 1e-10 * few.var(axis=0)) for k in range(10)])
+    densities = [norm(few[y == k].mean(axis=0), np.sqrt(variance[k])).logpdf(few).sum(axis=1) for k in range(10)]
+    joint = np.column_stack(densities) + np.log(np.bincount(y) / len(y))
+    assert_allclose(model.predict_log_proba(X), joint - logsumexp(joint, axis=1, keepdims=True), rtol=1e-5, atol=1e-5)
+    assert sx.NaiveBayes().fit(X, y).score(X, y) > 0.85
+
+
+def test_unlabelled_rows_of_naive_bayes_with_a_constant_column(table):
+    X, wide, y = table
+    labels = np.where(np.arange(150) % 3 == 0, -1, y)
+    model = fitted(sx.NaiveBayes("normal", unlabelled=-1), wide[:, [0, 1, 2, 3, 5]], labels, "'x4' is constant")
+    alone = sx.NaiveBayes("normal", unlabelled=-1).fit(X, labels)
+    assert_allclose(model.predict_proba(wide[:, [0, 1, 2, 3, 5]]), alone.predict_proba(X), atol=1e-9)
+    assert model.families_ == ("normal",) * 5
+
+
+@pytest.mark.parametrize("family", ["normal", "gamma", "beta"])
+def test_a_first_batch_with_one_row_of_a_class_is_not_an_error(family, rng):
+    X, y = rng.beta(2.0, 3.0, size=(40, 2)), np.arange(40) % 2
+    model = sx.NaiveBayes(family, estimate="ml").partial_fit(X[:3], y[:3])
+    if family != "normal":
+        with pytest.raises(NoEstimateError, match="all values are equal in class 1"):
+            model.predict(X)
+    model.partial_fit(X[3:], y[3:])
+    assert_allclose(model.predict_proba(X), sx.NaiveBayes(family, estimate="ml").fit(X, y).predict_proba(X), rtol=1e-6)
+
+
+def test_numbers_as_names_of_text_columns():
+    frame = pd.DataFrame([["a", 1.0], ["b", 2.0], ["a", 3.0], ["b", 4.0]])
+    model = sx.NaiveBayes().fit(frame, [0, 1, 0, 1])
+    named = sx.NaiveBayes().fit(frame.set_axis(["text", "number"], axis=1), [0, 1, 0, 1])
+    assert_allclose(model.predict_proba(frame), named.predict_proba(frame.set_axis(["text", "number"], axis=1)))
+    assert frame.columns.tolist() == [0, 1]

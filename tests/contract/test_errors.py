@@ -39,7 +39,7 @@ from problems import blobs
 from separatrix import table
 from separatrix.datasets import make_mixed_types
 from separatrix.decisions import decide
-from separatrix.exceptions import CollinearError, DataError, ExportError, FileError
+from separatrix.exceptions import CollinearError, DataError, ExportError, FileError, NoEstimateError
 from separatrix.families import FAMILIES, FactsError, NormalGamma, NormalKnownVariance, SupportError, ValueCounts
 from separatrix.files import FileReadError, FileWriteError, LibsvmFile, QueryError, open_table, open_writer, scan
 from separatrix.generative.family_classifier import encode_text
@@ -214,11 +214,11 @@ GENERATIVE = mistakes(
     ("a pseudo-count of 0", fits(NB(pseudo_count=0)), ValueError, "pseudo_count=0", "greater than 0"),
     ("a shared gamma", fits(Exponential("gamma", estimate="predictive")), ValueError, "shared_scale=False"),
     *(
-        (f"an empty {family} column", fits(NB(family), EMPTY), DataError, "'x2'", "drop")
+        (f"an empty {family} column", fits(NB(family), EMPTY), NoEstimateError, "'x2'", "drop")
         for family in ("auto", "normal", "categorical")
     ),
-    ("equal values", fits(NB("normal"), changed(X, slice(60), 1, 3.5)), DataError, "'normal'", "'x1'", "drop"),
-    ("an equal class", fits(NB("normal", estimate="ml"), EQUAL), DataError, "class 0, column 'x1'", "prior"),
+    ("equal values", fits(NB("gamma"), np.where(np.arange(4) == 1, 3.5, np.exp(X))), NoEstimateError, "'x1'", "drop"),
+    ("equal rows", fits(NB("normal"), np.ones((60, 4))), NoEstimateError, "Every column is constant", "Add columns"),
     *(
         (f"temper={temper!r}", fits(NB(temper=temper)), ValueError, f"temper={temper!r}", "greater than 0")
         for temper in (0, -1.0, np.nan, np.inf, "yes", None)

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import generator
 from separatrix._array import Array, Float, Rows, bincount
 from separatrix.estimator import Classifier, unchanged_on_error
-from separatrix.exceptions import CollinearError, CollinearWarning, DataError, warn
+from separatrix.exceptions import CollinearError, CollinearWarning, DataError, NoEstimateError, warn
 from separatrix.rows import Source, class_factors, labels_of, open_rows
 from separatrix.solvers import Solution
 
@@ -33,7 +33,7 @@ class GenerativeClassifier(Classifier):
 
     priors: Any = None
     unlabelled: Any = "error"
-    _not_yet: CollinearError | None = None  # error that prediction raises if there are too few rows for an estimate
+    _not_yet: DataError | None = None  # error that prediction raises if there are too few rows for an estimate
     _collinear: str = ""  # warning that a fit issues, or the first prediction after `partial_fit`
 
     def __sklearn_tags__(self) -> Any:
@@ -111,8 +111,8 @@ class GenerativeClassifier(Classifier):
                 facts, known = _united(self.facts_, self.classes_, facts, known)
             try:
                 self._learn(Solution(facts, solution.status, 1, 1), known, source.passes)
-            except CollinearError as too_early:
-                self._not_yet = too_early  # raised by predict until more rows make the covariance regular
+            except (CollinearError, NoEstimateError) as too_early:
+                self._not_yet = too_early  # raised by predict until there are enough rows
         return self
 
     def add_class(self, X: Any, label: Any, sample_weight: Any = None) -> Self:

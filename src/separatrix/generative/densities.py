@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._array import Float, Rows
+from separatrix._linalg import VANISHING_VARIANCE
 from separatrix._special import MAX_CANCELLING_NATS
 from separatrix.families import (
     FAMILIES,
@@ -50,6 +51,7 @@ from separatrix.families import (
     Gamma,
     GammaExponential,
     GammaPoisson,
+    Moments,
     Multinomial,
     MultivariateNormal,
     NormalGamma,
@@ -60,17 +62,26 @@ from separatrix.families import (
     ValuedCategorical,
     whitener,
 )
-from separatrix.stats import Group, linear_scores
+from separatrix.stats import Group, GroupedFacts, linear_scores
 
 ESTIMATES = ("ml", "map", "predictive")
 
 
 @dataclass(frozen=True)
 class GroupedDensity:
-    """Density p(x | C_k) as a product over groups of columns; missing values are omitted from the product."""
+    """Density p(x | C_k) as a product over groups of columns; missing values are omitted from the product.
+
+    Columns whose values are all equal belong to no group: they have no density, and every drawn row has their value.
+    """
 
     groups: tuple[Group, ...]
     densities: tuple[Any, ...]
+    constant: tuple[tuple[int, float], ...] = ()  # position and value of each constant column
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of a row."""
+        return sum(len(group.columns) for group in self.groups) + len(self.constant)
 
     def log_density(self, X: Rows, names: Sequence[str]) -> Float:
         """ln p(x | C_k), (n, K)."""
@@ -79,10 +90,23 @@ class GroupedDensity:
 
     def draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
         """Draw rows of class k."""
-        X = np.empty((size, sum(len(group.columns) for group in self.groups)))
+        X = np.empty((size, self.n_columns))
+        for d, value in self.constant:
+            X[:, d] = value
         for group, density in zip(self.groups, self.densities, strict=True):
             X[:, list(group.columns)] = density[k].sample(rng, size)
         return X
+
+
+def constant_columns(facts: GroupedFacts) -> tuple[tuple[int, float], ...]:
+    """Position and value of each column with a normal density whose values are all equal."""
+    found = []
+    for group, part in zip(facts.groups, facts.parts, strict=True):
+        if isinstance(part, Moments):
+            pooled = sum((part[k] for k in range(1, len(part.count))), start=part[0])
+            equal = pooled.is_constant & (pooled.count > 0)
+            found += [(d, float(pooled.mean[i])) for i, d in enumerate(group.columns) if equal[i]]
+    return tuple(found)
 
 
 def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
@@ -99,6 +123,11 @@ def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
 def density_of(family: str, facts: Any, estimate: str, prior: Any = None) -> Any:
     """Estimate p(x | C_k) of each class from its statistics; "ml" does not use ``prior``."""
     counts = facts.by_code if family == "categorical" else facts
+    if estimate == "ml" and isinstance(facts, Moments):
+        # Equal values have a vanishing variance. A variance that classes share vanishes only if all of them are equal.
+        equal = facts.is_constant if family == "normal" else facts.is_constant.all(axis=0)
+        vanishing = VANISHING_VARIANCE * facts.count * facts.overall().variance
+        counts = Moments(facts.count, facts.mean, np.where(equal, vanishing, facts.scatter))
     if estimate == "ml":
         density: Any = FAMILIES[family].ml(counts)
     else:
@@ -162,7 +191,7 @@ def affine_form(density: GroupedDensity) -> Affine | None:
     if any(part is None for part in parts):
         return None
     K = len(parts[0][0])  # type: ignore[index]  # none is None
-    D = sum(len(group.columns) for group in density.groups)
+    D = density.n_columns
     W, w0, origin = np.zeros((K, D)), np.zeros(K), np.zeros(D)
     for group, (w, constant, m) in zip(density.groups, parts, strict=True):  # type: ignore[misc]
         W[:, group.columns], origin[list(group.columns)] = w, m

@@ -24,15 +24,17 @@ from scipy.special import logsumexp
 
 from separatrix._arguments import check_option, check_positive
 from separatrix._array import Array, Float, Rows
+from separatrix._text import columns_are
 from separatrix.estimator import known_columns
-from separatrix.exceptions import DataError
-from separatrix.families import FactsError, NormalNormal, SupportError
+from separatrix.exceptions import DataError, NoEstimateError
+from separatrix.families import FactsError, Moments, NormalNormal, SupportError
 from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
 from separatrix.generative.densities import (
     ESTIMATES,
     Affine,
     GroupedDensity,
     affine_form,
+    constant_columns,
     density_of,
     log_prior,
     prior_of,
@@ -127,7 +129,7 @@ class FamilyClassifier(GenerativeClassifier):
             all_rows = first.of_columns(lambda family, d: (family, d) in chosen)
             solution = self._run_em(source, facts, all_rows, solution.passes)
         if check_temper(type(self).__name__, self.temper) is None:
-            density = self._densities_of(solution.value, self.estimate, self._priors_of(solution.value))
+            density = self._densities_of(solution.value, self.estimate)
             log_pi = log_probability(class_priors(self.priors, self.classes_, solution.value.count))
             log_likelihood = partial(density.log_density, names=self._columns)
             prior_weight = float(self.pseudo_count) / float(first.count[:n_classes].sum())
@@ -138,21 +140,24 @@ class FamilyClassifier(GenerativeClassifier):
 
     def _run_em(self, source: Source, start: GroupedFacts, all_rows: GroupedFacts, passes: int) -> Solution[Any]:
         """Run EM from the statistics of the labelled rows. The prior is computed from all rows and stays fixed."""
-        priors = tuple(None if isinstance(prior, NormalNormal) else prior for prior in self._priors_of(all_rows))
+        constant = constant_columns(all_rows)
+        varying = without_columns(all_rows, constant)
+        priors = tuple(None if isinstance(prior, NormalNormal) else prior for prior in self._priors_of(varying))
 
         def parameters(facts: GroupedFacts) -> Parameters:
-            density = self._densities_of(facts, "map", priors)
+            density = self._densities_of(facts, "map", priors, constant)
             pairs = zip(priors, density.densities, strict=True)
             per_row = sum(log_prior(prior, each) for prior, each in pairs if prior is not None) / source.n_rows
             log_pi = log_probability(class_priors(self.priors, self.classes_, facts.count))
-            return density, log_pi, per_row, self._columns
+            return density, facts.groups, log_pi, per_row, self._columns
 
         solution = maximise_expectation(source, start, expected_facts, parameters)
         return replace(solution, passes=solution.passes + passes)
 
     def _estimate(self, facts: GroupedFacts) -> None:
-        self._density_of_rows = self._densities_of(facts, self.estimate, self._priors_of(facts))
-        self.densities_ = dict(zip((g.family for g in facts.groups), self._density_of_rows.densities, strict=True))
+        self._density_of_rows = density = self._densities_of(facts, self.estimate)
+        self._collinear = self._describe(facts, density)
+        self.densities_ = dict(zip((group.family for group in density.groups), density.densities, strict=True))
         given = check_temper(type(self).__name__, self.temper)
         self.temperature_ = self.temperature_ if given is None else given
         self._affine = affine_form(self._density_of_rows)
@@ -169,8 +174,18 @@ class FamilyClassifier(GenerativeClassifier):
             self._named(group, prior_of, group.family, part, float(self.pseudo_count)) for group, part in pairs
         )
 
-    def _densities_of(self, facts: GroupedFacts, estimate: str, priors: Sequence[Any]) -> GroupedDensity:
-        """Estimate the density of each group, by maximum likelihood if the group has no prior."""
+    def _densities_of(
+        self, facts: GroupedFacts, estimate: str, priors: Sequence[Any] | None = None, constant: Any = None
+    ) -> GroupedDensity:
+        """Estimate the density of each group, by maximum likelihood if the group has no prior.
+
+        Columns that are constant in all rows are left out.
+        """
+        constant = constant_columns(facts) if constant is None else constant
+        facts = without_columns(facts, constant)
+        if not facts.groups:
+            raise NoEstimateError("Every column is constant, so none distinguishes the classes. Add columns that vary.")
+        priors = self._priors_of(facts) if priors is None else priors
         seen = facts.count > 0
         if None in priors:  # a class without rows has prior zero, so the density of another class can be used
             facts = facts.of_classes(seen)
@@ -182,7 +197,28 @@ class FamilyClassifier(GenerativeClassifier):
         if None in priors and not seen.all():
             substitute = np.maximum(np.cumsum(seen) - 1, 0)
             densities = tuple(density[substitute] for density in densities)
-        return GroupedDensity(facts.groups, densities)
+        return GroupedDensity(facts.groups, densities, constant)
+
+    def _describe(self, facts: GroupedFacts, density: GroupedDensity) -> str:
+        """Warning of columns that are constant in all rows or, with maximum likelihood, in a class."""
+        clauses = []
+        if density.constant:
+            names = [self._columns[d] for d, _ in density.constant]
+            clauses.append(f"{columns_are(names)} constant in all rows and not used; drop such columns.")
+        fixed = []
+        for group, part in zip(facts.groups, facts.parts, strict=True):
+            if self.estimate == "ml" and isinstance(part, Moments):
+                equal = part.is_constant[facts.count > 0]
+                equal = equal if group.family == "normal" else equal & equal.all(axis=0)
+                equal = equal & ~np.isin(group.columns, list(dict(density.constant)))
+                labels = self.classes_[facts.count > 0].tolist()
+                fixed += [(labels[k], self._columns[group.columns[i]]) for k, i in np.argwhere(equal)]
+        if fixed:
+            label, name = fixed[0]
+            more = f" (and {len(fixed) - 1} more such pairs)" if len(fixed) > 1 else ""
+            where = f"Column {name!r} is constant within class {label!r}{more}"
+            clauses.append(f"{where}: rows with other values do not belong to it. Use estimate='map' to allow them.")
+        return " ".join(clauses)
 
     def _named(self, group: Group, function: Any, *arguments: Any) -> Any:
         """Call ``function(*arguments)``; if no estimate exists, raise an error with the classes and columns."""
@@ -190,7 +226,7 @@ class FamilyClassifier(GenerativeClassifier):
             return function(*arguments)
         except FactsError as error:
             problem = error.describe(self.classes_.tolist(), group.names(self._columns))
-            raise DataError(f"Family {group.family!r}: {problem}") from None
+            raise NoEstimateError(f"Family {group.family!r}: {problem}") from None
 
     def _map_rows(self, X: Any, row_function: Callable[[Rows], Array], **options: Any) -> Array:
         """As in `Classifier`. All classes have the family of a column, so a value outside its support is an error."""
@@ -258,14 +294,19 @@ class FamilyClassifier(GenerativeClassifier):
         return {self._columns[d]: values for d, values in self.facts_.categories.items()}
 
 
-#: p(x | C_k), ln p(C_k), log prior of the parameters divided by the number of rows (because the contributions of blocks
-#: are summed), and column names for errors.
-Parameters = tuple[GroupedDensity, Float, float, Sequence[str]]
+def without_columns(facts: GroupedFacts, constant: tuple[tuple[int, float], ...]) -> GroupedFacts:
+    """The statistics without some columns."""
+    return facts.of_columns(lambda _, d: d not in dict(constant)) if constant else facts
+
+
+#: p(x | C_k), the groups of the statistics, ln p(C_k), log prior of the parameters divided by the number of rows
+#: (because the contributions of blocks are summed), and column names for errors.
+Parameters = tuple[GroupedDensity, tuple[Group, ...], Float, float, Sequence[str]]
 
 
 def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedFacts]:
     """E step of one block: statistics weighted by p(C_k | x), and the log likelihood.                  PRML (9.13)"""
-    density, log_pi, log_prior_per_row, names = parameters
+    density, groups, log_pi, log_prior_per_row, names = parameters
     weight = np.ones(len(block)) if block.weight is None else block.weight
     joint = density.log_density(block.X, names) + log_pi
     labelled = block.codes != UNLABELLED
@@ -275,8 +316,8 @@ def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedF
     gamma = np.exp(np.where(impossible[:, None], log_pi, joint - np.where(impossible, 0.0, evidence)[:, None]))
     one_hot = np.arange(len(log_pi)) == block.codes[:, None]
     R = weight[:, None] * np.where(labelled[:, None], one_hot, gamma)
-    parts = tuple(group.facts(group.of(block.X), R) for group in density.groups)
-    facts = GroupedFacts(R.sum(axis=0), density.groups, parts)
+    parts = tuple(group.facts(group.of(block.X), R) for group in groups)
+    facts = GroupedFacts(R.sum(axis=0), groups, parts)
     counted = weight > 0
     value = float(weight[counted] @ total[counted]) + log_prior_per_row * len(block)
     return Expectation(facts, value, float(weight.sum()))
@@ -299,6 +340,10 @@ def encode_text(X: Any, known: Mapping[int, Array] | None = None) -> Encoded:
         return X, {}
     frame = as_frame(X)
     names = frame.columns
+    if not all(isinstance(name, str) for name in names):  # pandas allows numbers as names; expressions do not
+        plain = X.set_axis([f"x{d}" for d in range(len(names))], axis=1)
+        coded_rows, found = encode_text(plain, known)
+        return (coded_rows.set_axis(X.columns, axis=1) if found else X), found
     text = [d for d, kind in enumerate(frame.schema.dtypes()) if kind in (nw.String, nw.Categorical, nw.Enum)]
     for d in known or ():
         if d < len(names) and d not in text:
@@ -307,7 +352,7 @@ def encode_text(X: Any, known: Mapping[int, Array] | None = None) -> Encoded:
         text = [d for d in text if d in known]  # opening the table raises an error for other text columns
     if not text:
         return X, {}
-    found, coded = {}, []
+    found, coded = dict[int, Array](), []
     for d in text:
         texts = frame[names[d]].drop_nulls().cast(nw.String).unique().to_list() if known is None else ()
         found[d] = np.array(sorted(texts), dtype=str) if known is None else known[d]
