@@ -59,6 +59,14 @@ def test_products_of_two_bfloat16_are_nearly_those_of_float32(problem):
     assert 1e-5 < relative(rough, expected) < 5e-3
 
 
+def test_products_of_some_rows(problem):
+    X, t, weight = problem
+    c, own = torch.zeros(X.shape[1], device=DEVICE), (t == 1).nonzero()[:, 0]
+    part = X[own].double()
+    expected = np.asarray((part.T @ (part * weight[own, None])).cpu())
+    assert relative(_triton.split_gram(X, c, weight[own], 64, index=own), expected) < 1e-5
+
+
 def test_moments_of_one_read(problem):
     X, t, _ = problem
     c = torch.linspace(0.3, 0.7, X.shape[1], device=DEVICE)
@@ -118,23 +126,37 @@ def test_every_tile_has_one_owner(groups):
 
 
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_a_pass_of_logistic_regression(problem, is_weighted):
+@pytest.mark.parametrize(
+    "law", [2, 3, 4, pytest.param("probit", marks=pytest.mark.skipif(DEVICE == "cpu", reason="needs libdevice"))]
+)
+def test_a_pass_of_the_objective(problem, law, is_weighted):
     X, t, weight = problem
-    t, weight = t % 2, weight if is_weighted else None
-    w, c = torch.linspace(-1, 1, X.shape[1], device=DEVICE), torch.full((X.shape[1],), 0.4, device=DEVICE)
-    found, bend = _triton.logit_pass(X, w, c, 0.3, (t, weight, None), with_curvature=True)
-    totals, sums = found[:3], found[3:].view(2, -1)
-    Z = X.double() - 0.4
-    p = torch.sigmoid(Z @ w.double() + 0.3)
-    share = torch.ones_like(p) if weight is None else weight
-    log_p = torch.where(t == 1, p.log(), (1 - p).log())
-    assert_allclose(
-        totals.cpu(), [float((share * each).sum()) for each in (log_p, t - p, p * (1 - p))], rtol=1e-5, atol=1e-2
+    n_classes = 2 if law == "probit" else law
+    t, weight = t % n_classes, weight if is_weighted else None
+    W = torch.stack([torch.linspace(-1, 1, X.shape[1], device=DEVICE) * (k + 1) for k in range(n_classes - 1)])
+    c, bias = torch.full((X.shape[1],), 0.4, device=DEVICE), torch.linspace(0.3, -0.2, n_classes - 1, device=DEVICE)
+    found, A, bend = _triton.objective_pass(
+        X, W, c, bias, (t, weight, None), is_probit=law == "probit", with_curvature=n_classes == 2
     )
-    size = float(len(X)) ** 0.5
-    assert_allclose(sums[0].cpu(), ((share * (t - p)) @ Z).cpu(), atol=1e-5 * size, rtol=1e-5)
-    assert_allclose(sums[1].cpu(), ((share * p * (1 - p)) @ Z).cpu(), atol=1e-5 * size, rtol=1e-5)
-    assert_allclose(bend.cpu(), (share * p * (1 - p)).cpu(), atol=1e-6)
+    Z = X.double() - 0.4
+    a = (Z @ W.T.double() + bias.double()).requires_grad_()
+    share = torch.ones(len(X), dtype=torch.float64, device=DEVICE) if weight is None else weight
+    if law == "probit":
+        log_p = torch.special.log_ndtr(torch.where(t == 1, a[:, 0], -a[:, 0]))
+    else:
+        log_p = torch.log_softmax(torch.nn.functional.pad(a, (1, 0)), dim=1)[torch.arange(len(t)), t]
+    slope = torch.autograd.grad((share * log_p).sum(), a, create_graph=True)[0]
+    size, D = float(len(X)) ** 0.5, n_classes - 1
+    assert_allclose(A.cpu(), a.detach().cpu(), rtol=1e-4, atol=1e-4)
+    assert_allclose(found[0].cpu(), (share * log_p).sum().detach().cpu(), rtol=1e-5)
+    assert_allclose(found[2 : 2 + D].cpu(), slope.sum(dim=0).detach().cpu(), rtol=1e-5, atol=1e-5 * size)
+    sums = found[2 + D :].view(D + 1, -1)
+    assert_allclose(sums[:D].cpu(), (slope.T @ Z).detach().cpu(), rtol=1e-5, atol=1e-5 * size * D)
+    if n_classes == 2:
+        curvature = -torch.autograd.grad(slope.sum(), a)[0][:, 0]
+        assert_allclose(bend.cpu(), curvature.cpu(), atol=1e-6)
+        assert_allclose(found[1].cpu(), curvature.sum().cpu(), rtol=1e-5)
+        assert_allclose(sums[1].cpu(), (curvature @ Z).cpu(), rtol=1e-5, atol=1e-5 * size)
 
 
 @pytest.mark.parametrize("squared", [False, True])

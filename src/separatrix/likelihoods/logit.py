@@ -37,7 +37,7 @@ class Logit(LogConcave):
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p, t - σ(a), σ(a) σ(-a)."""
-        return Derivatives(*logit_law(a, t.astype(a.dtype, copy=False)))
+        return Derivatives(*logit_law(a, np.asarray(t, dtype=a.dtype)))
 
     def skew(self, a: Array, t: Array) -> Array:
         """-σ(a) σ(-a) tanh(a/2)."""

@@ -44,13 +44,13 @@ class Probit(LogConcave):
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p and its slope and curvature."""
-        parts = probit_law(a.astype(np.float64, copy=False), t)
+        parts = probit_law(a.astype(np.float64, copy=False), np.asarray(t, dtype=np.float64))
         return Derivatives(*(part.astype(a.dtype, copy=False) for part in parts))
 
     def skew(self, a: Array, t: Array) -> Array:
         """-∂³ ln p/∂a³."""
         wide = a.astype(np.float64, copy=False)
-        x, against = np.abs(wide), np.abs((wide >= 0) - t)
+        x, against = np.abs(wide), np.abs((wide >= 0) - np.asarray(t, dtype=np.float64))
         low = SQRT_2_OVER_PI / special.erfcx(x * SQRT_HALF)
         bend = low * ((low - x) * (2.0 * low - x) - 1.0)
         far = np.flatnonzero((x > FRACTION_FROM) & (against > 0))

@@ -56,7 +56,14 @@ from separatrix.priors import Penalty
 from separatrix.rows import Block, Source
 from separatrix.separation.program import Separability, separability
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Factor, Newton, Posterior, Solution, factorise
-from separatrix.stats import Design, Largest, collect_sample, max_slope_change, negative_smallest_margin
+from separatrix.stats import (
+    Design,
+    Largest,
+    collect_sample,
+    max_slope_change,
+    negative_smallest_margin,
+    representative_sample,
+)
 
 MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # if all weights have priors, no larger program is run
 MAX_SLOPE_CHANGE = 0.5  # bound on |δ_n|
@@ -166,7 +173,9 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
         return False
     source: Source = objective.source if objective.sample is None else objective.sample
     rows = ROWS_PER_WEIGHT * C * P
-    few = replace(flat, source=source if source.n_rows < 2 * rows else collect_sample(source, rows), sample=None)
+    if source.n_rows >= 2 * rows:  # rows on a device stay there
+        source = representative_sample(source, rows, P) or collect_sample(source, rows)
+    few = replace(flat, source=source, sample=None)
     near = Newton(SUBSET_TOL, SUBSET_STEPS).minimise(few, theta)
     if near.end is not None and proves(few, near.value, near.end.grad, near.end.inverse):
         return True

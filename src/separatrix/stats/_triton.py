@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Triton kernels for float32 rows on a CUDA device. Each kernel reads every row once, at memory bandwidth.
 
-    logit_pass      ln p, slope and curvature of a logistic regression, and Σ slope φ with φ = x - origin
+    objective_pass  ln p, slope and curvature of a logit, probit or softmax model, and Σ slope φ with φ = x - origin
     class_sums      Σ (x - c_k), or Σ (x - c_k)², for each class
     split_gram      Σ weight (x - c)(x - c)', on tensor cores
     split_moments   Σ (x - c)(x - c)' without weights, and Σ (x - c) for each class
 
 In the first two, program i of n handles tiles i, i + n, i + 2n, ... of rows and keeps its sums in float64, so
-repeated runs give identical results. `logit_pass` writes one or two values per row; the others write only sums.
+repeated runs give identical results. `objective_pass` writes a few values per row; the others write only sums.
 `device` has versions in torch. Importing this file imports Triton.
 
 **Splitting.** Tensor cores multiply bfloat16 (8 significant bits) at ten times the rate of float32. Two bfloat16 values
@@ -32,14 +32,18 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
+from math import pi
 from typing import Any
 
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
+
+SQRT_HALF, SQRT_2_OVER_PI = tl.constexpr(0.5**0.5), tl.constexpr((2 / pi) ** 0.5)
 
 MAX_COLUMNS = 1024  # a program must hold a whole row
-MAX_CLASSES = 4  # number of classes whose sums fit into a program of class_sums
+MAX_CLASSES = 4  # number of classes whose sums fit into a program of class_sums or objective_pass
 TILE_ENTRIES = 4096  # entries of a tile of rows
 PROGRAMS_PER_PROCESSOR, WARPS = 8, 2  # these values reach the full memory bandwidth
 
@@ -63,9 +67,31 @@ def _read(X, n, m, live, M: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _logit_kernel(  # type: ignore[no-untyped-def]
+def _law(a, t, IS_PROBIT: tl.constexpr):  # type: ignore[no-untyped-def]
+    """ln p, slope and curvature of two classes in the precision of a: `logit_law` or `probit_law`."""
+    if IS_PROBIT:
+        x, up = tl.abs(a), tl.where(a >= 0, 1.0, 0.0)
+        against = tl.abs(up - t)
+        bell, scaled = tl.exp(-0.5 * x * x), libdevice.erfcx(x * SQRT_HALF)
+        tail = 0.5 * scaled * bell
+        z = tl.maximum(x, 30.0)
+        y = 1.0 / (z * z)
+        series = 1.0 - y * (2.0 - y * (10.0 - y * (74.0 - y * (706.0 - y * (8162.0 - y * (110410.0 - y * 1708394.0))))))
+        excess = tl.where(x < 30.0, SQRT_2_OVER_PI / scaled - x, series / z)
+        low, high = x + excess, 0.5 * SQRT_2_OVER_PI * bell / (1.0 - tail)
+        log_p = against * (tl.log(0.5 * scaled) - 0.5 * x * x) + (1.0 - against) * tl.log(1.0 - tail)
+        slope = (2.0 * up - 1.0) * ((1.0 - against) * high - against * low)
+        return log_p, slope, against * low * excess + (1.0 - against) * high * (x + high)
+    e = tl.exp(-tl.abs(a))
+    low = e / (1.0 + e)
+    miss = tl.where(a >= 0, 1.0, 0.0) - t
+    return -miss * a - tl.log(1.0 + e), tl.where(a >= 0, low, -low) - miss, low * (1.0 - low)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _objective_kernel(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     X,
-    w,
+    W,
     origin,
     t,
     weight,
@@ -75,9 +101,11 @@ def _logit_kernel(  # type: ignore[no-untyped-def]
     bias,
     N,
     M: tl.constexpr,
+    D: tl.constexpr,
     ROWS: tl.constexpr,
     WIDTH: tl.constexpr,
     STEP: tl.constexpr,
+    IS_PROBIT: tl.constexpr,
     HAS_WEIGHT: tl.constexpr,
     HAS_OFFSET: tl.constexpr,
     HAS_ORIGIN: tl.constexpr,
@@ -85,31 +113,62 @@ def _logit_kernel(  # type: ignore[no-untyped-def]
 ):
     """Activations, Σ slope φ and Σ curvature φ; `_row_kernel` computes the sums over rows that do not involve φ."""
     m = tl.arange(0, WIDTH)
-    w_m = tl.load(w + m, mask=m < M, other=0.0)
+    b1 = tl.load(bias)
+    w1 = tl.load(W + m, mask=m < M, other=0.0)
+    if D > 1:
+        b2 = tl.load(bias + 1)
+        w2 = tl.load(W + M + m, mask=m < M, other=0.0)
+    if D > 2:
+        b3 = tl.load(bias + 2)
+        w3 = tl.load(W + 2 * M + m, mask=m < M, other=0.0)
     c_m = tl.load(origin + m, mask=m < M, other=0.0)
-    slopes, bends = tl.zeros([WIDTH], tl.float64), tl.zeros([WIDTH], tl.float64)
+    first, second = tl.zeros([WIDTH], tl.float64), tl.zeros([WIDTH], tl.float64)
+    third, bends = tl.zeros([WIDTH], tl.float64), tl.zeros([WIDTH], tl.float64)
     for i in range(tl.program_id(0), tl.cdiv(N, ROWS), STEP):
         n = tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS)
         live = n < N
         x = _read(X, n, m, live, M, WIDTH)
         if HAS_ORIGIN:
             x -= c_m[None, :]
-        a = tl.sum(x * w_m[None, :], axis=1) + bias
-        if HAS_OFFSET:
-            a += tl.load(offset + n, mask=live, other=0.0).to(tl.float32)
-        tl.store(activation + n, a, mask=live)
-        e = tl.exp(-tl.abs(a))
-        low = e / (1.0 + e)
         share = tl.where(live, 1.0, 0.0)
         if HAS_WEIGHT:
             share = tl.load(weight + n, mask=live, other=0.0).to(tl.float32)
-        slope = tl.load(t + n, mask=live, other=0).to(tl.float32) - tl.where(a >= 0, 1.0, 0.0)
-        slopes += tl.sum(x * (share * (slope + tl.where(a >= 0, low, -low)))[:, None], axis=0).to(tl.float64)
-        if WITH_CURVATURE:
-            bends += tl.sum(x * (share * low * (1.0 - low))[:, None], axis=0).to(tl.float64)
-    row = sums + tl.program_id(0) * (3 + 2 * M) + 3 + m
-    tl.store(row, slopes, mask=m < M)
-    tl.store(row + M, bends, mask=m < M)
+        a1 = tl.sum(x * w1[None, :], axis=1) + b1
+        if D == 1:
+            if HAS_OFFSET:
+                a1 += tl.load(offset + n, mask=live, other=0.0).to(tl.float32)
+            _, slope, bend = _law(a1, tl.load(t + n, mask=live, other=0).to(tl.float32), IS_PROBIT)
+            first += tl.sum(x * (share * slope)[:, None], axis=0).to(tl.float64)
+            if WITH_CURVATURE:
+                bends += tl.sum(x * (share * bend)[:, None], axis=0).to(tl.float64)
+        else:
+            code = tl.load(t + n, mask=live, other=0)
+            a2 = tl.sum(x * w2[None, :], axis=1) + b2
+            tl.store(activation + n * D + 1, a2, mask=live)
+            top = tl.maximum(tl.maximum(a1, a2), 0.0)
+            if D > 2:
+                a3 = tl.sum(x * w3[None, :], axis=1) + b3
+                tl.store(activation + n * D + 2, a3, mask=live)
+                top = tl.maximum(top, a3)
+            e1, e2 = tl.exp(a1 - top), tl.exp(a2 - top)
+            total = tl.exp(-top) + e1 + e2
+            if D > 2:
+                e3 = tl.exp(a3 - top)
+                total += e3
+                s3 = share * (tl.where(code == 3, 1.0, 0.0) - e3 / total)
+                third += tl.sum(x * s3[:, None], axis=0).to(tl.float64)
+            s1 = share * (tl.where(code == 1, 1.0, 0.0) - e1 / total)
+            s2 = share * (tl.where(code == 2, 1.0, 0.0) - e2 / total)
+            first += tl.sum(x * s1[:, None], axis=0).to(tl.float64)
+            second += tl.sum(x * s2[:, None], axis=0).to(tl.float64)
+        tl.store(activation + n * D, a1, mask=live)
+    row = sums + tl.program_id(0) * (2 + D + (D + 1) * M) + 2 + D + m
+    tl.store(row, first, mask=m < M)
+    if D > 1:
+        tl.store(row + M, second, mask=m < M)
+    if D > 2:
+        tl.store(row + 2 * M, third, mask=m < M)
+    tl.store(row + D * M, bends, mask=m < M)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -121,33 +180,56 @@ def _row_kernel(  # type: ignore[no-untyped-def]
     curvature,
     N,
     M: tl.constexpr,
+    D: tl.constexpr,
     ROWS: tl.constexpr,
     STEP: tl.constexpr,
+    IS_PROBIT: tl.constexpr,
     HAS_WEIGHT: tl.constexpr,
     WITH_CURVATURE: tl.constexpr,
 ):
     """Σ of ln p, slope and curvature, in float64 because a line search compares the last digits of Σ ln p."""
-    value, slopes, bends = tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64)
+    value, bends = tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64)
+    first, second, third = tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64)
     for i in range(tl.program_id(0), tl.cdiv(N, ROWS), STEP):
         n = tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS)
         live = n < N
-        a = tl.load(activation + n, mask=live, other=0.0).to(tl.float64)
         share = tl.where(live, 1.0, 0.0).to(tl.float64)
         if HAS_WEIGHT:
             share = tl.load(weight + n, mask=live, other=0.0)
-        e = tl.exp(-tl.abs(a))
-        low = e / (1.0 + e)
-        miss = tl.where(a >= 0, 1.0, 0.0) - tl.load(t + n, mask=live, other=0).to(tl.float64)
-        value -= share * (miss * a + tl.log(1.0 + e))
-        slopes += share * (tl.where(a >= 0, low, -low) - miss)
-        if WITH_CURVATURE:
-            bend = share * low * (1.0 - low)
-            bends += bend
-            tl.store(curvature + n, bend.to(tl.float32), mask=live)
-    head = sums + tl.program_id(0) * (3 + 2 * M)
+        a1 = tl.load(activation + n * D, mask=live, other=0.0).to(tl.float64)
+        if D == 1:
+            log_p, slope, bend = _law(a1, tl.load(t + n, mask=live, other=0).to(tl.float64), IS_PROBIT)
+            value += share * log_p
+            first += share * slope
+            if WITH_CURVATURE:
+                bends += share * bend
+                tl.store(curvature + n, (share * bend).to(tl.float32), mask=live)
+        else:
+            code = tl.load(t + n, mask=live, other=0)
+            a2 = tl.load(activation + n * D + 1, mask=live, other=0.0).to(tl.float64)
+            top = tl.maximum(tl.maximum(a1, a2), 0.0)
+            own = tl.where(code == 1, a1, tl.where(code == 2, a2, 0.0))
+            if D > 2:
+                a3 = tl.load(activation + n * D + 2, mask=live, other=0.0).to(tl.float64)
+                top = tl.maximum(top, a3)
+                own = tl.where(code == 3, a3, own)
+            e1, e2 = tl.exp(a1 - top), tl.exp(a2 - top)
+            total = tl.exp(-top) + e1 + e2
+            if D > 2:
+                e3 = tl.exp(a3 - top)
+                total += e3
+                third += share * (tl.where(code == 3, 1.0, 0.0) - e3 / total)
+            value += share * (own - top - tl.log(total))
+            first += share * (tl.where(code == 1, 1.0, 0.0) - e1 / total)
+            second += share * (tl.where(code == 2, 1.0, 0.0) - e2 / total)
+    head = sums + tl.program_id(0) * (2 + D + (D + 1) * M)
     tl.store(head, tl.sum(value, axis=0))
-    tl.store(head + 1, tl.sum(slopes, axis=0))
-    tl.store(head + 2, tl.sum(bends, axis=0))
+    tl.store(head + 1, tl.sum(bends, axis=0))
+    tl.store(head + 2, tl.sum(first, axis=0))
+    if D > 1:
+        tl.store(head + 3, tl.sum(second, axis=0))
+    if D > 2:
+        tl.store(head + 4, tl.sum(third, axis=0))
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -198,9 +280,9 @@ def _class_kernel(  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator]  # Triton has no type stubs
-def _group(X, centre, share, i, live, m, M: tl.constexpr, ROWS: tl.constexpr, IS_EVEN: tl.constexpr):  # type: ignore[no-untyped-def]
-    """√weight (x - c) in the columns m of the i-th block of rows; zero outside the table."""
-    at = X + tl.cast(i, tl.int64) * (ROWS * M) + tl.arange(0, ROWS)[:, None] * M + m[None, :]
+def _group(X, centre, share, n, live, m, M: tl.constexpr, IS_EVEN: tl.constexpr):  # type: ignore[no-untyped-def]
+    """√weight (x - c) in the columns m of the rows n; zero outside the table."""
+    at = X + n[:, None] * M + m[None, :]
     if IS_EVEN:  # without a column mask, loads are four times as wide
         x = tl.load(at, mask=live[:, None], other=0.0)
     else:
@@ -233,6 +315,7 @@ def _gram_kernel(  # type: ignore[no-untyped-def]
     centre,
     weight,
     t,
+    index,
     pairs,
     tiles,
     sums,
@@ -248,6 +331,7 @@ def _gram_kernel(  # type: ignore[no-untyped-def]
     HAS_WEIGHT: tl.constexpr,
     IS_ROUGH: tl.constexpr,
     IS_EVEN: tl.constexpr,
+    IS_INDEXED: tl.constexpr,
 ):
     pair, stretch = tl.program_id(0), tl.program_id(1)
     column = tl.arange(0, WIDTH)
@@ -267,13 +351,14 @@ def _gram_kernel(  # type: ignore[no-untyped-def]
             share = tl.where(live, 1.0, 0.0)
             if HAS_WEIGHT:
                 share *= tl.sqrt(tl.load(weight + n, mask=live, other=0.0).to(tl.float32))
-            z = _group(X, centre, share, i, live, mine, M, ROWS, IS_EVEN)
+            at_row = tl.load(index + n, mask=live, other=0) if IS_INDEXED else n
+            z = _group(X, centre, share, at_row, live, mine, M, IS_EVEN)
             high, low = _split(z, PART, IS_ROUGH)
             left = tl.trans(high)
             if WITH_OWN:
                 own = _plus(own, left, high, low, IS_ROUGH)
             if WITH_CROSS:
-                y = _group(X, centre, share, i, live, theirs, M, ROWS, IS_EVEN)
+                y = _group(X, centre, share, at_row, live, theirs, M, IS_EVEN)
                 upper, lower = _split(y, PART, IS_ROUGH)
                 cross = _plus(cross, left, upper, lower, IS_ROUGH)
             if CLASSES > 1:
@@ -289,27 +374,38 @@ def _gram_kernel(  # type: ignore[no-untyped-def]
             tl.store(head, tl.load(head) + total.to(tl.float64))
 
 
-def logit_pass(
-    X: Any, w: Any, origin: Any, bias: float, targets: tuple[Any, Any, Any], *, with_curvature: bool
-) -> tuple[Any, Any]:
-    """Σ of ln p, slope, curvature, slope φ and curvature φ, concatenated (3 + 2 M,); and the curvature of each row.
+def objective_pass(
+    X: Any,
+    W: Any,
+    origin: Any,
+    bias: Any,
+    targets: tuple[Any, Any, Any],
+    *,
+    is_probit: bool = False,
+    with_curvature: bool = False,
+) -> tuple[Any, Any, Any]:
+    """Sums, activations (N, D) and, if requested, the curvature of each row (N,), for two classes.
 
+    ``W`` (D, M) and ``bias`` (D,) are the weights of classes 1 to D minus those of class 0: one row for two classes.
     ``targets`` contains t, the weights and the offsets of the rows; weights and offsets may be None. φ = x - origin, or
-    x if origin is None. Without ``with_curvature``, curvatures are not computed.
+    x if origin is None. The sums are those of ln p, curvature (1), slope (D), slope φ (D M) and curvature φ (M).
     """
-    (N, M), step, (t, weight, offset) = X.shape, PROGRAMS_PER_PROCESSOR * processors(X), targets
+    (N, M), D, (t, weight, offset) = X.shape, len(W), targets
+    step = PROGRAMS_PER_PROCESSOR * processors(X)
     rows, width = _tile(M)
-    sums = torch.empty(step, 3 + 2 * M, dtype=torch.float64, device=X.device)  # three sums over rows, 2M sums with φ
-    a = torch.empty(N, dtype=torch.float32, device=X.device)
+    sums = torch.empty(step, 2 + D + (D + 1) * M, dtype=torch.float64, device=X.device)
+    a = torch.empty(N, D, dtype=torch.float32, device=X.device)
     bend = torch.empty(N if with_curvature else 1, dtype=torch.float32, device=X.device)
     share = t if weight is None else weight
     has_weight, has_offset = weight is not None, offset is not None
-    _logit_kernel[(step,)](
-        X, w, w if origin is None else origin, t, share, offset if has_offset else t, a, sums, bias, N, M, rows, width,
-        step, has_weight, has_offset, origin is not None, with_curvature, num_warps=WARPS,
+    _objective_kernel[(step,)](
+        X, W, W if origin is None else origin, t, share, offset if has_offset else t, a, sums, bias, N, M, D, rows,
+        width, step, is_probit, has_weight, has_offset, origin is not None, with_curvature, num_warps=WARPS,
     )  # fmt: skip
-    _row_kernel[(step,)](a, t, share, sums, bend, N, M, 256, step, has_weight, with_curvature, num_warps=4)
-    return sums.sum(dim=0), bend
+    _row_kernel[(step,)](
+        a, t, share, sums, bend, N, M, D, 256, step, is_probit, has_weight, with_curvature, num_warps=4
+    )
+    return sums.sum(dim=0), a, bend
 
 
 def class_sums(X: Any, centre: Any, t: Any, weight: Any, *, squared: bool) -> Any:
@@ -335,12 +431,13 @@ def processors(X: Any) -> int:
     return int(torch.cuda.get_device_properties(X.device).multi_processor_count) if X.is_cuda else 1
 
 
-def split_gram(X: Any, centre: Any, weight: Any, chunk: int, *, rough: bool = False) -> Any:
+def split_gram(X: Any, centre: Any, weight: Any, chunk: int, *, rough: bool = False, index: Any = None) -> Any:
     """Σ weight (x - centre)(x - centre)' (M, M) in float64; each ``chunk`` of rows is summed in float32.
 
-    Weights must not be negative. With ``rough``, only h is used, which has 8 bits.
+    Weights must not be negative. With ``rough``, only h is used, which has 8 bits. With ``index``, the sum is over
+    these rows, and the weights are those of these rows.
     """
-    return _all_tiles(X, centre, weight, (None, 0), chunk, rough=rough)[1]
+    return _all_tiles(X, centre, weight, (None, 0), chunk, rough=rough, index=index)[1]
 
 
 def split_moments(X: Any, centre: Any, t: Any, K: int, chunk: int) -> tuple[Any, Any]:
@@ -352,9 +449,12 @@ def split_moments(X: Any, centre: Any, t: Any, K: int, chunk: int) -> tuple[Any,
     return sums, product
 
 
-def _all_tiles(X: Any, centre: Any, weight: Any, classes: tuple[Any, int], chunk: int, *, rough: bool) -> Any:
+def _all_tiles(
+    X: Any, centre: Any, weight: Any, classes: tuple[Any, int], chunk: int, *, rough: bool, index: Any = None
+) -> Any:
     """Sums of each class (K, M) and G (M, M)."""
     (N, M), (t, K), (rows, stages) = X.shape, classes, GRAM_TILINGS[generation(X)]
+    N = N if index is None else len(index)
     width = max(MIN_FACTOR, min(GRAM_COLUMNS, triton.next_power_of_2(M)))
     groups = triton.cdiv(M, width)
     even = groups if groups == 1 else groups + groups % 2
@@ -367,8 +467,10 @@ def _all_tiles(X: Any, centre: Any, weight: Any, classes: tuple[Any, int], chunk
         tiles = torch.zeros(stretches, len(pairs), 2, width, width, dtype=torch.float64, device=X.device)
         sums = torch.zeros(stretches, len(pairs), n_sums, width, dtype=torch.float64, device=X.device)
         _gram_kernel[(len(pairs), stretches)](
-            X, centre, X if weight is None else weight, pairs if t is None else t, pairs, tiles, sums, N, M, rows,
+            X, centre, X if weight is None else weight, pairs if t is None else t, pairs if index is None else index,
+            pairs, tiles, sums, N, M, rows,
             width, chunk, part, n_sums, with_own, with_cross, weight is not None, rough, even * width == M,
+            index is not None,
             num_warps=GRAM_WARPS, num_stages=stages,
         )  # fmt: skip
         (i, j), found = pairs.long().T, tiles.sum(dim=0)

@@ -18,7 +18,6 @@ from separatrix._array import Array, Float, to_host
 from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.rows import CHUNK_ROWS, DeviceRows
 
-LARGE_CLASS_FRACTION = 1 / 3  # for a larger class, reading all rows is faster than copying its rows
 HAS_TRITON = find_spec("triton") is not None  # on some platforms torch has CUDA but not Triton
 PROBIT_LIMIT = -1e4  # below this activation, the probit's curvature is 1 - 1/m² up to rounding
 
@@ -133,15 +132,14 @@ def pooled_moments(rows: DeviceRows, origin: Float, codes: Array, n_classes: int
 
 
 def class_gram(rows: DeviceRows, mean: Float, codes: Array, weight: Array | None, k: int) -> Float:
-    """Σ weight (x - mean)(x - mean)' over the rows of class k.
+    """Σ weight (x - mean)(x - mean)' over the rows of class k, which are copied unless there is a kernel."""
+    own, share = (rows.on(codes) == k).nonzero()[:, 0], rows.on(weight)
+    share = None if share is None else share[own]
+    if has_kernels(rows) and (share is None or bool((share >= 0).all())):
+        from separatrix.stats._triton import split_gram
 
-    The rows of a small class are copied. For a large class all rows are read, and other classes have weight 0.
-    """
-    own, share = rows.on(codes) == k, rows.on(weight)
-    if has_kernels(rows) and int(own.sum()) > LARGE_CLASS_FRACTION * len(rows):
-        return np.asarray(to_host(gram(rows, mean, own.float() if share is None else own * share)))
-    part = DeviceRows(rows.tensor[own])
-    return np.asarray(to_host(gram(part, mean, None if share is None else share[own])))
+        return np.asarray(to_host(split_gram(rows.tensor, rows.like(mean), share, CHUNK_ROWS, index=own)))
+    return np.asarray(to_host(gram(DeviceRows(rows.tensor[own]), mean, share)))
 
 
 def extents(rows: DeviceRows) -> tuple[Float, Float, float]:

@@ -6,8 +6,8 @@
     value_grad           L and ∂L/∂θ = -Σ slope_n φ̃_n'                                  φ̃ = (x - c, 1)
     value_grad_hess      and ∂²L/∂θ∂θ' = Σ curvature_n ⊗ φ̃_n φ̃_n'                       PRML (4.97), (4.110)
 
-Each is a pure function from a block to a record with ``+``. Rows on a GPU use `_device_objective`, or `_logit_kernel`
-for logistic regression on float32 rows.
+Each is a pure function from a block to a record with ``+``. Rows on a GPU use `_device_objective`, and float32 rows
+`_kernel_objective`.
 
 `Design` maps rows x to regressors φ̃ and computes the products with them:
 
@@ -456,8 +456,8 @@ def _device_objective(
     block: Block, theta: Float, likelihood: Likelihood, design: Design, *, hessian: str
 ) -> tuple[float, Float, Any]:
     """L, gradient and Hessian of rows on a GPU; ``hessian`` is "none", "rough" (for a preconditioner) or "full"."""
-    if type(likelihood) is Logit and has_kernels(block.X):
-        return _logit_kernel(block, theta, design, hessian=hessian)
+    if (len(theta) == 1 or block.targets.ndim == 1) and has_kernels(block.X, len(theta)):
+        return _kernel_objective(block, theta, likelihood, design, hessian=hessian)
     rows, rest = design.shifted(block.X)
     M, weight = len(rest), rows.on(block.weight)
     W = theta[:, :M]
@@ -476,36 +476,63 @@ def _device_objective(
     if hessian == "none":
         return value, grad, None
 
+    return value, grad, _device_hessian(block, curvature, design)
+
+
+def _device_hessian(block: Block, curvature: Any, design: Design) -> Float:
+    """Hessian from the curvatures (n,) of one output, or the probabilities (n, K) of a softmax, on the device."""
+    weight = block.X.on(block.weight)
+
     def gram(curvature: Array) -> Float:
         product = gram_with_bias(block.X, design.origin, design.bias, _weighted(curvature, weight))
         return design.without_constants(product)
 
     if curvature.ndim == 1:
-        return value, grad, gram(curvature)
-    hess = _hessian_of_pairs(lambda j, k: gram(curvature[:, j] * curvature[:, k]), len(theta), design.width)
-    return value, grad, hess
+        return gram(curvature)
+    return _hessian_of_pairs(lambda j, k: gram(curvature[:, j] * curvature[:, k]), curvature.shape[1], design.width)
 
 
-def _logit_kernel(block: Block, theta: Float, design: Design, *, hessian: str) -> tuple[float, Float, Any]:
-    """L, gradient and Hessian of a logistic model of float32 rows on CUDA. The host waits at most twice."""
-    from separatrix.stats._triton import logit_pass, split_gram
+def _kernel_objective(
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, hessian: str
+) -> tuple[float, Float, Any]:
+    """L, gradient and Hessian of float32 rows on CUDA, each read once. For two classes, the host waits at most twice.
 
-    rows, M, with_hessian = block.X, len(design.origin), hessian != "none"
+    The kernel needs only differences of activations, so class 0 of a softmax has no weights there.
+    """
+    import torch
+
+    from separatrix.stats._triton import objective_pass, split_gram
+
+    rows, M = block.X, len(design.origin)
+    difference = theta if len(theta) == 1 else theta[1:] - theta[0]
     rest = np.zeros(M) if design.subtract else design.origin
-    bias = (float(theta[0, M]) if design.bias else 0.0) - float(theta[0, :M] @ rest)
-    origin = rows.like(design.origin) if design.subtract or with_hessian else None
-    targets = tuple(rows.on(array) for array in (block.t, block.weight, block.offset))
-    start = origin if design.subtract else None
-    sums, curvature = logit_pass(
-        rows.tensor, rows.like(theta[0, :M]), start, bias, targets, with_curvature=with_hessian
+    bias = (difference[:, M] if design.bias else 0.0) - difference[:, :M] @ rest
+    with_curvature = hessian != "none" and len(theta) == 1
+    origin = rows.like(design.origin) if design.subtract or with_curvature else None
+    sums, A, curvature = objective_pass(
+        rows.tensor,
+        rows.like(difference[:, :M]),
+        origin if design.subtract else None,
+        rows.like(bias),
+        tuple(rows.on(array) for array in (block.t, block.weight, block.offset)),
+        is_probit=type(likelihood) is Probit,
+        with_curvature=with_curvature,
     )
-    product = split_gram(rows.tensor, origin, curvature, CHUNK_ROWS, rough=hessian == "rough") if with_hessian else None
-    found = to_host(sums)
-    (value, slope, total), slopes, curvatures = found[:3], found[3 : 3 + M], found[3 + M :]
-    grad = design.without_constants(-np.append(slopes - slope * rest, slope)[None, : design.width], is_gradient=True)
-    if product is None:
+    product = (
+        split_gram(rows.tensor, origin, curvature, CHUNK_ROWS, rough=hessian == "rough") if with_curvature else None
+    )
+    found, D = to_host(sums), len(difference)
+    (value, bend), slope, slopes, bends = np.split(found, np.cumsum([2, D, D * M]))
+    grad = np.column_stack([np.outer(slope, rest) - slopes.reshape(D, M), -slope])[:, : design.width]
+    if len(theta) > 1:
+        grad = np.vstack([-grad.sum(axis=0), grad])
+    grad = design.without_constants(grad, is_gradient=True)
+    if hessian == "none":
         return -float(value), grad, None
-    H = bordered(to_host(product), curvatures - total * rest if design.bias else None, total)
+    if product is None:
+        P = torch.softmax(torch.nn.functional.pad(A, (1, 0)), dim=1)
+        return -float(value), grad, _device_hessian(block, P, design)
+    H = bordered(to_host(product), bends - bend * rest if design.bias else None, bend)
     return -float(value), grad, design.without_constants(H)
 
 
