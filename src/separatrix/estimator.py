@@ -156,8 +156,8 @@ class LinearClassifier(Classifier):
         return self._exact or (self.coef_, self.intercept_)
 
     def _last_weights(self) -> tuple[Array, Float, Float] | None:
-        """Classes, weights and intercepts of the last fit, from which a warm start begins."""
-        return (self.classes_, *self._weights) if self.warm_start and "coef_" in vars(self) else None
+        """Classes, weights and intercepts of the last fit, from which a warm start begins; None before a fit."""
+        return (self.classes_, *self._weights) if "coef_" in vars(self) else None
 
     def decision_function(self, X: Any) -> Array:
         """Activations a(x) = w'φ(x) + w0: (N,) for two classes, positive for ``classes_[1]``; (N, K) for more."""

@@ -100,19 +100,25 @@ def test_class_weights_work_wherever_rows_are_stored(store, class_weight):
     assert_allclose(there, here, rtol=1e-8)
 
 
-def test_labels_of_a_scan_and_of_a_tensor(tmp_path):
-    torch = pytest.importorskip("torch")
-    frame = pd.DataFrame(X, columns=list("pqrs")).assign(label=LABELS[y])
+def test_labels_of_a_scan(tmp_path):
+    frame = pd.DataFrame(X, columns=list("pqrs")).assign(label=LABELS[y], weight=np.arange(len(y)) % 3)
     frame.to_parquet(tmp_path / "rows.parquet")
     model = sx.LinearDiscriminantAnalysis(class_weight="balanced")
-    expected = model.fit(X, LABELS[y]).means_, model.priors_
-    scanned = model.fit(sx.scan(tmp_path / "rows.parquet", target="label"))
-    assert_allclose(scanned.means_, expected[0], rtol=1e-10)
-    assert_allclose(scanned.priors_, expected[1], rtol=1e-12)
-    on_device = model.fit(torch.from_numpy(X), torch.from_numpy(y))
-    assert_allclose(on_device.means_, expected[0], rtol=1e-10)
-    logistic = sx.LogisticRegression(class_weight="balanced", tol=1e-11)
-    assert_allclose(logistic.fit(torch.from_numpy(X), torch.from_numpy(y)).coef_, logistic.fit(X, y).coef_, rtol=1e-8)
+    means, priors = (model.fit(X, LABELS[y], sample_weight=frame["weight"]).means_, model.priors_)
+    scanned = model.fit(sx.scan(tmp_path / "rows.parquet", target="label", weight="weight"))
+    assert_allclose(scanned.means_, means, rtol=1e-10)
+    assert_allclose(scanned.priors_, priors, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [sx.LinearDiscriminantAnalysis(), sx.LogisticRegression(tol=1e-11)], ids=str)
+def test_rows_and_labels_on_a_device(model):
+    torch = pytest.importorskip("torch")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model.set_params(class_weight="balanced")
+    expected = model.fit(X, y).coef_
+    for dtype, tolerance in ((torch.float64, 1e-8), (torch.float32, 1e-3)):
+        there = model.fit(torch.from_numpy(X).to(device, dtype), torch.from_numpy(y).to(device)).coef_
+        assert_allclose(there, expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -167,7 +167,7 @@ class BayesianLogisticRegression(LinearClassifier):
         """Compute the posterior, and tune the prior if requested."""
         self._check_arguments()
         with unchanged_on_error(self):
-            last = self._last_weights()
+            last = self._last_weights() if self.warm_start else None
             training = self._open_training(X, y, sample_weight, soft=True)
             self._infer(training, self._prior(), last)
         return self
@@ -226,7 +226,7 @@ class BayesianLogisticRegression(LinearClassifier):
         )
         with single_thread_blas():
             objective = self._pose(training, prior)
-            found = infer(objective, options, start_of(objective, training.classes, last))
+            found = infer(objective, options, last and start_of(objective, training.classes, last))
         objective, approximation = found.objective, found.approximation
         design = objective.design
         names = (*training.columns, "intercept")[: design.width]

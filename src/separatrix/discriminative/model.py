@@ -99,14 +99,14 @@ class DiscriminativeClassifier(LinearClassifier):
             )
         # BLAS is limited to one thread once per fit; a limit set in every pass would cost as much as a small pass.
         with unchanged_on_error(self), single_thread_blas():
-            last = self._last_weights()
+            last = self._last_weights() if self.warm_start else None
             training = self._open_training(X, y, sample_weight, soft=True)
             likelihood = self._likelihood(len(training.classes))
             if self.prior_correction:
                 is_logit = isinstance(likelihood, Logit | Softmax)
                 require_shiftable(name, is_logit=is_logit, fit_intercept=self.fit_intercept)
             objective = pose(training, likelihood, prior, fit_intercept=self.fit_intercept)
-            start = start_of(objective, training.classes, last)
+            start = np.zeros(objective.shape) if last is None else start_of(objective, training.classes, last)
             if start.any():  # a fit to a sample would move away from a good start
                 objective = replace(objective, sample=None)
             solution = solver.minimise(objective, start)
@@ -200,10 +200,10 @@ class DiscriminativeClassifier(LinearClassifier):
         )
 
 
-def start_of(objective: Posterior, classes: Array, last: tuple[Array, Float, Float] | None) -> Float:
+def start_of(objective: Posterior, classes: Array, last: tuple[Array, Float, Float]) -> Float:
     """Start of a search (C, P): weights of the last fit if it had the same classes and columns, otherwise zero."""
     C, M = objective.shape[0], len(objective.design.origin)
-    if last is None or last[1].shape != (C, M) or not np.array_equal(last[0], classes):
+    if last[1].shape != (C, M) or not np.array_equal(last[0], classes):
         return np.zeros(objective.shape)
     return objective.design.of_user_units(*last[1:])
 

@@ -66,7 +66,8 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled
         require_classes(classes, rules.least)
     is_soft = t.dtype.kind == "f"
     weight = None if sample_weight is None else check_weight(sample_weight, n_rows)
-    require_weight(weight)
+    if weight is not None:
+        require_weight(weight)
     return Labelled((Targets(t, weight),), classes, int(np.count_nonzero(t < 0)), is_soft)
 
 
@@ -91,8 +92,8 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
         if is_shares(labels):
             raise _not_labels(labels)
         labels = np.asarray(column_or_1d(labels, warn=True))
-    without = is_unlabelled(labels, unlabelled)
-    if without.any():
+    every_row = isinstance(unlabelled, str) and unlabelled == "error"
+    if not every_row and (without := is_unlabelled(labels, unlabelled)).any():
         if without.all():
             raise DataError(f"None of {len(labels)} rows has a label (unlabelled={unlabelled!r}).")
         codes = np.full(len(labels), UNLABELLED, dtype=np.intp)

@@ -217,7 +217,7 @@ class Source:
         def work(block: Block) -> Stat:
             return statistic(_seen(block, views))
 
-        if all(map(is_device_aware, (statistic, *views))):
+        if views and all(map(is_device_aware, (statistic, *views))):
             device_aware(work)
         total: Stat = self.runner.reduce(source, work if views else statistic)
         return total

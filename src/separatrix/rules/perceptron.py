@@ -206,7 +206,7 @@ class Perceptron(LinearClassifier):
         check_count("Perceptron", "max_epochs", self.max_epochs)
         check_option("Perceptron", "weights", self.weights, ("last", "average", "pocket"))
         with unchanged_on_error(self):
-            last = self._last_weights()
+            last = self._last_weights() if self.warm_start else None
             source = self._open_training(X, y, sample_weight)
             solution, self.mistakes_per_epoch_ = fit_perceptron(source, self, last)
             self._keep_weights(*solution.value, source)
