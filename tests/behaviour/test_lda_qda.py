@@ -175,3 +175,27 @@ def test_estimated_shrinkage_of_qda_keeps_different_variances_of_classes(shrinka
     ours, theirs = np.mean(scores, axis=0)
     assert ours < theirs + 1e-3
     assert 1 - ours / 0.25 > 0.96  # D²
+
+
+@pytest.mark.parametrize("options", [{}, {"priors": [0.2, 0.3, 0.5]}, {"n_components": 1}], ids=str)
+def test_transform_agrees_with_scikit_learn_up_to_signs(options):
+    X, y = blobs(200, n_classes=3)
+    ours = sx.LinearDiscriminantAnalysis(**options).fit(X, y)
+    theirs = SklearnLDA(solver="svd", **options).fit(X, y)
+    assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), rtol=1e-8, atol=1e-10)
+    assert_allclose(ours.explained_variance_ratio_, theirs.explained_variance_ratio_, rtol=1e-9)
+    V = ours.scalings_
+    assert_allclose(V.T @ ours.covariance_ @ V, np.eye(V.shape[1]), atol=1e-10)
+    assert ours.get_feature_names_out().tolist() == [f"lineardiscriminantanalysis{q}" for q in range(V.shape[1])]
+    assert_allclose(
+        ours.predict_proba(X), sx.LinearDiscriminantAnalysis(priors=ours.priors_).fit(X, y).predict_proba(X)
+    )
+
+
+def test_transform_is_fishers():
+    X, y = blobs(200, n_classes=4)
+    ours, fisher = sx.LinearDiscriminantAnalysis().fit(X, y), sx.FisherDiscriminant().fit(X, y)
+    assert_allclose(np.abs(ours.transform(X)), np.abs(fisher.transform(X)), rtol=1e-8, atol=1e-9)
+    wide = sx.LinearDiscriminantAnalysis(shrinkage=0.2).fit(X[:3], [0, 1, 0])
+    assert wide.transform(X).shape == (200, 1)
+    assert np.isnan(ours.transform(np.where(np.arange(4) == 2, np.nan, X))).all()

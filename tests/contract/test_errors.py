@@ -198,6 +198,7 @@ GENERATIVE = mistakes(
     ("unknown shrinkage", fits(LDA(shrinkage="best")), ValueError, "'best'", "'ledoit-wolf'", "number"),
     ("negative shrinkage", fits(QDA(shrinkage=-0.1)), ValueError, "-0.1", "between 0 and 1"),
     ("unknown estimate of LDA", fits(LDA(estimate="bayes")), ValueError, "'bayes'", "'predictive'"),
+    ("directions of two classes", fits(LDA(n_components=2)), ValueError, "=2", "2 classes", "cannot be larger"),
     ("LDA of one row per class", fits(LDA(), X[:2], [0, 1]), CollinearError, "All rows of a class", "more rows"),
     ("QDA of a class of one row", fits(QDA(), y=np.arange(60) > 58), CollinearError, "class True", "= 1", "shrinkage"),
     # Families of columns

@@ -13,8 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from separatrix._array import Float, Rows
+from separatrix._arguments import check_count
+from separatrix._array import Array, Float, Rows
 from separatrix._linalg import SingularError
 from separatrix._special import MAX_CANCELLING_NATS
 from separatrix.exceptions import CollinearError
@@ -24,10 +26,11 @@ from separatrix.generative.gaussian import GaussianClassifier, covariance_weight
 from separatrix.stats import ClassMoments, PooledScatter, linear_scores
 
 
-class LinearDiscriminantAnalysis(GaussianClassifier):
+class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMixin, GaussianClassifier):
     """Classifier for normal classes with a shared covariance, which has linear boundaries.
 
     p(x | C_k) = N(x | μ_k, Σ), so ln p(C_k | x) is linear in x up to a term that all classes share (PRML §4.2.1).
+    `transform` projects rows onto the directions that separate the class means best, as `FisherDiscriminant` does.
 
     Parameters
     ----------
@@ -47,6 +50,8 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     prior_correction : bool, default False
         Whether to divide the class proportions by the factors again, so that probabilities refer to the classes as
         they are. Given ``priors`` are not changed.
+    n_components : int, optional
+        Number of directions of `transform`, at most K - 1 and at most M. By default all. Predictions do not change.
 
     Attributes
     ----------
@@ -56,6 +61,8 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     priors_, class_count_ : p(C_k), and the weight of each class
     class_weight_ : ndarray of shape (K,), the factor of each class
     shrinkage_ : ndarray of shape (K,), the λ used
+    scalings_, explained_variance_ratio_ : directions of `transform` as columns (M, Q), with v'Σv = 1, and the fraction
+        of the variance of the class means along each
     facts_ : the sufficient statistics of the training rows (class moments)
     n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` contains the log likelihoods of EM
 
@@ -74,6 +81,21 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     """
 
     _scatter = PooledScatter
+    n_components: int | None = None
+
+    def __init__(
+        self,
+        basis: Any = None,
+        priors: Any = None,
+        shrinkage: Any = 0.0,
+        estimate: str = "ml",
+        unlabelled: Any = "error",
+        class_weight: Any = None,
+        prior_correction: bool = False,
+        n_components: int | None = None,
+    ) -> None:
+        super().__init__(basis, priors, shrinkage, estimate, unlabelled, class_weight, prior_correction)
+        self.n_components = n_components
 
     def _classes(
         self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, expected: bool = False
@@ -94,6 +116,14 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
         return NormalClasses(facts.mean, Sigma, np.full(K, freedom), widening), singular
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:
+        if self.n_components is not None:
+            check_count("LinearDiscriminantAnalysis", "n_components", self.n_components)
+            most = min(facts.mean.shape[1], max(len(facts.count) - 1, 1))
+            if self.n_components > most:
+                raise ValueError(
+                    f"n_components={self.n_components}: {len(facts.count)} classes of {facts.mean.shape[1]} columns "
+                    f"have {most} directions. n_components cannot be larger than min(n_features, n_classes - 1)."
+                )
         super()._estimate(facts)
         self._linear = None
         for name in ("coef_", "intercept_"):  # remove results of an earlier fit with another estimate
@@ -114,6 +144,41 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     def covariance_(self) -> Float:
         """Covariance Σ (M, M); with "predictive", the scale matrix of the Student t divided by 1 + 1/N_k."""
         return self._densities.covariance[0].matrix
+
+    def _directions(self) -> tuple[Float, Float]:
+        """Directions (M, Q) that maximise the variance between classes over Σ, and this ratio (Q,): PRML (4.26)."""
+        self._require_parameters()
+        delta = self.means_ - self.priors_ @ self.means_
+        B = np.sqrt(self.priors_)[:, None] * delta  # S_B = B'B
+        SB = self._densities.covariance[0].solve(B.T)
+        values, U = np.linalg.eigh(B @ SB)  # Σ⁻¹ S_B and B Σ⁻¹ B' have the same eigenvalues
+        values, U = values[::-1], U[:, ::-1]
+        most = min(len(B) - 1, B.shape[1])
+        kept = np.flatnonzero(values[:most] > len(B) * np.finfo(np.float64).eps * values[0])
+        V = SB @ U[:, kept] / np.sqrt(values[kept])
+        sign = np.sign(delta[-1] @ V)  # the sign of an eigenvector is arbitrary; the last class lies above the mean
+        return V * np.where(sign == 0, 1.0, sign), values[kept]
+
+    @property
+    def scalings_(self) -> Float:
+        """Directions of `transform` as columns, (M, Q)."""
+        return self._directions()[0][:, : self.n_components]
+
+    @property
+    def explained_variance_ratio_(self) -> Float:
+        """Fraction of the variance of the class means, relative to Σ, along each direction."""
+        ratio = self._directions()[1]
+        return np.asarray(ratio / ratio.sum())[: self.n_components]
+
+    def transform(self, X: Any) -> Array:
+        """Coordinates V'(φ(x) - m) along the directions, shape (N, Q); NaN if a value is missing."""
+        V = self.scalings_
+        shift = self.priors_ @ self.means_ @ V
+        return self._map_rows(X, lambda Phi: Phi @ V.astype(Phi.dtype, copy=False) - shift, allow_nan=True)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.scalings_.shape[1])
 
     def _expanded(self, X: Rows) -> Float | None:
         return None if self._linear is None else linear_scores(X, *self._linear)  # (4.68)
