@@ -62,4 +62,7 @@ FOREIGN = {
         test_temperature_scaling_array_api_compliance test_temperature_scaling_array_api_with_str_y_estimator_not_prefit
     """,
 }
-SLOW = "test_calibration_multiclass[1] test_calibrated_classifier_cv_works_with_large_confidence_scores"
+SLOW = """
+    test_calibration[csr_matrix] test_calibration_multiclass[1]
+    test_calibrated_classifier_cv_works_with_large_confidence_scores
+"""
