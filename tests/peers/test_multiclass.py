@@ -21,7 +21,6 @@ ADAPTERS = {"OneVsRestClassifier": OneVsRestClassifier, "OneVsOneClassifier": On
 globals().update(peer_tests("sklearn.tests.test_multiclass", multiclass=ADAPTERS))
 
 DIFFERENT = {
-    "no partial_fit": "test_ovr_partial_fit test_ovr_partial_fit_exceptions test_ovo_partial_fit_predict",
     "regressors have no scores to compare": """
         test_ovr_ovo_regressor test_ovr_binary test_ovr_single_label_predict_proba
     """,
@@ -35,7 +34,6 @@ DIFFERENT = {
         test_pairwise_indices test_pairwise_n_features_in test_pairwise_cross_val_score[OneVsOneClassifier]
     """,
     "fit needs two classes": "test_constant_int_target",
-    "the text of an AttributeError": "test_multiclass_estimator_attribute_error",
 }
 FOREIGN = {
     "OutputCodeClassifier": """
