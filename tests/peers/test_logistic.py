@@ -84,5 +84,6 @@ FOREIGN = {
 SLOW = """
     test_LogisticRegressionCV_GridSearchCV_elastic_net test_multinomial_cv_iris test_elastic_net_vs_l1_l2
     test_logistic_regression_solvers_multiclass test_logistic_regression_class_weights[csr_matrix]
-    test_saga_vs_liblinear[csr_matrix] test_dtype_match[csr_matrix] test_n_iter[True] test_scores_attribute_layout_elasticnet
+    test_saga_vs_liblinear[csr_matrix] test_dtype_match[csr_matrix] test_n_iter[True]
+    test_scores_attribute_layout_elasticnet
 """
