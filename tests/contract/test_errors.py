@@ -28,7 +28,9 @@ import pyarrow.compute as pc
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
@@ -123,6 +125,41 @@ RULES += [
         ("prefit rule", lambda: sx.DecisionRule(GaussianNB(), prefit=True).predict(X), NotFittedError, "prefit=True"),
     ]
 ]
+
+# Calibration
+FITTED, LONELY = FrozenEstimator(GaussianNB().fit(X, Y)), np.where(np.arange(60) == 7, "rare", np.where(Y, "b", "a"))
+
+
+def calibrated(estimator: Any = None, y: Any = Y, weight: Any = None, **options: Any) -> Any:
+    return sx.Calibrated(GaussianNB() if estimator is None else estimator, **options).fit(X, y, weight)
+
+
+RULES += mistakes(
+    ("an unknown map", lambda: calibrated(method="sigmoid"), ValueError, "method='sigmoid'", "'platt'"),
+    ("a map of one class", lambda: calibrated(y=np.ones(60)), DataError, "only one class", "1.0"),
+    ("a map of a class with one row", lambda: calibrated(y=LONELY, cv=[(np.arange(30, 60), np.arange(30))]), DataError,
+     "class 'rare' is in the same fold", "drop the class"),
+    ("a map of unlabelled rows", lambda: calibrated(y=np.where(Y, np.nan, 1.0)), DataError, "labels are missing"),
+    ("the choice of a map with one fold", lambda: calibrated(cv=[(np.arange(30), np.arange(30, 60))]), DataError,
+     "cv=...", "set method"),
+    ("weights of neighbours", lambda: calibrated(KNeighborsClassifier(), weight=np.arange(60)), TypeError,
+     "KNeighborsClassifier.fit does not accept"),
+    ("weights of zero for a map", lambda: calibrated(weight=np.zeros(60)), DataError, "Every sample_weight is zero"),
+    ("a map of clusters", lambda: calibrated(KMeans(2)), TypeError, "KMeans", "predict_proba"),
+    ("a map of votes", lambda: sx.Calibrated(SVC(decision_function_shape="ovo")).fit(*blobs(80, n_classes=4)),
+     DataError, "6 columns", "4 classes", "decision_function_shape='ovr'"),
+    ("a map of a scan", lambda: sx.Calibrated(GaussianNB()).fit(scan(pa.table({"a": X[:, 0]})), Y), DataError,
+     "cannot select rows by number", "FrozenEstimator(model)"),
+    ("an unfitted frozen model", lambda: calibrated(FrozenEstimator(GaussianNB())), NotFittedError, "FrozenEstimator"),
+    ("a frozen model of other labels", lambda: calibrated(FITTED, y=Y + 1), DataError, "label 2", "0, 1"),
+    ("an unknown shift", lambda: calibrated(prior_shift="auto"), ValueError, "prior_shift='auto'", "'em'"),
+    ("a shift to 1.5", lambda: calibrated(prior_shift=[0.5, 1.0]), DataError, "prior_shift=[0.5, 1.0]", "sum to 1.5"),
+    ("a shift of one class", lambda: calibrated(prior_shift={0: 1.0}), DataError, "prior_shift", "class 1"),
+    ("a shift of an absent class", lambda: calibrated(FITTED, Y[Y == 0][:1].repeat(60), prior_shift="em"), DataError,
+     "without rows of class 1", "prior_shift"),
+    ("a set of level 95", lambda: calibrated().predict_set(X, 95), ValueError, "level=95", "between 0 and 1"),
+    ("a set before the fit", lambda: sx.Calibrated(GaussianNB()).predict_set(X), NotFittedError, "Calibrated"),
+)  # fmt: skip
 
 # Generative models and exponential families
 LDA, QDA, NB = sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis, sx.NaiveBayes

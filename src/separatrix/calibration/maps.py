@@ -40,6 +40,7 @@ METHODS = ("none", "temperature", "platt", "beta", "dirichlet", "isotonic")  # b
 MIN_ROWS_PER_PARAMETER = 10  # for a Dirichlet map
 LEAST_LOG = -700.0  # exp(-745) is zero
 SLOPE_STD, BIAS_STD = 1.0, 3.0  # standard deviations of the prior about the identity
+DECIMALS = 9  # of log-odds, whose rounding errors would separate rows with equal probabilities
 TINY_SPREAD = 1e-6  # nats; scores that differ less are equal
 
 
@@ -103,11 +104,11 @@ def log_p(S: Float) -> Float:
 
 
 def log_odds(L: Float) -> Float:
-    """ln p_k - ln(1 - p_k) of every class for L = ln p (N, K), also if p_k rounds to one."""
+    """ln p_k - ln(1 - p_k) of every class for L = ln p (N, K), also if p_k rounds to one (rounded)."""
     is_top = np.arange(L.shape[1]) == L.argmax(axis=1)[:, None]
     others = np.where(is_top, -np.inf, L)
     rest = np.where(is_top, np.logaddexp.reduce(others, axis=1, keepdims=True), np.log1p(-np.exp(others)))
-    return np.asarray(L - rest)
+    return np.asarray((L - rest).round(DECIMALS))
 
 
 def fit_map(method: str, S: Float, codes: Codes, weight: Float | None = None) -> Map:
