@@ -92,12 +92,12 @@ def test_sets_grow_with_the_level_and_depend_on_the_order_only(
     S, y = rows
     A = log_odds(log_p(S))
     low, high = sorted(levels)
-    for k, ranks in enumerate(fit_ranks(A, y, None)):
+    for k, ranks in enumerate(fit_ranks(A, y, np.ones(len(y)))):
         few, many = ranks.contain(A[:, k], low), ranks.contain(A[:, k], high)
         assert (many | ~few).all()
         n = (y == k).sum()
         assert ranks.contain(A[y == k, k], high).mean() >= high - 1 / (n + 1) - 1e-9
         assert not few.any() or low > 0
-    cubes = fit_ranks(np.cbrt(S), y, None)
+    cubes = fit_ranks(np.cbrt(S), y, np.ones(len(y)))
     for k, ranks in enumerate(fit_ranks(S, y, np.full(len(y), 7.0))):  # equal weights do not count
         np.testing.assert_array_equal(ranks.contain(S[:, k], high), cubes[k].contain(np.cbrt(S[:, k]), high))

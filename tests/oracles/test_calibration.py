@@ -125,7 +125,9 @@ def test_the_coverage_of_sets_has_the_beta_distribution(n: int, level: float) ->
     """Uniform scores: the coverage given n rows is 1 - (l-th smallest score) ~ Beta(n + 1 - l, l)  (Vovk 2012)."""
     rng = np.random.default_rng(0)
     grid = np.linspace(0, 1, 20_001)
-    found = [fit_ranks(rng.random((n, 1)), np.zeros(n, int), None)[0].contain(grid, level).mean() for _ in range(400)]
+    found = [
+        fit_ranks(rng.random((n, 1)), np.zeros(n, int), np.ones(n))[0].contain(grid, level).mean() for _ in range(400)
+    ]
     dropped = round((1 - level) * (n + 1), 6) // 1
     assert stats.kstest(found, stats.beta(n + 1 - dropped, dropped).cdf).pvalue > 0.01
     assert abs(np.mean(found) - (1 - dropped / (n + 1))) < 3 * np.std(found) / 20
@@ -133,7 +135,7 @@ def test_the_coverage_of_sets_has_the_beta_distribution(n: int, level: float) ->
 
 def test_a_level_that_the_rows_of_a_class_cannot_reach_includes_the_class() -> None:
     S, y = np.random.default_rng(0).normal(size=(18, 2)), np.repeat([0, 1], [10, 8])
-    ten, eight = fit_ranks(S, y, None)
+    ten, eight = fit_ranks(S, y, np.ones(len(y)))
     assert eight.contain(np.array([-np.inf]), 0.9).all()  # 8 < 1/(1 - 0.9) - 1
     assert not ten.contain(np.array([-np.inf]), 0.9).any()
 

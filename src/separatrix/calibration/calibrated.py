@@ -76,7 +76,7 @@ class Calibrated(AbstractWrapper):
     classes_ : ndarray of shape (K,)
     estimator_ : classifier, fitted to all rows
     method_ : str, the chosen map
-    map_ : the fitted map; ``log_proba(scores)`` returns log probabilities
+    map_ : the fitted map from scores to log probabilities
     losses_ : dict, log-loss and its standard error for each map that "auto" tried
     proportions_ : ndarray of shape (K,), class proportions of the training rows
     n_features_in_, feature_names_in_ : as in scikit-learn
@@ -129,7 +129,7 @@ class Calibrated(AbstractWrapper):
             if is_frozen:
                 check_is_fitted(self.estimator)
                 X = without_targets(X)
-                self.classes_, codes = self.estimator.classes_, known_codes(self.estimator, classes, codes)
+                self.classes_, codes = np.asarray(self.estimator.classes_), known_codes(self.estimator, classes, codes)
             else:
                 require_classes(classes)
                 self.classes_ = classes
@@ -142,6 +142,9 @@ class Calibrated(AbstractWrapper):
 
             rows = codes if isinstance(X, RowStore) else X
             splits = list(check_cv(self.cv, codes, classifier=True).split(rows, codes, groups))
+            folds = np.zeros(len(codes), dtype=np.intp)
+            for fold, (_, test) in enumerate(splits, start=1):
+                folds[test] = fold
             if is_frozen:
                 self.estimator_ = self._set_model = self.estimator
                 S = unseen = scores(self.estimator, X, K)
@@ -152,22 +155,20 @@ class Calibrated(AbstractWrapper):
                     delayed(fit_fold)(clone(self.estimator), X, labels, arguments, split, K) for split in splits
                 )
                 self.estimator_ = clone(self.estimator).fit(X, labels, **arguments)
-                self._set_model, unseen = fits[0]
-                first = splits[0][1]
-                S = np.full((len(codes), K), np.nan)
+                (self._set_model, unseen), first = fits[0], splits[0][1]
+                S = np.full((len(codes), K), np.nan)  # NaN for rows that are in no fold
                 for (_, test), (_, found) in zip(splits, fits, strict=True):
                     S[test] = found
-            self._ranks = fit_ranks(log_odds(log_p(unseen)), codes[first], None if weight is None else weight[first])
 
-            folds = np.zeros(len(codes), dtype=np.intp)
-            for fold, (_, test) in enumerate(splits, start=1):
-                folds[test] = fold
+            w = np.ones(len(codes)) if weight is None else weight
+            self._unit = score_unit(self.estimator_, S, w)
+            self._ranks = fit_ranks(log_odds(log_p(unseen / self._unit)), codes[first], w[first])
             seen = ~np.isnan(S[:, 0])
-            S, codes, folds, weight = S[seen], codes[seen], folds[seen], None if weight is None else weight[seen]
+            S, codes, w, folds = S[seen] / self._unit, codes[seen], w[seen], folds[seen]
             self.method_, self.losses_ = self.method, {}
             if self.method == "auto":
-                self.method_, self.losses_ = choose(self._methods(len(S)), S, codes, weight, folds)
-            self.map_ = fit_map(self.method_, S, codes, weight)
+                self.method_, self.losses_ = choose(self._methods(len(S)), S, codes, w, folds)
+            self.map_ = fit_map(self.method_, S, codes, w)
         return self
 
     def _methods(self, n_rows: int) -> tuple[str, ...]:
@@ -202,7 +203,7 @@ class Calibrated(AbstractWrapper):
         """
         level = check_number("Calibrated.predict_set", "level", level, low=0.0, high=1.0)
         check_is_fitted(self)
-        A = log_odds(log_p(scores(self._set_model, X, len(self.classes_))))
+        A = log_odds(log_p(scores(self._set_model, X, len(self.classes_)) / self._unit))
         return np.column_stack([ranks.contain(a, level) for ranks, a in zip(self._ranks, A.T, strict=True)])
 
     def class_proportions(self, X: Any) -> Float:
@@ -217,7 +218,7 @@ class Calibrated(AbstractWrapper):
     def _log_q(self, X: Any) -> Float:
         """Calibrated ln p(C_k | x) for the class proportions of the training rows."""
         check_is_fitted(self)
-        return np.asarray(self.map_.log_proba(scores(self.estimator_, X, len(self.classes_))))
+        return np.asarray(self.map_.log_proba(scores(self.estimator_, X, len(self.classes_)) / self._unit))
 
     def _shifted(self, log_q: Float) -> Float:
         old = self._old_proportions()
@@ -263,6 +264,14 @@ def score_name(model: Any) -> str:
     raise TypeError(
         f"Calibrated needs scores, but {type(model).__name__} has neither predict_proba nor decision_function."
     )
+
+
+def score_unit(model: Any, S: Float, weight: Float) -> float:
+    """The mean spread of decision values, which may have any unit; 1 for log probabilities, whose unit is the nat."""
+    if score_name(model) != "decision_function":
+        return 1.0
+    spread = np.abs(S - S.mean(axis=1, keepdims=True)).mean(axis=1)
+    return float(np.average(spread[seen := ~np.isnan(spread)], weights=weight[seen])) or 1.0
 
 
 def scores(model: Any, X: Any, K: int) -> Float:

@@ -39,6 +39,7 @@ from separatrix.metrics import Estimate, weighted_mean
 METHODS = ("none", "temperature", "platt", "beta", "dirichlet", "isotonic")  # by increasing freedom
 MIN_ROWS_PER_PARAMETER = 10  # for a Dirichlet map
 LEAST_LOG = -700.0  # exp(-745) is zero
+MAX_SCORE = 1e200  # products of larger scores overflow
 SLOPE_STD, BIAS_STD = 1.0, 3.0  # standard deviations of the prior about the identity
 DECIMALS = 9  # of log-odds, whose rounding errors would separate rows with equal probabilities
 TINY_SPREAD = 1e-6  # nats; scores that differ less are equal
@@ -99,8 +100,8 @@ class IsotonicMap:
 
 
 def log_p(S: Float) -> Float:
-    """ln softmax(s); scores may be -inf, and infinite scores count as 1e300."""
-    return np.asarray(log_softmax(np.minimum(S, 1e300), axis=1))
+    """ln softmax(s); only -inf has the probability zero."""
+    return np.asarray(log_softmax(np.where(np.isneginf(S), S, np.clip(S, -MAX_SCORE, MAX_SCORE)), axis=1))
 
 
 def log_odds(L: Float) -> Float:
@@ -189,7 +190,7 @@ def fit_curves(L: Float, codes: Codes, weight: Float) -> tuple[Curve, ...]:
 
 
 def choose(
-    methods: tuple[str, ...], S: Float, codes: Codes, weight: Float | None, folds: Codes
+    methods: tuple[str, ...], S: Float, codes: Codes, weight: Float, folds: Codes
 ) -> tuple[str, dict[str, Estimate]]:
     """The method with the best log-loss for rows that its map has not seen, and the loss of every method.
 
@@ -203,9 +204,8 @@ def choose(
     log_q = {method: np.empty(len(S)) for method in methods}
     for fold in np.unique(folds):
         held = folds == fold
-        rest = None if weight is None else weight[~held]
         for method in methods:
-            found = fit_map(method, S[~held], codes[~held], rest).log_proba(S[held])
+            found = fit_map(method, S[~held], codes[~held], weight[~held]).log_proba(S[held])
             log_q[method][held] = found[np.arange(len(found)), codes[held]]
     best = methods[0]
     for method in methods[1:]:

@@ -41,13 +41,12 @@ class Ranks:
         return np.asarray(rank > (1 - level) * (1 + counts[-1]) + ROUNDING)
 
 
-def fit_ranks(A: Float, codes: Codes, weight: Float | None) -> tuple[Ranks, ...]:
+def fit_ranks(A: Float, codes: Codes, weight: Float) -> tuple[Ranks, ...]:
     """Ranks of each class, from scores (N, K) and the true classes of unseen rows; rows of weight zero are left out."""
-    w = np.ones(len(A)) if weight is None else weight
     ranks = []
     for k in range(A.shape[1]):
-        own = (codes == k) & (w > 0)
+        own = (codes == k) & (weight > 0)
         order = np.argsort(A[own, k])
-        counts = np.cumsum(w[own][order])
+        counts = np.cumsum(weight[own][order])
         ranks.append(Ranks(A[own, k][order], counts * (len(counts) / counts[-1:])))
     return tuple(ranks)
