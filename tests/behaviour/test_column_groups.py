@@ -54,7 +54,9 @@ def test_an_unlabelled_row_is_weighted_by_its_responsibilities():
     x, codes = np.array([0.0, 1.0, 4.0, 9.0, 3.0]), np.array([0, UNLABELLED, 1, UNLABELLED, UNLABELLED])
     weight = np.array([1.0, 2.0, 1.0, 0.5, 0.0])
     density = GroupedDensity((Group("poisson", (0,)),), (FAMILIES["poisson"](rates),))
-    found = expected_facts(Block(x[:, None], codes, weight, range(5)), (density, np.log(pi), 0.0, ("visits",)))
+    found = expected_facts(
+        Block(x[:, None], codes, weight, range(5)), (density, density.groups, np.log(pi), 0.0, ("visits",))
+    )
     joint = pi * stats.poisson.pmf(x[:, None], rates[:, 0])
     joint = np.where((codes == UNLABELLED)[:, None] | (codes[:, None] == [0, 1]), joint, 0.0)
     seen = joint.sum(axis=1)

@@ -472,7 +472,11 @@ def test_multinomial_against_scipy():
     expected = [stats.multinomial(int(row.sum()), P).logpmf(row) for row in ROWS]
     assert_allclose(distribution.log_density(ROWS), expected, rtol=1e-12, atol=1e-14)
     assert_allclose(distribution.variance, stats.multinomial(5, P).cov(), rtol=1e-12)
-    assert distribution.log_density([0.5, 0.5, 0.0]) == -np.inf
+    assert distribution.log_density([1.5, -0.5, 0.0]) == -np.inf
+    fractional = (
+        special.gammaln(3) - special.gammaln(1.5) - special.gammaln(2.5) + 0.5 * np.log(P[0]) + 1.5 * np.log(P[1])
+    )
+    assert_allclose(distribution.log_density([0.5, 1.5, 0.0]), fractional, rtol=1e-12)
 
 
 def test_a_word_without_counts_has_probability_zero_under_maximum_likelihood():

@@ -11,9 +11,12 @@ The definitions differ as follows:
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 
+from separatrix.exceptions import DataError
 from separatrix.generative import ExponentialFamilyClassifier, NaiveBayes
 
 SAME = 1e-10
@@ -90,3 +93,18 @@ def test_data_far_from_zero_lose_no_accuracy(rng):
     X = rng.normal(t, 1.0)[:, None]
     near, far = (NaiveBayes("normal", estimate="ml").fit(X + offset, t) for offset in (0.0, 2.0**27))
     np.testing.assert_allclose(far.predict_proba(X + 2.0**27), near.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_fractional_counts_agree_with_multinomial_nb(is_sparse, rng):
+    words = rng.poisson(rng.uniform(0.2, 3.0, size=8), size=(60, 8))
+    X, y = TfidfTransformer().fit_transform(words), np.arange(60) % 3
+    X = X if is_sparse else X.toarray()
+    ours = ExponentialFamilyClassifier("multinomial", pseudo_count=0.5).fit(X, y)
+    theirs = MultinomialNB(alpha=0.5).fit(X, y)
+    assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-9, atol=1e-12)
+    assert_allclose(ours.densities_["multinomial"].log_probability, theirs.feature_log_prob_, rtol=1e-10)
+    predictive = ExponentialFamilyClassifier("multinomial", estimate="predictive").fit(X, y)
+    assert np.isfinite(predictive.log_density(X)).all()
+    with pytest.raises(DataError, match="not negative"):
+        ours.predict(-X)

@@ -78,7 +78,6 @@ DIFFERENT = {
     "maximum likelihood adds nothing to variances; the default, a prior, is better (0.86) than GaussianNB (0.81)": """
         test_check_accuracy_on_digits
     """,
-    "counts must be whole numbers": "test_discretenb_provide_prior_with_partial_fit[MultinomialNB]",
     "a private attribute": "test_gnb_check_update_with_no_data test_check_alpha",
     "categories are the values that occur, not 0 to the largest": """
         test_discretenb_partial_fit[CategoricalNB] test_categoricalnb test_categoricalnb_with_min_categories

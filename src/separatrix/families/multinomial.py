@@ -5,7 +5,8 @@
     u(x) = x,   h(x) = T!/Π x_d!,   η = ln μ,   A = T ln Σ_d e^η_d,   E[u] = T μ
 
 The density is conditional on the total T of the row, which differs from row to row. μ is estimated as the fraction of
-each column in Σ_n x_n.
+each column in Σ_n x_n. Fractional counts, such as TF-IDF weights, are allowed: x! is then Γ(x + 1). The density no
+longer sums to one, but classes are compared as before, because h(x) is the same for all of them.
 
 Conjugate prior    μ ~ Dirichlet(α), equivalent to Σα earlier trials:  χ = α/Σα            (2.38)
 Posterior          Dirichlet(α + Σ_n x_n)                                                  (2.41)
@@ -25,7 +26,7 @@ from scipy import special
 from separatrix._array import Array, Float
 from separatrix._special import log_rising
 from separatrix.families.dirichlet import Dirichlet
-from separatrix.families.family import Density, Family, Prior, Size, is_count, reject, reject_missing, shape_of, weigh
+from separatrix.families.family import Density, Family, Prior, Size, reject, reject_missing, shape_of, weigh
 from separatrix.families.sufficient_statistics import FactsError, Sums
 
 PARTS_OF_A_ROW = "The columns are parts of one total. Drop those rows, or give each column its own family."
@@ -33,7 +34,7 @@ PARTS_OF_A_ROW = "The columns are parts of one total. Drop those rows, or give e
 
 @dataclass(frozen=True)
 class Multinomial(Family[Sums]):
-    """p(x | T) = T!/Π x_d! Π μ_d^x_d for a row x of D counts, with ``log_probability`` ln μ (..., D).
+    """p(x | T) = T!/Π x_d! Π μ_d^x_d for D counts x, whole or fractional; ``log_probability`` is ln μ (..., D).
 
     ``trials`` is the total T of the rows that `sample` draws. The density uses the total of x.
     """
@@ -92,7 +93,7 @@ class Multinomial(Family[Sums]):
     def log_density(self, x: Any) -> Float:
         """Σ_d x_d ln μ_d + ln h(x)."""
         x = np.asarray(x, dtype=np.float64)
-        ok = np.asarray(is_count(x).all(axis=-1))
+        ok = np.asarray((np.isfinite(x) & (x >= 0)).all(axis=-1))
         x = np.where(ok[..., None], x, 0.0)
         terms = np.where(x > 0, x * np.where(x > 0, self.log_probability, 0.0), 0.0)
         return np.where(ok, terms.sum(axis=-1) + self.log_h(x), -np.inf)
@@ -110,8 +111,8 @@ class Multinomial(Family[Sums]):
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
         reject_missing(x, columns, remedy=PARTS_OF_A_ROW)
-        remedy = "Count whole occurrences, or use another family for it."
-        reject(~is_count(x), x, columns, want="counts must be whole numbers from 0", remedy=remedy)
+        remedy = "Correct the value, or use another family for it."
+        reject(~(np.isfinite(x) & (x >= 0)), x, columns, want="counts must be finite and not negative", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:
@@ -177,7 +178,7 @@ class DirichletMultinomialPredictive(Density):
     def log_density(self, x: Any) -> Float:
         """The predictive above, computed from rising factorials and ln h(x)."""
         x = np.asarray(x, dtype=np.float64)
-        ok = np.asarray(is_count(x).all(axis=-1))
+        ok = np.asarray((np.isfinite(x) & (x >= 0)).all(axis=-1))
         x = np.where(ok[..., None], x, 0.0)
         return np.where(ok, _log_polya(self.alpha, x) + Multinomial.log_h(x), -np.inf)
 

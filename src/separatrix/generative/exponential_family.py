@@ -33,7 +33,7 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     ----------
     family : str, default "normal"
         With "normal", "bernoulli", "categorical", "poisson", "exponential", "gamma", "beta" or "normal_known_variance",
-        columns are independent given the class. With "multinomial" (counts that share trials, such as words),
+        columns are independent given the class. With "multinomial" (counts that share trials: words, TF-IDF),
         "dirichlet" (fractions that sum to one) or "multivariate_normal", each row is one vector.
     shared_scale : bool, default True
         Whether all classes have the same variance (normal), shape (gamma) or covariance (multivariate normal), which

@@ -252,4 +252,4 @@ def _are_counts(family: str, x: Rows) -> bool:
     if family == "bernoulli":
         return bool(((values == 0) | (values == 1)).all())
     fine = (values >= 0) & np.isfinite(values)
-    return bool((fine if family == "exponential" else fine & (values == np.floor(values))).all())
+    return bool((fine & (values == np.floor(values)) if family == "poisson" else fine).all())
