@@ -26,6 +26,14 @@ def working_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     return np.dtype(np.float32) if np.dtype(dtype) in (np.float32, np.float16) else np.dtype(np.float64)
 
 
+def in_single(*arrays: Float) -> tuple[Array, ...]:
+    """Return the arrays in float32, or unchanged if one of them would overflow."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = tuple(each.astype(np.float32) for each in arrays)
+    pairs = zip(single, arrays, strict=True)
+    return single if all(np.array_equal(np.isfinite(a), np.isfinite(b)) for a, b in pairs) else arrays
+
+
 def bincount(codes: Array, weight: Array | None, length: int) -> Float:
     """Sum of the weights of each code, or its count if there are no weights, in float64."""
     return np.bincount(codes, weight, minlength=length).astype(np.float64, copy=False)

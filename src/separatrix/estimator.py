@@ -18,7 +18,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._arguments import Estimator
-from separatrix._array import Array, Float, Rows, working_dtype
+from separatrix._array import Array, Float, Rows, in_single
 from separatrix._text import listed
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError, StreamEndedError
@@ -143,12 +143,8 @@ class LinearClassifier(Classifier):
         Rounded weights would lose digits of a prediction for columns far from zero, so predictions use float64.
         """
         self._exact, self.coef_, self.intercept_ = None, W, w0
-        dtype = working_dtype(getattr(rows.template, "dtype", np.float64))
-        if dtype == np.float32:
-            with np.errstate(over="ignore", under="ignore"):
-                short = W.astype(dtype), w0.astype(dtype)
-            if all(np.isfinite(part).all() for part in short):
-                self._exact, (self.coef_, self.intercept_) = (W, w0), short
+        if getattr(rows.template, "dtype", None) == np.float32:
+            self._exact, (self.coef_, self.intercept_) = (W, w0), in_single(W, w0)
 
     @property
     def _weights(self) -> tuple[Float, Float]:

@@ -70,6 +70,7 @@ class GaussianClassifier(GenerativeClassifier):
     """Base class of linear and quadratic discriminant analysis."""
 
     _scatter: type[Any]
+    _is_single: bool = False  # whether the rows are an array of float32, as coef_ is then
 
     def __init__(
         self,
@@ -107,6 +108,7 @@ class GaussianClassifier(GenerativeClassifier):
     def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
         """Collect moments in one pass, or by EM if values or labels are missing."""
         self._columns, n_classes = source.columns, len(source.classes)
+        self._is_single = getattr(source.template, "dtype", None) == np.float32
         ledoit_wolf = self.shrinkage == "ledoit-wolf"
         if source.n_unlabelled == 0:
             kind = FactoredScatter if source.n_rows < len(source.columns) else self._scatter

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from separatrix._arguments import check_count
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float, Rows, in_single
 from separatrix._linalg import SingularError
 from separatrix._special import MAX_CANCELLING_NATS
 from separatrix.exceptions import CollinearError
@@ -139,6 +139,8 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
             self.coef_, self.intercept_ = W, w0 - W @ m
             if len(W) == 2:
                 self.coef_, self.intercept_ = np.diff(self.coef_, axis=0), np.diff(self.intercept_)
+            if self._is_single:  # predictions use the weights before rounding
+                self.coef_, self.intercept_ = in_single(self.coef_, self.intercept_)
 
     @property
     def covariance_(self) -> Float:
