@@ -52,7 +52,6 @@ DIFFERENT = {
     "a covariance_estimator, which no sum over rows replaces": """
         test_lda_shrinkage test_lda_ledoitwolf test_qda_ledoitwolf
     """,
-    "parameters are float64 also for float32 rows": "test_lda_dtype_match[float32]",
     "eigenvectors of a covariance, rotations_; covariance_ is the matrix itself": "test_qda_coefs",
     "singular covariances give a warning, not an error": "test_qda_regularization",
 }
