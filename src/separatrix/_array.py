@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -82,9 +81,3 @@ def device_aware(function: Function) -> Function:
     """Mark a function of blocks or rows that accepts rows on a GPU. Other functions get a copy in host memory."""
     function.is_device_aware = True  # type: ignore[attr-defined]
     return function
-
-
-def is_device_aware(function: Any) -> bool:
-    """Whether a function, or the function inside a partial, accepts rows on a GPU."""
-    inner = function.func if isinstance(function, partial) else function
-    return bool(getattr(inner, "is_device_aware", False))

@@ -4,6 +4,8 @@
 "balanced" gives every class the same total weight, c_k = N / (K N_k), where N_k is the weight of class k. A row with
 soft targets t_k stands for a row of each class, with weight t_k. Its weight is multiplied by Σ_k t_k c_k, and its
 targets become t_k c_k / Σ_j t_j c_j.
+
+Weights in memory are multiplied once. If labels are read with the rows, each block is weighted as it is read.
 """
 
 from __future__ import annotations
@@ -16,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._array import Array, Float, bincount, device_aware
+from separatrix._array import Array, Float, bincount
 from separatrix._text import listed
 from separatrix.exceptions import DataError
-from separatrix.rows.block import Block
+from separatrix.rows.block import Block, Targets
 from separatrix.rows.source import Source
 
 BALANCED = "balanced"
@@ -31,7 +33,7 @@ def weigh_classes(source: Source, owner: str, class_weight: Any, *, is_batch: bo
     If the rows are one batch of several, ``class_weight`` may name classes of other batches, but it cannot be
     "balanced", which needs all rows.
     """
-    classes = source.classes
+    classes, targets = source.classes, _in_memory(source)
     if isinstance(class_weight, str) and class_weight == BALANCED:
         if is_batch:
             raise ValueError(
@@ -39,7 +41,8 @@ def weigh_classes(source: Source, owner: str, class_weight: Any, *, is_batch: bo
                 "has only some of them. Pass a mapping {label: factor}, for example from "
                 "sklearn.utils.compute_class_weight."
             )
-        count = source.reduce(partial(class_totals, n_classes=len(classes)))
+        counts = partial(class_totals, n_classes=len(classes))
+        count = counts(targets) if targets is not None else source.reduce(counts)
         # Rows of a class without weight stay without weight, whatever its factor.
         factors = np.divide(count.sum(), len(classes) * count, out=np.ones_like(count), where=count > 0)
     else:
@@ -51,7 +54,18 @@ def weigh_classes(source: Source, owner: str, class_weight: Any, *, is_batch: bo
                     f"{owner}(class_weight=...) has a factor for {unknown[0]!r}, which is not a label in y. The labels "
                     f"are {listed(classes.tolist())}."
                 )
-    return source.viewed(partial(weighted, factors=factors)), factors
+    if targets is None:
+        return source.viewed(partial(weighted, factors=factors)), factors
+    found = weighted(targets, factors)
+    return replace(source, targets=source.runner.attach(source, found.t, found.weight, None)), factors
+
+
+def _in_memory(source: Source) -> Block | None:
+    """Targets and weights of all rows, if they are in memory, as a block without rows."""
+    targets = source.targets[0]
+    if source.runner.is_remote or not isinstance(targets, Targets):
+        return None
+    return Block(None, targets.t, targets.weight, range(0))
 
 
 def class_factors(owner: str, class_weight: Any, classes: Array) -> Float:
@@ -74,15 +88,14 @@ def class_factors(owner: str, class_weight: Any, classes: Array) -> Float:
 
 def class_totals(block: Block, n_classes: int) -> Float:
     """Weight of each class, Σ_n weight_n t_nk, (K,); rows without a label are not counted."""
-    t = block.targets
-    weight = np.ones(len(block)) if block.weight is None else block.weight
+    t = np.asarray(block.targets)
+    weight = np.ones(len(t)) if block.weight is None else block.weight
     if t.dtype.kind == "f":
         return np.asarray(weight @ _by_class(t))
     labelled = t >= 0
     return bincount(t[labelled], weight[labelled], n_classes)
 
 
-@device_aware
 def weighted(block: Block, factors: Float) -> Block:
     """Multiply the weight of each row by the factor of its class; rows without a label (code -1) keep their weight."""
     t = np.asarray(block.targets)

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from separatrix._array import Array, Float, Rows, is_device_aware, is_tensor, to_host, to_tensor
+from separatrix._array import Array, Float, Rows, is_tensor, to_host, to_tensor
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules
@@ -243,7 +244,7 @@ class Stream(Runner):
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum the statistic, on the device if the statistic supports it."""
-        work = statistic if is_device_aware(statistic) else lambda block: statistic(on_host(block))
+        work = statistic if _is_aware(statistic) else lambda block: statistic(on_host(block))
         return _retry_with_smaller_blocks(source, lambda source: ONE_THREAD.reduce(source, work))
 
     def fold(
@@ -253,7 +254,7 @@ class Stream(Runner):
         return ONE_THREAD.fold(source, lambda state, block: step(state, on_host(block)), state, rng)
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
-        work = row_function if is_device_aware(row_function) else lambda X: row_function(np.asarray(X))
+        work = row_function if _is_aware(row_function) else lambda X: row_function(np.asarray(X))
         found: Array = _retry_with_smaller_blocks(source, lambda source: ONE_THREAD.map(source, work, source.height))
         return found
 
@@ -304,6 +305,11 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
     if len(classes) < 2:
         return None
     return np.asarray(to_host(classes.to(y.dtype))), DeviceVector(codes)
+
+
+def _is_aware(function: Any) -> bool:
+    inner = function.func if isinstance(function, partial) else function
+    return bool(getattr(inner, "is_device_aware", False))
 
 
 def _retry_with_smaller_blocks(source: Source, work: Callable[[Source], Any]) -> Any:

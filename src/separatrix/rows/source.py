@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, Rows, device_aware, is_device_aware, is_sparse
+from separatrix._array import Array, Rows, device_aware, is_sparse
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import Labelled, LabelRules, pair
 from separatrix.rows.memory import Memory
@@ -213,13 +213,8 @@ class Source:
         if reads_once and self._may_be_tall:
             height = min(TALL * self.height, self.n_rows // MIN_TALL_BLOCKS)
             source = replace(self, height=max(self.height, height))
-
-        def work(block: Block) -> Stat:
-            return statistic(_seen(block, views))
-
-        if views and all(map(is_device_aware, (statistic, *views))):
-            device_aware(work)
-        total: Stat = self.runner.reduce(source, work if views else statistic)
+        work = (lambda block: statistic(_seen(block, views))) if views else statistic
+        total: Stat = self.runner.reduce(source, work)
         return total
 
     @property
