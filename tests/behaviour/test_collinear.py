@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.datasets import load_digits
@@ -343,3 +344,20 @@ def test_numbers_as_names_of_text_columns():
     named = sx.NaiveBayes().fit(frame.set_axis(["text", "number"], axis=1), [0, 1, 0, 1])
     assert_allclose(model.predict_proba(frame), named.predict_proba(frame.set_axis(["text", "number"], axis=1)))
     assert frame.columns.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("options", [{}, {"shrinkage": 0.3}], ids=str)
+@pytest.mark.parametrize("kind", [LDA, QDA, sx.FisherDiscriminant, sx.NaiveBayes], ids=lambda kind: kind.__name__)
+def test_other_rows_and_saved_models_give_the_same_predictions(kind, options, table, tmp_path):
+    _, wide, y = table
+    if kind is sx.NaiveBayes:
+        options = {"families": "normal", "pseudo_count": 2.0 if options else 1.0}
+    model = fitted(kind(**options), wide, y, "constant")
+    expected = model.decision_function(wide)
+    pd.DataFrame(wide, columns=list("abcdef")).assign(y=y).to_csv(tmp_path / "table.csv", index=False)
+    scan = sx.scan(tmp_path / "table.csv", target="y")
+    for rows, labels in ((sparse.csr_array(wide), y), (scan, None)):
+        other = fitted(kind(**options), rows, labels, "constant")
+        assert_allclose(other.decision_function(rows), expected, rtol=1e-6, atol=1e-6)
+    sx.save(model, tmp_path / "model.sx")
+    assert_allclose(sx.load(tmp_path / "model.sx").decision_function(wide), expected, rtol=1e-12)

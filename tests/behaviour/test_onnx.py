@@ -122,6 +122,21 @@ def test_more_columns_than_rows(model, K):
     agree(model.fit(rows, y), np.vstack([rows, np.random.default_rng(1).normal(size=(10, 60))]))
 
 
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.CollinearWarning")
+@pytest.mark.parametrize("N", [150, 20])
+@pytest.mark.parametrize(
+    "model",
+    [*(make() for make in NORMAL.values()), sx.FisherDiscriminant(shrinkage=0.1), sx.NaiveBayes("normal")],
+    ids=lambda model: type(model).__name__,
+)
+def test_collinear_columns(model, N):
+    rows, y = blobs(N, n_features=30, n_classes=3)
+    rows[:, 4] = 3.0
+    if not isinstance(model, sx.FisherDiscriminant):  # its linear scores would be too large for single precision
+        rows[:, 7] = np.where(y == 1, 2.0, -1.0)
+    agree(model.fit(rows, y), rows)
+
+
 def test_discriminant_analysis_of_a_row_with_a_missing_value_is_nan():
     rows, y = blobs(60, n_classes=2)
     model = sx.LinearDiscriminantAnalysis().fit(rows, y)
