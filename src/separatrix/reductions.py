@@ -181,7 +181,10 @@ class AbstractReduction(AbstractWrapper):
                 "several classes cannot be compared. Wrap a classifier that has one of them."
             )
         X, codes = (without_targets(X), codes) if isinstance(X, RowStore) else indexable(as_table(X), codes)
-        arguments = fit_arguments(self, check_weight(sample_weight, len(codes)), method)
+        weight = check_weight(sample_weight, len(codes))
+        if weight is None and sample_weight is not None:  # all are 1, and the wrapped classifier may require weights
+            weight = np.ones(len(codes))
+        arguments = fit_arguments(self, weight, method)
         if self.ambiguous == "reject" and len(classes) > 2:
             labels_with_reject(classes, self.reject_label)
         problems = self._problems(classes, codes) if len(classes) > 2 else iter([Problem(classes[codes], classes)])

@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import indexable
+from sklearn.utils._mocking import CheckingClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import separatrix as sx
@@ -325,3 +326,10 @@ def test_weights_of_batches_are_routed():
         routed = OneVsRest(inner).partial_fit(X, y, classes=[0, 1, 2], sample_weight=weight)
     plain = OneVsRest(sx.NaiveBayes("normal")).fit(X, y, sample_weight=weight)
     assert_allclose(routed.predict_proba(X), plain.predict_proba(X), atol=1e-10)
+
+
+@BOTH
+def test_weights_that_are_all_one_are_passed_on(reduction):
+    X, y = blobs(60)
+    strict = CheckingClassifier(expected_sample_weight=True, methods_to_check=[])
+    reduction(strict).fit(X, y, sample_weight=np.ones(60))
