@@ -53,6 +53,10 @@ class CollinearWarning(UserWarning):
     """Some columns are constant or combinations of others, so coefficients are not unique, or columns are not used."""
 
 
+class SupportWarning(UserWarning):
+    """A row has a value that an automatically chosen family does not allow; the value is treated as missing."""
+
+
 class NotSeparableWarning(ConvergenceWarning):
     """The perceptron reached the maximum number of epochs without separating the classes."""
 

@@ -4,9 +4,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import special, stats
+from numpy.testing import assert_allclose
+from scipy import sparse, special, stats
 
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, SupportWarning
 from separatrix.generative import NaiveBayes
 
 RNG = np.random.default_rng(8)
@@ -147,3 +148,21 @@ def test_a_family_whose_density_cannot_be_computed_is_not_chosen(rng):
     for weight in (1e35, 1e300):  # pseudo-observations do not change these sums
         model = NaiveBayes().fit(X, np.arange(60) % 2, sample_weight=np.full(60, weight))
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_values_outside_an_automatic_family_are_missing(as_sparse, rng):
+    X = np.column_stack([rng.integers(0, 2, 60), rng.poisson(9, 60), rng.gamma(2.0, 1.0, 60)]).astype(float)
+    y = np.arange(60) % 2
+    X[y == 1, 1] += 5
+    model = NaiveBayes({1: "poisson"}).fit(X, y)
+    new = np.array([[2.0, 4.0, 1.0], [1.0, 7.0, -1.0], [0.0, 3.0, 1.0]])
+    as_missing = np.array([[np.nan, 4.0, 1.0], [1.0, 7.0, np.nan], [0.0, 3.0, 1.0]])
+    if model.families_[2] == "normal":
+        as_missing[1, 2] = -1.0
+    rows = sparse.csr_array(new) if as_sparse else new
+    with pytest.warns(SupportWarning, match=r"Column 'x0'.*contains 2.*treated as missing.*families="):
+        found = model.predict_log_proba(rows)
+    assert_allclose(found, model.predict_log_proba(as_missing), rtol=1e-12)
+    with pytest.raises(DataError, match="'x1' contains 3.5"):  # a family that was named
+        model.predict([[1.0, 3.5, 1.0]])

@@ -32,7 +32,7 @@ subset of the M points of the grid, and choosing this subset costs ln C(M, L).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -44,9 +44,9 @@ from scipy.special import betaln, logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_option
-from separatrix._array import Array, Float
-from separatrix.exceptions import DataError
-from separatrix.families import FAMILIES, FactsError
+from separatrix._array import Array, Float, Rows, to_dense
+from separatrix.exceptions import DataError, SupportWarning, warn
+from separatrix.families import FAMILIES, FactsError, SupportError
 from separatrix.generative.densities import prior_of
 from separatrix.generative.family_classifier import FamilyClassifier, Layout
 from separatrix.rows import Block, Source
@@ -56,6 +56,13 @@ COLUMN_FAMILIES = tuple(name for name, family in FAMILIES.items() if not family.
 MAX_DISTINCT_VALUES = 256
 MAX_GRID_POINTS = 4096
 EQUAL_WITHIN = 1e-9  # fraction of the range; closer values are equal up to rounding, such as 0.1 + 0.2 and 0.3
+SUPPORT: dict[str, Callable[[Float], Array]] = {
+    "bernoulli": lambda x: (x == 0) | (x == 1),
+    "poisson": lambda x: (x >= 0) & (x == np.floor(x)),
+    "exponential": lambda x: x >= 0,
+    "gamma": lambda x: x > 0,
+    "beta": lambda x: (x > 0) & (x < 1),
+}
 
 
 class Choice(NamedTuple):
@@ -119,6 +126,9 @@ class NaiveBayes(FamilyClassifier):
     given the class. Text columns, categoricals and enums of a data frame are categorical. An unknown category has the
     probability of a category with count zero.
 
+    If "auto" chose a family and a later row has a value that the family does not allow (a 2 in a column of 0 and 1),
+    the value is treated as missing, with a `SupportWarning`. For a family that you name, such a value is an error.
+
     Families are chosen once, from the first rows. To fit in parts (`partial_fit`, `merge`), name the families if the
     parts might lead to different choices. ``temper=True`` needs all rows at once.
 
@@ -171,6 +181,24 @@ class NaiveBayes(FamilyClassifier):
         widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
         return "\n".join(f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}" for row in rows)
 
+    def _map_rows(self, X: Any, row_function: Callable[[Rows], Array], **options: Any) -> Array:
+        """As in `FamilyClassifier`, but values outside a family that "auto" has chosen are treated as missing."""
+        try:
+            return super()._map_rows(X, row_function, **options)
+        except SupportError as error:
+            automatic = {d for d, choice in enumerate(self.choices_) if choice.why != "given"}
+            groups = self.facts_.of_columns(lambda family, d: family in SUPPORT and d in automatic).groups
+            if not groups:
+                raise
+            inside = partial(without_impossible, groups=groups)
+            found = super()._map_rows(X, lambda rows: row_function(inside(rows)), **options)
+            warn(
+                f"{error} The family was chosen because all training values allow it; such values are treated as "
+                "missing. Name another family for the column with families={...}.",
+                SupportWarning,
+            )
+            return found
+
     def _check_arguments(self) -> None:
         super()._check_arguments()
         for family in self.families.values() if isinstance(self.families, Mapping) else [self.families]:
@@ -217,6 +245,15 @@ class NaiveBayes(FamilyClassifier):
                 chosen[d] = Choice(self._columns[d], best, f"{found.describe(d)}; {ahead}")
         self.choices_ = tuple(chosen[d] for d in sorted(chosen))
         return facts.of_columns(lambda family, d: chosen[d].family == family)
+
+
+def without_impossible(X: Rows, groups: tuple[Group, ...]) -> Float:
+    """Rows in which values outside the support of the groups' families are NaN; infinity is kept, and is an error."""
+    rows = np.array(to_dense(X), dtype=np.float64)
+    for group in groups:
+        x = rows[:, list(group.columns)]
+        rows[:, list(group.columns)] = np.where(SUPPORT[group.family](x) | np.isinf(x), x, np.nan)
+    return rows
 
 
 def given_families(families: Any, columns: tuple[str, ...]) -> dict[int, str]:
