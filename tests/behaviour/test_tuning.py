@@ -15,8 +15,8 @@ from problems import blobs
 from separatrix import BayesianLogisticRegression, Gaussian, evidence_surface
 from separatrix.basis import RBF, Polynomial
 from separatrix.bayesian import Limit, tune_model, tuning
-from separatrix.bayesian.evidence import GROUP_STD, LEVEL_STD, TYPICAL_SCALE, FitEP, FitLaplace, prior_scales
-from separatrix.bayesian.tune_model import SCALE_TOL, maximise_profile
+from separatrix.bayesian.evidence import GROUP_STD, LEVEL_STD, TYPICAL_SIGNAL, FitEP, FitLaplace, prior_scales
+from separatrix.bayesian.tune_model import GAIN_TOL, maximise_profile
 from separatrix.bayesian.tuning import Boundary, Parabola, Search, TuningStatus, log_odds_of_zero, tune_scales
 from separatrix.datasets import make_label_noise, make_rbf_experiment, make_xor_clusters
 from separatrix.exceptions import DataError
@@ -89,7 +89,7 @@ def test_the_gradient_of_the_law_of_the_scales_is_its_derivative(groups):
     assert_allclose(scales.log_density(eta)[1], numeric, rtol=1e-6)
     # The same law as one normal density of all ln scales.
     covariance = np.full((G, G), LEVEL_STD**2 - GROUP_STD**2 / G) + GROUP_STD**2 * np.eye(G)
-    law = stats.multivariate_normal(np.full(G, np.log(TYPICAL_SCALE)), covariance)
+    law = stats.multivariate_normal(np.full(G, np.log(TYPICAL_SIGNAL / 2)), covariance)  # of four columns
     assert_allclose(scales.log_density(eta)[0], law.logpdf(eta), rtol=1e-10)  # the given scales are 1
 
 
@@ -309,7 +309,7 @@ def test_each_value_has_the_evidence_of_its_model():
     found = tune_model(of_degree, X, y, values=[2, 3])
     assert [trial.value for trial in found.tried] == [2, 3]
     for degree, log_evidence in found.tried:
-        assert log_evidence == pytest.approx(of_degree(degree).fit(X, y).log_evidence_, abs=SCALE_TOL)
+        assert log_evidence == pytest.approx(of_degree(degree).fit(X, y).log_evidence_, abs=2 * GAIN_TOL)
 
 
 def test_the_rate_of_wrong_labels_is_estimated_by_evidence():

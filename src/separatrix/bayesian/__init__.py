@@ -12,7 +12,8 @@ The modules follow the order of the book. A module imports only from modules abo
     variational       §10.1, §10.6  the Gaussian nearest to the posterior in KL(q || p)
     sampling          §11.1.4       importance sampling: weighted draws, without the assumption of a Gaussian
     evidence          §4.4.1, §3.5  ln p(data) as a function of the prior
-    tuning            §3.5          the prior that makes the data most probable
+    tuning            §3.5          the most probable scales of the prior
+    averaging         §3.5          the posterior averaged over these scales
     surface                         the evidence over a grid of widths and scales
     inference                       from an objective to a posterior: mode, Gaussian, check, better Gaussian
     logistic                        the classifier
@@ -24,6 +25,7 @@ from separatrix.bayesian.laplace import LaplaceError as LaplaceError
 from separatrix.bayesian.laplace import laplace_approximation as laplace_approximation
 from separatrix.bayesian.logistic import BayesianLogisticRegression as BayesianLogisticRegression
 from separatrix.bayesian.posterior import Approximation as Approximation
+from separatrix.bayesian.posterior import AveragedApproximation as AveragedApproximation
 from separatrix.bayesian.posterior import ByClassApproximation as ByClassApproximation
 from separatrix.bayesian.posterior import DiagonalApproximation as DiagonalApproximation
 from separatrix.bayesian.posterior import DualApproximation as DualApproximation

@@ -71,7 +71,13 @@ MAX_VARIANCE_CHANGE = 3.0  # relative change of a variance above which the corre
 
 
 def expectation_propagation(
-    objective: Posterior, start: Approximation, *, tol: float = 1e-3, max_sweeps: int = 100, corrected: bool = True
+    objective: Posterior,
+    start: Approximation,
+    *,
+    tol: float = 1e-3,
+    max_sweeps: int = 100,
+    corrected: bool = True,
+    memory: list[Sites] | None = None,
 ) -> Approximation:
     """Return the fixed point of expectation propagation, for a likelihood of one activation.
 
@@ -79,13 +85,18 @@ def expectation_propagation(
     less than ``tol`` posterior standard deviations and the precision by a relative change below ``tol``.
     ``is_converged`` is False if that takes more than ``max_sweeps``, and ``steps`` is the number of sweeps. If
     ``corrected``, variances and evidence are corrected for third cumulants unless that is too expensive (`correct`).
+    If ``memory`` contains the sites of a fit of the same rows under another prior, the iteration starts there; the
+    sites of this fit replace them.
     """
     if objective.shape[0] != 1:
         raise ValueError(
             f"expectation_propagation needs one activation per row, and {objective.likelihood} has "
             f'{objective.shape[0]}; use "laplace" or "importance".'
         )
-    sites = objective.source.reduce(partial(laplace_sites, mean=start.mean[0], objective=objective)).sites
+    if memory:
+        sites = memory.pop()
+    else:
+        sites = objective.source.reduce(partial(laplace_sites, mean=start.mean[0], objective=objective)).sites
     q = posterior_of(sites, objective)
     if q is None:  # without log-concavity the start may not be a mode: use the prior
         sites = combine_sites([sites], np.zeros(1))
@@ -114,6 +125,8 @@ def expectation_propagation(
         past, here = [*past, (there.sites, there.update)][-N_MIXED - 1 :], there
     q, result, prior = here.q, here.result, objective.prior
     mean, is_converged = q.mean[None, :], result.skipped == 0 and here.distance <= tol
+    if memory is not None and is_converged:
+        memory.append(here.update)
     occam = 0.5 * (prior.log_det() - q.factor.log_det) - prior.value_grad(mean)[0]
     log_evidence = result.log_ratio + occam
     found = Approximation(mean, q.factor, result.log_likelihood, log_evidence, "ep", sweeps, is_converged=is_converged)

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +20,7 @@ from scipy import linalg
 
 from separatrix._array import Codes, Float, bincount
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.ep import expectation_propagation
+from separatrix.bayesian.ep import Sites, expectation_propagation
 from separatrix.bayesian.posterior import AnyApproximation, Approximation, laplace, row_squares, weight_names
 from separatrix.exceptions import DataError
 from separatrix.priors import Gaussian, Penalty
@@ -28,8 +28,8 @@ from separatrix.rows import as_source
 from separatrix.solvers import LBFGS, Auto, Factor, Posterior, Units, has_cheap_hessian
 from separatrix.stats import Design, collect_sample, log_det_slope
 
-# The law of the scales, which are per standard deviation of a column
-TYPICAL_SCALE = 0.5  # median of a scale
+# The law of the scales
+TYPICAL_SIGNAL = 2.0  # median of the standard deviation of the activations over rows, under the prior
 LEVEL_STD, GROUP_STD = 1.0, 0.45  # standard deviations of ln scale: of the level of all groups, and about this level
 
 # Scales
@@ -61,13 +61,14 @@ class PriorScales:
     relevance determination. The user may also define groups. All outputs share their scales. The prior of the bias is
     fixed, even if it is about x = 0 and so couples the weights (`Penalty.about`).
 
-    Scales have a prior too. Let u_g be the logarithm of the scale of group g, per standard deviation of a column, over
-    ½, and ū the mean of all u_g. The groups share a normal law:
+    Scales have a prior too. If all M columns have the scale s, per standard deviation of a column, then the activations
+    of the rows have the variance M s² under the prior, on average. Its root has the median 2, so that of s is 2/√M. Let
+    u_g be the logarithm of the scale of group g over 2/√M, and ū the mean of all u_g. The groups share a normal law:
 
         ū ~ N(0, 1),        u_g - ū ~ N(0, 0.45²)
 
-    The prior of the level is weak: it lies between 0.07 and 3.5 with probability 0.95. Without it, separable classes
-    have no best scale. Without a common law, one scale for each column fits noise.
+    The prior of the level is weak: with probability 0.95, it is at most seven times larger or smaller than its median.
+    Without it, separable classes have no best scale. Without a common law, one scale for each column fits noise.
 
     The search for scales is bounded. The prior standard deviation of a weight, per standard deviation of its column, is
     at most `MAX_SCALE`: such a column changes a probability from 0 to 1 within a thousandth of its spread. The smallest
@@ -75,7 +76,7 @@ class PriorScales:
 
     ``groups`` (P,) is the group of each weight (-1 if it is not tuned) and ``labels`` are the names of the G groups.
     ``fixed`` and ``tuned`` are the two parts of the precision at η = 0. ``typical`` (G,) is the scale of each group
-    at η = 0, per standard deviation of a column.
+    at η = 0, per standard deviation of a column, and ``median`` that of its law.
     """
 
     groups: Codes
@@ -84,6 +85,7 @@ class PriorScales:
     fixed: Float
     tuned: Float
     typical: Float
+    median: float
 
     def prior(self, eta: Float) -> Penalty:
         """Return the prior at η."""
@@ -107,7 +109,7 @@ class PriorScales:
 
     def log_density(self, eta: Float) -> tuple[float, Float]:
         """Return the log density of the scales at η, and its gradient (G,)."""
-        u, G = eta + np.log(self.typical / TYPICAL_SCALE), len(eta)
+        u, G = eta + np.log(self.typical / self.median), len(eta)
         level = u.mean()
         apart = u - level
         square = (level / LEVEL_STD) ** 2 + (apart @ apart) / GROUP_STD**2
@@ -125,11 +127,14 @@ class PriorScales:
         return np.asarray(self.tuned * (widen if self.tuned.ndim == 1 else widen[:, None]))
 
 
-def prior_scales(objective: Posterior, groups: str | Sequence[Any] | None = None) -> PriorScales:
+def prior_scales(
+    objective: Posterior, groups: str | Sequence[Any] | None = None, like: PriorScales | None = None
+) -> PriorScales:
     """Return the tunable scales of the prior of an objective; η = 0 is the given prior.
 
     The prior must be a proper Gaussian that is the same for every output. ``groups`` is None for one factor, "columns"
-    for one factor per column, or M labels: columns with equal labels share a factor.
+    for one factor per column, or M labels: columns with equal labels share a factor. If the columns
+    of the objective are rotated, ``like`` are the scales of the columns before, whose law is kept.
     """
     M, P = len(objective.design.origin), objective.design.width
     prior = objective.prior
@@ -156,10 +161,15 @@ def prior_scales(objective: Posterior, groups: str | Sequence[Any] | None = None
             f"A prior with a full covariance has one scale to tune, and groups= has {len(labels)}. Leave groups=None, "
             "or give a prior with a scale for each column."
         )
-    diagonal = tuned[:M] if tuned.ndim == 1 else np.diag(tuned)[:M]
-    variance = objective.column_units[:M] ** 2 / diagonal  # of each weight, per standard deviation of its column
-    typical = np.sqrt(bincount(codes, variance, len(labels)) / bincount(codes, None, len(labels)))
-    return PriorScales(np.append(codes, np.full(P - M, FIXED_GROUP)), labels, prior.mean, fixed, tuned, typical)
+    if like is not None:
+        typical, median = like.typical, like.median
+    else:
+        diagonal = tuned[:M] if tuned.ndim == 1 else np.diag(tuned)[:M]
+        variance = objective.column_units[:M] ** 2 / diagonal  # of each weight, per standard deviation of its column
+        typical = np.sqrt(bincount(codes, variance, len(labels)) / bincount(codes, None, len(labels)))
+        median = TYPICAL_SIGNAL / M**0.5
+    of_weights = np.append(codes, np.full(P - M, FIXED_GROUP))
+    return PriorScales(of_weights, labels, prior.mean, fixed, tuned, typical, median)
 
 
 def rescaled(prior: Gaussian, factors: Float) -> Gaussian:
@@ -275,19 +285,21 @@ class FitLaplace:
 
 @dataclass(frozen=True)
 class FitEP:
-    """Expectation propagation, from Laplace's mode or from a predicted fixed point."""
+    """Expectation propagation, from Laplace's mode or from the sites of the last fit, which are kept in ``memory``."""
 
     tol: float = 1e-8
+    memory: list[Sites] = field(default_factory=list)
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""
+        options: dict[str, Any] = {"tol": EP_TOL_IN_STD, "corrected": False, "memory": self.memory}
         if start is not None and inverse is not None and inverse.singular is None:  # no mode is needed
-            near = Approximation(start, inverse, np.nan, np.nan, "guess")
-            found = expectation_propagation(objective, near, tol=EP_TOL_IN_STD, corrected=False)
+            found = expectation_propagation(objective, Approximation(start, inverse, np.nan, np.nan, "guess"), **options)
             if found.is_converged:
                 return found
+        self.memory.clear()
         first = FitLaplace(self.tol).fit(objective, start, inverse)
-        found = expectation_propagation(objective, first, tol=EP_TOL_IN_STD, corrected=False)
+        found = expectation_propagation(objective, first, **options)
         return found if found.is_converged else first
 
 

@@ -7,6 +7,7 @@
    that is expectation propagation and tuning was requested, tune again with its evidence.
 4. Compute the Pareto k of the result, if the number of rows is small enough. For a dual Gaussian it is computed in the
    span of the rows; the other structures have none.
+5. If the scales were tuned, average the posterior over them.
 
 **The shift of the mean** (`skewness`). Laplace's Gaussian ignores the third derivatives of the log posterior at the
 mode. They shift the mean from the mode, to first order by
@@ -44,8 +45,17 @@ import numpy as np
 
 from separatrix._arguments import generator
 from separatrix._array import Float
-from separatrix.bayesian.ep import expectation_propagation
-from separatrix.bayesian.evidence import EP_TOL_IN_STD, FitEP, FitLaplace, Fitter, prior_scales
+from separatrix.bayesian.averaging import average, average_draws, scale_nodes
+from separatrix.bayesian.ep import Sites, expectation_propagation
+from separatrix.bayesian.evidence import (
+    EP_TOL_IN_STD,
+    MIN_ROTATED_COLUMNS,
+    FitEP,
+    FitLaplace,
+    Fitter,
+    PriorScales,
+    prior_scales,
+)
 from separatrix.bayesian.posterior import (
     LAPLACE,
     AnyApproximation,
@@ -56,11 +66,18 @@ from separatrix.bayesian.posterior import (
     weight_names,
 )
 from separatrix.bayesian.sampling import USABLE_K, Draws, Proposal, evaluations, importance, weighted_draws
-from separatrix.bayesian.tuning import Limit, TuningReport, profile_scale, tune_scales
+from separatrix.bayesian.tuning import (
+    Limit,
+    TuningReport,
+    has_full_evidence,
+    profile_scale,
+    tune_scales,
+    tune_structure,
+)
 from separatrix.bayesian.variational import estimated_seconds, variational, variational_softmax
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Softmax
-from separatrix.solvers import Auto, Posterior, Solution, dual
+from separatrix.solvers import Auto, Posterior, Solution, dual, is_wide
 from separatrix.stats import extent, log_det_slope
 
 METHODS = ("auto", "laplace", "variational", "ep", "importance")
@@ -167,12 +184,15 @@ class Options:
     groups: str | Sequence[Any] | None
     tol: float
     rng: np.random.Generator
+    wide: Posterior | None = None  # the objective of all weights, if the inference is in the span of the rows
 
 
 @dataclass(frozen=True, eq=False)
 class Inference:
     """Result of an inference. Tuning multiplied the scales of the prior of ``objective`` by ``factors`` (M,).
 
+    ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of the
+    ``fitter`` with which it was tuned. ``widening`` is the average prior variance relative to the most probable one.
     ``rule`` replaces the requested rule for probabilities if averages would be misleading, and is None otherwise.
     ``warnings`` are reasons to distrust the result.
     """
@@ -186,6 +206,10 @@ class Inference:
     rule: str | None = None
     tuning: TuningReport | None = field(default=None, repr=False)
     warnings: tuple[str, ...] = ()
+    at_mode: AnyApproximation | None = field(default=None, repr=False)
+    tuned: Approximation | None = field(default=None, repr=False)
+    fitter: Fitter | None = field(default=None, repr=False)
+    widening: float = 1.0
 
     @property
     def full(self) -> Approximation:
@@ -210,8 +234,12 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     The search for the mode starts at ``start`` (C, P), by default zero.
     """
     start = np.zeros(objective.shape) if start is None else start
-    structure, factors = choose_structure(objective, options.structure), np.ones(len(objective.design.origin))
-    if structure != "full":  # one tuned scale for all weights; only a dual Gaussian can be better than Laplace's
+    factors, structure = np.ones(len(objective.design.origin)), options.structure
+    M, is_simple = len(factors), options.groups is None and options.method in ("auto", "laplace")
+    if structure is None and options.tune and is_simple and is_wide(objective):
+        structure = "dual" if M >= MIN_ROTATED_COLUMNS else None  # exact, with as many unknowns as there are rows
+    structure = choose_structure(objective, structure)
+    if structure != "full":
         if options.method not in ("auto", "laplace"):
             raise DataError(
                 f"approximation={options.method!r} needs the full covariance, and {objective.shape[0]} x "
@@ -219,32 +247,59 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
             )
         if options.tune and options.groups is not None:
             raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
-        for fitter in (FitLaplace(), FitEP(options.tol)):
-            if options.tune:
-                eta = profile_scale(objective, fitter=fitter).eta
-                factors *= np.exp(eta)
-                objective = replace(objective, prior=prior_scales(objective).prior(eta))
-            solution = Auto(options.tol).minimise(objective, start)
-            wide = LAPLACE[structure](objective, solution.value)
-            found = Inference(objective, wide, solution, factors)
-            if not (isinstance(wide, DualApproximation) and isinstance(wide.thin, Approximation)):
-                return found
-            # The likelihood does not change the weights outside the span of the rows.
-            found = replace(found, objective=dual(objective).objective, approximation=wide.thin)
-            if options.method == "auto":
-                found = _improve_auto(found, replace(options, tune=False))
-            if not options.tune or found.approximation.name != "ep":  # otherwise tune again, by the evidence of EP
-                break
-        assert isinstance(wide, DualApproximation)
-        found = _diagnose(found, options, "")  # other methods need the full covariance
-        return replace(found, objective=objective, approximation=replace(wide, thin=found.full))
+    if options.tune and structure in ("by class", "diagonal"):
+        scales = prior_scales(objective)
+        is_small = has_full_evidence(objective, scales)
+        eta = profile_scale(objective).eta if is_small else tune_structure(objective, LAPLACE[structure], options.tol)
+        objective, factors = replace(objective, prior=scales.prior(eta)), factors * np.exp(eta)
     solution = Auto(options.tol).minimise(objective, start)
-    found = Inference(objective, laplace(objective, solution.value, steps=solution.steps), solution, factors)
+    gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
+    found = Inference(objective, gaussian, solution, factors)
+    if isinstance(gaussian, Approximation):
+        others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
+        return _refine(found, options, f"approximation={others}, ")
+    if not (isinstance(gaussian, DualApproximation) and isinstance(gaussian.thin, Approximation)):
+        return found
+    # The likelihood does not change the weights outside the span of the rows.
+    thin = replace(found, objective=dual(objective).objective, approximation=gaussian.thin)
+    thin = _refine(thin, replace(options, wide=objective), "")  # other methods need the full covariance
+    factor = 1.0 if thin.tuning is None else float(thin.tuning.factors[0])
+    if options.tune:
+        objective = replace(objective, prior=prior_scales(objective).prior(np.log([factor])))
+    whole = replace(gaussian, thin=thin.full, outside=factor**2 * thin.widening)
+    if isinstance(thin.at_mode, Approximation):
+        thin = replace(thin, at_mode=replace(gaussian, thin=thin.at_mode, outside=factor**2))
+    return replace(thin, objective=objective, approximation=whole, factors=factors * factor)
+
+
+def _refine(found: Inference, options: Options, remedy: str) -> Inference:
+    """Tune the prior, improve the approximation, check it, and average it over the scales, according to the options."""
     if options.tune:
         found = _tune(found, options, FitLaplace(options.tol))
     found = _improve_auto(found, options) if options.method == "auto" else _improve_by(found, options.method, options)
-    others = "'importance'" if found.objective.shape[0] > 1 else "'ep' or 'importance'"
-    return _diagnose(found, options, "" if found.approximation.name == "importance" else f"approximation={others}, ")
+    found = _diagnose(found, options, "" if found.approximation.name == "importance" else remedy)
+    if not options.tune:
+        return found
+    assert found.tuned is not None, "tuning keeps its fit"
+    objective, fit = found.objective, found.tuned
+    scales = prior_scales(objective, options.groups, _wide_scales(found, options))
+    nodes = scale_nodes(objective, scales, fit, found.fitter)
+    draws = None if found.draws is None else average_draws(found.draws, fit, nodes, options.rng)
+    return replace(
+        found,
+        approximation=average(objective, fit, found.full, nodes),
+        at_mode=found.approximation,
+        draws=draws,
+        widening=float(nodes.average_widening.mean()),
+    )
+
+
+def _wide_scales(found: Inference, options: Options) -> PriorScales | None:
+    """Return the scales of all weights, with the tuned prior, if the inference is in the span of the rows."""
+    if options.wide is None:
+        return None
+    scales, factor = prior_scales(options.wide), 1.0 if found.tuning is None else found.tuning.factors
+    return replace(scales, typical=factor * scales.typical)
 
 
 def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
@@ -264,7 +319,16 @@ def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
 
 def _tune(found: Inference, options: Options, fitter: Fitter) -> Inference:
     """Tune the scales of the prior by the evidence of ``fitter``."""
-    objective, approximation, report = tune_scales(found.objective, options.groups, fitter=fitter, start=found.full)
+    like = _wide_scales(found, options)
+    tuned = tune_scales(found.objective, options.groups, fitter=fitter, start=found.full, like=like)
+    objective, approximation, report = tuned
+    factors = found.factors if options.wide is not None else found.factors * report.column_factors
+    if found.tuning is not None:  # the factors are relative to the first prior
+        of_columns = found.tuning.column_factors * report.column_factors
+        report = replace(report, factors=report.factors * found.tuning.factors, column_factors=of_columns)
+    if options.wide is not None:
+        columns = options.wide.source.columns
+        report = replace(report, boundary=tuple(each._replace(columns=columns) for each in report.boundary))
     # No warning if only some groups are switched off, which is the purpose of groups.
     warnings = [limit.describe() for limit in report.boundary if limit.limit is not Limit.NARROW]
     if len(report.boundary) == len(report.labels) and not warnings:
@@ -275,8 +339,10 @@ def _tune(found: Inference, options: Options, fitter: Fitter) -> Inference:
         found,
         objective=objective,
         approximation=approximation,
-        factors=found.factors * report.column_factors,
+        factors=factors,
         tuning=report,
+        tuned=approximation,
+        fitter=fitter,
         warnings=tuple(warnings),
     )
 
@@ -318,9 +384,13 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
     if method == "variational":
         is_softmax = isinstance(objective.likelihood, Softmax)
         return found.accept((variational_softmax if is_softmax else variational)(objective, first))
+    memory: list[Sites] = []
     if options.tune:  # the search compares evidences without the correction, which has no gradient
-        plain = found.accept(expectation_propagation(objective, first, tol=EP_TOL_IN_STD, corrected=False))
+        fitter = FitEP(options.tol, memory)
+        plain = found.accept(
+            expectation_propagation(objective, first, tol=EP_TOL_IN_STD, corrected=False, memory=memory)
+        )
         if plain.approximation is first:
             return plain
-        found = _tune(plain, options, FitEP(options.tol))
-    return found.accept(expectation_propagation(found.objective, found.full))
+        found = _tune(plain, options, fitter)
+    return found.accept(expectation_propagation(found.objective, found.full, memory=memory))

@@ -235,7 +235,7 @@ class BayesianLogisticRegression(LinearClassifier):
         self.coef_, self.intercept_ = design.in_user_units(self.posterior_.approximation.mean)
         self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
         self.occam_factor_ = self.log_evidence_ - self.log_likelihood_  # (4.137)
-        self.effective_parameters_ = effective_parameters(approximation, objective.prior)
+        self.effective_parameters_ = effective_parameters(found.at_mode or approximation, objective.prior)
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
         if self.draws_ is not None:
             self.draws_ = replace(self.draws_, theta=with_bias(self.draws_.theta, self._shift()))

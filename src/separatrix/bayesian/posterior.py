@@ -11,7 +11,8 @@ the design. `laplace` puts the Gaussian at the mode, with the Hessian there as t
     by class    C factors (P, P), one for each contrast between classes      `ByClassApproximation`
     diagonal    one variance for each weight                                 `DiagonalApproximation`
 
-All four have a mean, standard deviations, draws, activations of rows and a log evidence. `ep`, `variational` and
+A posterior that is averaged over the scales of its prior may be a mixture of full Gaussians, `AveragedApproximation`.
+All have a mean, standard deviations, draws, activations of rows and a log evidence. `ep`, `variational` and
 `sampling` return an `Approximation` too.
 """
 
@@ -19,10 +20,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, special
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Float, Rows
@@ -39,14 +40,20 @@ MATRIX_COPIES = 4  # matrices in memory at once: Hessian, correlations, factor a
 MAX_MEMORY_FRACTION = 0.7  # fraction of the machine's memory for one posterior; the rows need memory too
 MAX_PASS_BYTES = 2**27  # bytes that one pass may return for each block of rows; more bytes take more passes
 STD_AT_ONCE = 512  # weights whose variances are computed together
+N_BISECTIONS = 50  # bisections for a quantile of a mixture, which end at rounding error
 
 
 @dataclass(frozen=True, eq=False)
 class Activations:
-    """Mean and covariance of the activation of each row: (n,) and (n,) for one output, else (n, C) and (n, C, C)."""
+    """Mean and covariance of the activation of each row: (n,) and (n,) for one output, else (n, C) and (n, C, C).
+
+    If the distribution is a mixture, its components are ``parts``, with ``weights``; otherwise it is Gaussian.
+    """
 
     mean: Float
     cov: Float
+    weights: Float | None = None
+    parts: tuple[Activations, ...] = ()
 
     @property
     def is_finite(self) -> Array:
@@ -105,6 +112,41 @@ class Approximation:
             return Activations(Phi @ self.mean[0], row_squares(Phi @ root))  # (4.149), (4.150)
         spread = activation_spreads(Phi, root, C)
         return Activations(Phi @ self.mean.T, np.asarray(np.matmul(spread, spread.transpose(0, 2, 1))))
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedApproximation(Approximation):
+    """Σ_j weight_j N(θ | mean_j, A_j⁻¹) over ``nodes``. As an `Approximation`, it is the Gaussian with its moments.
+
+    ``widening`` (J,) are the prior variances of the nodes, relative to their average, if there is one scale.
+    """
+
+    weights: Float = field(default_factory=lambda: np.ones(0))
+    nodes: tuple[Approximation, ...] = ()
+    widening: Float = field(default_factory=lambda: np.ones(0))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Float:
+        """Return draws of θ, (n, C, P)."""
+        of_node = rng.multinomial(n, self.weights)
+        drawn = [node.sample(size, rng) for node, size in zip(self.nodes, of_node, strict=True)]
+        return np.asarray(rng.permutation(np.concatenate(drawn)))
+
+    def activations(self, X: Rows, design: Design) -> Activations:
+        """Return the distribution of the activations of rows."""
+        parts = tuple(node.activations(X, design) for node in self.nodes)
+        return replace(super().activations(X, design), weights=self.weights, parts=parts)
+
+
+def mixture_quantiles(weights: Float, mean: Float, std: Float, levels: Float) -> Float:
+    """Return quantiles (n, levels) of Σ_j weight_j N(mean_j, std_j²), for means and deviations (J, n), by bisection."""
+    ends = mean[..., None] + std[..., None] * special.ndtri(levels)  # quantiles of all nodes enclose the result
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    unit = np.where(std > 0, std, 1.0)[..., None]
+    for _ in range(N_BISECTIONS):
+        middle = 0.5 * (low + high)
+        is_below = np.tensordot(weights, special.ndtr((middle - mean[..., None]) / unit), 1) < levels
+        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+    return np.asarray(0.5 * (low + high))
 
 
 def row_squares(Z: Float) -> Float:
@@ -303,7 +345,8 @@ class DualApproximation:
     The same holds for each of C classes, whose u are independent. The bias is relative to the mean of the rows, which
     lies in their span, so it is also the bias of the thin problem. No M x M matrix is formed; B is the largest array.
 
-    ``precision`` (M,) is the diagonal of Λ, and ``basis`` (M, r) is B.
+    ``precision`` (M,) is the diagonal of Λ, and ``basis`` (M, r) is B. After tuning, the prior variance of u is
+    ``outside`` times that of Λ⁻¹, and ``thin`` is the posterior of v under a prior that is as wide.
     """
 
     precision: Float
@@ -311,6 +354,7 @@ class DualApproximation:
     thin: Approximation | ByClassApproximation
     steps: int = 0
     structure: str = "dual"
+    outside: float = 1.0
 
     @property
     def name(self) -> str:
@@ -337,7 +381,7 @@ class DualApproximation:
         """Covariance of all weights, (CP, CP)."""
         (C, P), M = self.mean.shape, len(self.precision)
         outside = np.zeros((P, P))
-        outside[:M, :M] = np.diag(1 / self.precision) - self.basis @ self.basis.T
+        outside[:M, :M] = self.outside * (np.diag(1 / self.precision) - self.basis @ self.basis.T)
         T = np.kron(np.eye(C), self._each_weight(P))
         return np.asarray(np.kron(np.eye(C), outside) + T @ self.thin.covariance @ T.T)
 
@@ -346,7 +390,7 @@ class DualApproximation:
         """Standard deviation of each weight, (C, P)."""
         C, P = self.mean.shape
         M = len(self.precision)
-        outside = np.append(1 / self.precision - row_squares(self.basis), np.zeros(P - M))
+        outside = self.outside * np.append(1 / self.precision - row_squares(self.basis), np.zeros(P - M))
         each, starts = self._each_weight(P), range(0, P, STD_AT_ONCE)
         with single_thread_blas():
             within = np.concatenate([self._thin_activations(each[i : i + STD_AT_ONCE]).variance for i in starts])
@@ -358,7 +402,7 @@ class DualApproximation:
         thin = self.thin.sample(n, rng)
         rows = thin.reshape(-1, thin.shape[2])  # so that one product serves all draws and classes
         drawn = self._from_thin(rows)
-        w = rng.standard_normal((len(rows), M)) / np.sqrt(self.precision)
+        w = rng.standard_normal((len(rows), M)) * np.sqrt(self.outside / self.precision)
         drawn[:, :M] += w - ((w * self.precision) @ self.basis) @ self.basis.T
         return drawn.reshape(*thin.shape[:2], -1)
 
@@ -368,10 +412,18 @@ class DualApproximation:
         Z = Phi[:, :M]
         within = self._thin_activations(np.column_stack([Z @ self.basis, Phi[:, M:]]))  # activations of (Bv, b)
         # For rows in the span, the variance outside it is zero, and may be negative after rounding.
-        outside = np.maximum(Z**2 @ (1 / self.precision) - row_squares(Z @ self.basis), 0.0)
-        if within.mean.ndim == 1:
-            return Activations(within.mean, within.cov + outside)
-        return Activations(within.mean, within.cov + outside[:, None, None] * np.eye(within.mean.shape[1]))
+        outside = self.outside * np.maximum(Z**2 @ (1 / self.precision) - row_squares(Z @ self.basis), 0.0)
+        parts = tuple(node.activations(X, design) for node in self.nodes)
+        cov = outside if within.mean.ndim == 1 else outside[:, None, None] * np.eye(within.mean.shape[1])
+        return Activations(within.mean, within.cov + cov, within.weights, parts)
+
+    @property
+    def nodes(self) -> tuple[DualApproximation, ...]:
+        """Components of a mixture; none for one Gaussian."""
+        if not isinstance(self.thin, AveragedApproximation):
+            return ()
+        parts = zip(self.thin.nodes, self.outside * self.thin.widening, strict=True)
+        return tuple(replace(self, thin=node, outside=float(outside)) for node, outside in parts)
 
     def _each_weight(self, P: int) -> Float:
         """Return coefficients of each weight as a linear function of the thin weights, (P, r + bias)."""

@@ -36,7 +36,7 @@ from separatrix.bayesian.logistic_normal import (
     shrinkage,
     softplus_moments,
 )
-from separatrix.bayesian.posterior import Activations
+from separatrix.bayesian.posterior import Activations, mixture_quantiles
 from separatrix.likelihoods import ClassLikelihood, Derivatives, Probit
 
 RULES = ("exact", "qmc", "probit", "map")
@@ -50,6 +50,8 @@ N_INTERVAL_DRAWS = 2000  # draws of the weights for intervals of K classes
 
 def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) -> Float:
     """Return p(C_k) of each row, (n, K), with NaN for rows without a finite activation."""
+    if a.weights is not None and rule != "map":
+        return np.tensordot(a.weights, np.stack([class_probabilities(likelihood, part, rule) for part in a.parts]), 1)
     known = a.is_finite
     if not known.all():
         P = np.full((len(known), 2 if a.mean.ndim == 1 else a.mean.shape[1]), np.nan)
@@ -70,6 +72,9 @@ def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) 
 
 def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int) -> tuple[Float, Float]:
     """Return probabilities by the most exact rule, and their standard errors; NaN if an activation is not finite."""
+    if a.weights is not None:
+        each = np.stack([probabilities_and_errors(likelihood, part, n) for part in a.parts])  # (J, 2, n, K)
+        return np.tensordot(a.weights, each[:, 0], 1), np.sqrt(np.tensordot(a.weights**2, each[:, 1] ** 2, 1))
     if a.mean.ndim == 1:
         P = class_probabilities(likelihood, a, "exact")
         return P, np.zeros_like(P)
@@ -82,9 +87,12 @@ def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int
 def two_class_interval(likelihood: ClassLikelihood, a: Activations, z: Float) -> Array:
     """Return p(C_1) at the quantiles ``z`` of a standard normal, (n, 2).
 
-    The probability increases with the activation, so it maps quantiles of a ~ N(mu_a, var_a) exactly to those of p.
+    The probability increases with the activation, so it maps quantiles of a exactly to those of p.
     """
     bounds = a.mean[:, None] + np.sqrt(a.cov)[:, None] * z
+    if a.weights is not None:
+        mean, var = (np.stack([getattr(part, name) for part in a.parts]) for name in ("mean", "cov"))
+        bounds = mixture_quantiles(a.weights, mean, np.sqrt(var), special.ndtr(z))
     return np.asarray(likelihood.probability(bounds.ravel()).reshape(bounds.shape))
 
 

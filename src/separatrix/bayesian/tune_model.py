@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Choice of a hyperparameter by evidence: a width, a degree, a rate of wrong labels.                 PRML §3.4, §4.4
 
-    x* = argmax_x max_s ln p(D | x, s)
+    x* = argmax_x ln ∫ p(D | x, s) p(s) ds
 
 The user gives a function that builds a model from x. Values of x are compared by Laplace's evidence, under the given
-prior or, for a model with ``tune="evidence"``, with the best scale s of its prior. The best scale takes one
-decomposition (`evidence.rotate`) and a few fits in at most N dimensions for N rows. Only the best model is then fitted
+prior or, for a model with ``tune="evidence"``, averaged over the scale s of its prior by a Gaussian at the best scale. It
+takes one decomposition (`evidence.rotate`) and a few fits in at most N dimensions for N rows. Only the best model is then fitted
 completely, with its approximation and groups.
 
 The evidence as a function of x, the *profile*, may have several maxima. So it is first evaluated on a coarse grid
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.bayesian.averaging import scale_nodes
 from separatrix.bayesian.evidence import FitLaplace
 from separatrix.bayesian.logistic import BayesianLogisticRegression
 from separatrix.bayesian.tuning import profile_scale
@@ -73,7 +74,7 @@ def tune_model(
 ) -> TunedModel:
     """Fit the model of highest evidence among models that differ in one hyperparameter.
 
-    x* = argmax_x ln p(D | x), with the best scale of the prior for each x if the model tunes it
+    x* = argmax_x ln p(D | x), averaged over the scale of the prior for each x if the model tunes it
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def tune_model(
     ...     lambda degree: BayesianLogisticRegression(basis=Polynomial(degree), tune="evidence"), X, y, values=[1, 2, 3]
     ... )
     >>> found.value, [round(trial.log_evidence) for trial in found.tried]
-    (2, [-144, -81, -83])
+    (2, [-146, -82, -85])
     """
     if (bounds is None) == (values is None):
         raise ValueError("tune_model needs either bounds=(low, high) or values=[...], and not both.")
@@ -129,7 +130,9 @@ def tune_model(
         objective = model._pose(model._open_training(X, y, sample_weight, soft=True), model._prior())
         if model.tune is None:
             return FitLaplace(model.tol).fit(objective).log_evidence
-        return profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL).approximation.log_evidence
+        found = profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL)
+        nodes = scale_nodes(found.objective, found.scales, found.approximation, None)
+        return found.approximation.log_evidence + nodes.log_ratio
 
     if values is not None:
         tried = [Trial(value, log_evidence(value)) for value in values]

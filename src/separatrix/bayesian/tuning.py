@@ -26,8 +26,9 @@ from separatrix._array import Float
 from separatrix._linalg import SingularError
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import (
+    FIXED_GROUP,
+    LEVEL_STD,
     MAX_SCALE,
-    TYPICAL_SCALE,
     FitLaplace,
     Fitter,
     PriorScales,
@@ -37,15 +38,16 @@ from separatrix.bayesian.evidence import (
     rotate,
     stationary_slope,
 )
-from separatrix.bayesian.posterior import Approximation
+from separatrix.bayesian.posterior import AnyApproximation, Approximation
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
 from separatrix.rows import Block
-from separatrix.solvers import Factor, Posterior, factorise
+from separatrix.solvers import Auto, Factor, Posterior, factorise
 from separatrix.stats import Design, Largest
 
-MAX_TUNED_WEIGHTS = 6000
+MAX_TUNED_WEIGHTS = 6000  # weights whose full precision is factorised for each fit
+MAX_STRUCTURE_FITS, STRUCTURE_TOL = 12, 0.02  # fits with a part of the covariance, and the last change of ln scale
 BOUND_TOL = 1e-9  # η this close to a bound is at the bound; rounding occurs if a tuned prior is tuned again
 SHARP_SCALE = 10.0  # scale, per standard deviation of a column, above which separability is checked
 MAX_NAMED_COLUMNS = 5  # columns named in a note
@@ -151,6 +153,7 @@ def tune_scales(
     *,
     fitter: Fitter | None = None,
     start: Approximation | None = None,
+    like: PriorScales | None = None,
     tol: float = 1e-3,
     max_steps: int = 50,
 ) -> Tuned:
@@ -158,12 +161,12 @@ def tune_scales(
 
     The search starts at the given prior; ``start`` is its posterior, if already known. ``groups`` is None for one group
     of all columns, "columns" for one group per column (automatic relevance determination), or a label for each column:
-    columns with the same label share a factor. The search ends if the expected gain is below ``tol`` nats.
-    ``max_steps`` is the largest number of fits after the first.
+    columns with the same label share a factor. ``like`` is described in `prior_scales`. The search ends if the
+    expected gain is below ``tol`` nats. ``max_steps`` is the largest number of fits after the first.
     """
     fitter = FitLaplace() if fitter is None else fitter
     with single_thread_blas():
-        scales = prior_scales(objective, groups)
+        scales = prior_scales(objective, groups, like)
         found, back = _maximise(objective, scales, fitter, start, tol, max_steps)
         tuned = replace(objective, prior=scales.prior(found.eta))
         if back is not None:
@@ -178,7 +181,7 @@ def tune_scales(
         for g, label in enumerate(scales.labels):
             is_wide = found.eta[g] >= high[g] - BOUND_TOL
             limit = Limit.SEPARATED if sharp[g] and separated else Limit.WIDE if is_wide else None
-            is_narrow = scales.typical[g] * np.exp(found.eta[g]) < TYPICAL_SCALE  # else the Gaussian is poor at zero
+            is_narrow = scales.typical[g] * np.exp(found.eta[g]) < scales.median  # else the Gaussian is poor at zero
             limit = Limit.NARROW if without[g] > 0 and is_narrow else limit
             if limit is not None:
                 columns = tuple(tuned.source.columns[m] for m in np.flatnonzero(scales.groups == g))
@@ -204,17 +207,62 @@ def _maximise(
 ) -> tuple[SearchResult, Callable[[Float], Float] | None]:
     """Return the best scales, and the map back to θ if the search used rotated coordinates."""
     bounds = scales.bounds(objective)
+    if not has_full_evidence(objective, scales):
+        C, P = objective.shape
+        raise DataError(
+            f"tune='evidence' needs the full precision of the posterior for groups= and for a prior with a full "
+            f"covariance, and {C} x {P} weights are more than {MAX_TUNED_WEIGHTS}. Leave groups=None, give a prior "
+            "with one scale, or use fewer columns."
+        )
     if is_rotatable(objective, scales):
         small, back = rotate(objective, scales, widest=float(np.exp(bounds[1][0])))
-        same_law = replace(prior_scales(small), typical=scales.typical)
-        return Search(small, same_law, fitter, bounds=bounds, tol=tol).run(None, max_steps), back
-    C, P = objective.shape
-    if C * P > MAX_TUNED_WEIGHTS:
-        raise DataError(
-            f"tune='evidence' needs the full precision of the posterior, and {C} x {P} weights are more than "
-            f"{MAX_TUNED_WEIGHTS}. Tune with fewer basis functions or columns, or choose the scale on held-out rows."
-        )
+        law = prior_scales(small, like=scales)
+        return Search(small, law, fitter, bounds=bounds, tol=tol).run(None, max_steps), back
     return Search(objective, scales, fitter, bounds=bounds, tol=tol).run(start, max_steps), None
+
+
+def has_full_evidence(objective: Posterior, scales: PriorScales) -> bool:
+    """Whether the full precision of the posterior, in rotated coordinates if possible, is small enough for a search."""
+    (C, P), N = objective.shape, objective.source.n_rows
+    return C * (min(N + 1, P) if is_rotatable(objective, scales) else P) <= MAX_TUNED_WEIGHTS
+
+
+def tune_structure(
+    objective: Posterior, approximate: Callable[[Posterior, Float], AnyApproximation], tol: float
+) -> Float:
+    """Return η of one scale if only a part of the covariance is known, such as its diagonal.
+
+    It solves MacKay's equation, PRML (3.92), with the slope of the law of the scale: the slope of ln p(D, η) is
+
+        Σ_cp [λ_p (var_cp + d_cp²) - 1] + ∂ ln p(η)/∂η
+
+    if the precision is held fixed. Each step takes a fit, from the mode before. The next η is the root of a straight
+    line through the last two slopes, inside the interval in which the slope changes its sign.
+    """
+    scales = prior_scales(objective)
+    if scales.tuned.ndim > 1:
+        profile_scale(objective)  # raises
+    (low, high), live = scales.bounds(objective), scales.groups != FIXED_GROUP
+    eta, mode, before = np.clip(np.zeros(1), low, high), np.zeros(objective.shape), None
+    for _ in range(MAX_STRUCTURE_FITS):
+        prior = scales.prior(eta)
+        here = replace(objective, prior=prior)
+        mode = Auto(tol).minimise(here, mode).value
+        fit = approximate(here, mode)
+        precision = (np.exp(-2 * eta) * scales.tuned)[live]
+        each = precision * (fit.std**2 + (fit.mean - prior.mean) ** 2)[:, live]
+        slope = float((each - 1).sum() + scales.log_density(eta)[1][0])
+        low, high = (eta, high) if slope > 0 else (low, eta)
+        determined = each.size - float((precision * fit.std[:, live] ** 2).sum())
+        steepness = 2 * max(determined, 0.0) + LEVEL_STD**-2
+        if before is not None and slope != before[1] and (before[1] - slope) * (eta - before[0])[0] > 0:
+            steepness = float((before[1] - slope) / (eta - before[0])[0])
+        step = np.clip(slope / steepness, -MAX_RADIUS, MAX_RADIUS)
+        if abs(step) < STRUCTURE_TOL:
+            break
+        before = eta, slope
+        eta = np.where((low < eta + step) & (eta + step < high), eta + step, 0.5 * (low + high))
+    return eta
 
 
 def log_odds_of_zero(approximation: Approximation, prior: Penalty, scales: PriorScales) -> Float:
@@ -249,7 +297,10 @@ def largest_loss(block: Block, theta: Float, likelihood: Likelihood, design: Des
 
 
 class SearchResult(NamedTuple):
-    """Result of a search: best η and its fit, the reason to stop, the accepted steps and the number of fits."""
+    """Result of a search: best η and its fit, the reason to stop, the accepted steps and the number of fits.
+
+    ``objective`` has the prior at η, in the coordinates of the search, and ``scales`` start at η.
+    """
 
     eta: Float
     approximation: Approximation
@@ -257,6 +308,8 @@ class SearchResult(NamedTuple):
     status: TuningStatus
     trace: tuple[TuningStep, ...]
     fits: int
+    objective: Posterior
+    scales: PriorScales
 
 
 class FitAt(NamedTuple):
@@ -304,12 +357,17 @@ class Search:
             if radius < MIN_RADIUS:
                 break
         else:
-            return SearchResult(*here, TuningStatus.MAX_STEPS, tuple(self.trace), self.fits)
+            return self._result(here, TuningStatus.MAX_STEPS)
         outwards = ((here.eta <= self.low) & (here.gradient < 0)) | ((here.eta >= self.high) & (here.gradient > 0))
         flat = np.abs(np.where(outwards, 0.0, here.gradient)).max() < FLAT_GRADIENT
         converged = flat or radius >= MAX_RADIUS or self._predict(here, MAX_RADIUS).gain < self.tol
-        status = TuningStatus.CONVERGED if converged else TuningStatus.STALLED
-        return SearchResult(*here, status, tuple(self.trace), self.fits)
+        return self._result(here, TuningStatus.CONVERGED if converged else TuningStatus.STALLED)
+
+    def _result(self, here: FitAt, status: TuningStatus) -> SearchResult:
+        prior, typical = self.scales.prior(here.eta), self.scales.typical * np.exp(here.eta)
+        scales = replace(self.scales, tuned=prior.precision - self.scales.fixed, typical=typical)
+        objective = replace(self.objective, prior=prior)
+        return SearchResult(*here, status, tuple(self.trace), self.fits, objective, scales)
 
     def _predict(self, here: FitAt, radius: float) -> SurrogateMaximum:
         """Return the maximum of the surrogate within ``radius``."""

@@ -16,7 +16,13 @@ from scipy import special
 from separatrix._arguments import check_count, check_positive, generator
 from separatrix._array import Float
 from separatrix._output import as_frame
-from separatrix.bayesian.posterior import AnyApproximation, Approximation, DualApproximation
+from separatrix.bayesian.posterior import (
+    AnyApproximation,
+    Approximation,
+    AveragedApproximation,
+    DualApproximation,
+    mixture_quantiles,
+)
 from separatrix.exceptions import DataError
 from separatrix.priors import Penalty
 from separatrix.stats import Design
@@ -24,7 +30,9 @@ from separatrix.stats import Design
 
 @dataclass(frozen=True, eq=False)
 class WeightPosterior:
-    """p(w | data) as a Gaussian. The weights of a class are consecutive: weights of the columns, then the bias.
+    """p(w | data) as a Gaussian, or as a mixture of Gaussians after an average over the scales of the prior.
+
+    The weights of a class are consecutive: weights of the columns, then the bias.
 
     Attributes
     ----------
@@ -61,6 +69,14 @@ class WeightPosterior:
         return std[0] if len(std) == 1 else std
 
     @property
+    def components(self) -> tuple[Float, Float, Float]:
+        """Weights (J,), means and standard deviations (J, weights) of the Gaussians whose mixture this is."""
+        averaged = getattr(self.approximation, "thin", self.approximation)
+        nodes = [replace(self, approximation=node) for node in getattr(self.approximation, "nodes", ())] or [self]
+        weights = averaged.weights if isinstance(averaged, AveragedApproximation) else np.ones(1)
+        return weights, np.stack([np.ravel(q.mean) for q in nodes]), np.stack([np.ravel(q.std) for q in nodes])
+
+    @property
     def covariance(self) -> Float:
         """Covariance of all weights, class after class."""
         T = np.kron(np.eye(len(self.approximation.mean)), self._map)
@@ -88,10 +104,15 @@ class WeightPosterior:
         approximation = self.approximation
         if not shift.any():
             return self
+
+        def moved(gaussian: Any) -> Any:
+            if isinstance(gaussian, AveragedApproximation):
+                gaussian = replace(gaussian, nodes=tuple(map(moved, gaussian.nodes)))
+            return replace(gaussian, mean=with_bias(gaussian.mean, shift))
+
         if isinstance(approximation, DualApproximation):  # its bias is that of the thin problem
-            thin = replace(approximation.thin, mean=with_bias(approximation.thin.mean, shift))
-            return replace(self, approximation=replace(approximation, thin=thin))
-        return replace(self, approximation=replace(approximation, mean=with_bias(approximation.mean, shift)))
+            return replace(self, approximation=replace(approximation, thin=moved(approximation.thin)))
+        return replace(self, approximation=moved(approximation))
 
     def _in_user_units(self, theta: Float) -> Float:
         """Return T θ for each θ of an array (n, C, P)."""
@@ -164,10 +185,11 @@ def summarise(
 ) -> WeightSummary:
     """Return mean, standard deviation, credible interval and the probability of the sign of each weight."""
     tails = interval_tails("summary", level)
+    weights, means, stds = posterior.components
     mean, std = np.ravel(posterior.mean), np.ravel(posterior.std)
-    reach = special.ndtri(tails[1]) * std
+    lower, upper = mixture_quantiles(weights, means, stds, tails).T
     names = posterior.names
     if posterior.mean.ndim > 1:
         names = tuple(f"{label}: {name}" for label in classes for name in names)
-    sign = special.ndtr(np.abs(mean) / np.where(std > 0, std, 1.0))
-    return WeightSummary(names, mean, std, mean - reach, mean + reach, sign, level, notes)
+    sign = weights @ special.ndtr(np.sign(mean) * means / np.where(stds > 0, stds, 1.0))
+    return WeightSummary(names, mean, std, lower, upper, sign, level, notes)

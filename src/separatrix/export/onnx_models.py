@@ -282,25 +282,34 @@ def _(model: BayesianLogisticRegression, X: Value) -> Predictions:
     design = model.posterior_.design
     Z = features(model, X) - design.origin
     Phi = Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z  # φ̃ = (x - c, 1)
-    (mean, cov), K = activations(model.posterior_.approximation, Phi), len(model.classes_)
-    rule = model._rule or model.predictive
+    posterior, rule, K = model.posterior_.approximation, model._rule or model.predictive, len(model.classes_)
+    nodes, weights = getattr(posterior, "nodes", ()), model.posterior_.components[0]
     if model.draws_ is not None and model.predictive != "map":
         P = _of_draws(model, Phi)
-    elif K == 2:
-        P = Phi.graph.stack([_of_two(model.likelihood_, sign * mean, cov, rule) for sign in (-1.0, 1.0)])
-    elif rule == "map":
-        P = probability(model.likelihood_, mean)
-    elif rule == "qmc":
+    elif nodes and rule != "map":  # a mixture
+        P = reduce(add, (_averaged(model, node, Phi, rule) * float(w) for node, w in zip(nodes, weights, strict=True)))
+    else:
+        P = _averaged(model, posterior, Phi, rule)
+    found = Predictions(model.classes_, P.argmax(), activation(model, X), P)
+    if K > 2 or nodes:
+        return found
+    mean, var = activations(posterior, Phi)
+    return replace(found, centre=mean, spread=var.sqrt(), link=partial(probability, model.likelihood_))
+
+
+def _averaged(model: BayesianLogisticRegression, posterior: Any, Phi: Value, rule: str) -> Value:
+    """Probabilities (N, K) under one Gaussian over the weights."""
+    (mean, cov), K = activations(posterior, Phi), len(model.classes_)
+    if K == 2:
+        return Phi.graph.stack([_of_two(model.likelihood_, sign * mean, cov, rule) for sign in (-1.0, 1.0)])
+    if rule == "map":
+        return probability(model.likelihood_, mean)
+    if rule == "qmc":
         raise ExportError(
             "to_onnx: predictive='qmc' needs the eigenvectors of a matrix for every row, which ONNX cannot compute. "
             "Use model.set_params(predictive='exact') first."
         )
-    else:
-        P = (softmax_probit_rule if rule == "probit" else softmax_normal)(mean, cov, K)
-    found = Predictions(model.classes_, P.argmax(), activation(model, X), P)
-    if K > 2:
-        return found
-    return replace(found, centre=mean, spread=cov.sqrt(), link=partial(probability, model.likelihood_))
+    return (softmax_probit_rule if rule == "probit" else softmax_normal)(mean, cov, K)
 
 
 def _of_two(likelihood: Any, mean: Value, var: Value, rule: str) -> Value:
@@ -352,6 +361,7 @@ def activations(approximation: Any, Phi: Value) -> tuple[Value, Value]:
             thin = L if P == M else Phi.graph.join([L, Phi.columns(range(M, P))])
             mean, within = activations(approximation.thin, thin)
             outside = (Z.square() @ (1 / approximation.precision) - L.square().sum(1)).at_least(0.0)
+            outside = outside * approximation.outside
             return mean, within + (outside if C == 1 else outside.expand(1).expand(2) * np.eye(C))
     raise ExportError(f"to_onnx: a posterior of type {type(approximation).__name__} cannot be exported to ONNX.")
 
