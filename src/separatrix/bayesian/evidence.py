@@ -294,7 +294,8 @@ class FitEP:
         """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""
         options: dict[str, Any] = {"tol": EP_TOL_IN_STD, "corrected": False, "memory": self.memory}
         if start is not None and inverse is not None and inverse.singular is None:  # no mode is needed
-            found = expectation_propagation(objective, Approximation(start, inverse, np.nan, np.nan, "guess"), **options)
+            near = Approximation(start, inverse, np.nan, np.nan, "guess")
+            found = expectation_propagation(objective, near, **options)
             if found.is_converged:
                 return found
         self.memory.clear()

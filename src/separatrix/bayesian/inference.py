@@ -62,7 +62,6 @@ from separatrix.bayesian.posterior import (
     Approximation,
     DualApproximation,
     choose_structure,
-    laplace,
     weight_names,
 )
 from separatrix.bayesian.sampling import USABLE_K, Draws, Proposal, evaluations, importance, weighted_draws

@@ -63,11 +63,11 @@ def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) 
         average = logit_probit_rule if rule == "probit" else logit_normal
         average = probit_normal if isinstance(likelihood, Probit) else average
         return np.column_stack([average(-a.mean, a.cov), average(a.mean, a.cov)])
-    if rule == "map":
-        return np.asarray(likelihood.probability(a.mean))
     if rule == "qmc":  # one set of points, which is more accurate than the mean over smaller sets
         return softmax_normal_qmc(a.mean, a.cov, n=N_QMC_POINTS, n_replicates=1)[0]
-    return (softmax_probit_rule if rule == "probit" else softmax_normal)(a.mean, a.cov)
+    if rule == "exact":
+        return softmax_normal(a.mean, a.cov)
+    return softmax_probit_rule(a.mean, a.cov) if rule == "probit" else np.asarray(likelihood.probability(a.mean))
 
 
 def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int) -> tuple[Float, Float]:

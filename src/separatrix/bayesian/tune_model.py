@@ -4,9 +4,9 @@
     x* = argmax_x ln ∫ p(D | x, s) p(s) ds
 
 The user gives a function that builds a model from x. Values of x are compared by Laplace's evidence, under the given
-prior or, for a model with ``tune="evidence"``, averaged over the scale s of its prior by a Gaussian at the best scale. It
-takes one decomposition (`evidence.rotate`) and a few fits in at most N dimensions for N rows. Only the best model is then fitted
-completely, with its approximation and groups.
+prior or, for a model with ``tune="evidence"``, averaged over the scale s of its prior by a Gaussian at the best scale.
+It takes one decomposition (`evidence.rotate`) and a few fits in at most N dimensions for N rows. Only the best model is
+then fitted completely, with its approximation and groups.
 
 The evidence as a function of x, the *profile*, may have several maxima. So it is first evaluated on a coarse grid
 between the bounds. The highest point is then refined by parabolas through three points, until neither the next parabola

@@ -135,8 +135,8 @@ def _interval(model: Any, found: Predictions, kind: str, level: float) -> dict[s
     if found.centre is None or found.spread is None:
         raise ExportError(
             f"to_onnx(intervals=True): {type(model).__name__} with {len(found.labels)} classes has no interval in "
-            "closed form; only Bayesian models of two classes whose posterior is one Gaussian have one. Use the model's "
-            "predict_interval instead, or state the prior (prior=sx.Gaussian(1.0))."
+            "closed form; only Bayesian models of two classes whose posterior is one Gaussian have one. Use the "
+            "model's predict_interval instead, or state the prior (prior=sx.Gaussian(1.0))."
         )
     if not 0 < level < 1:
         raise ValueError(f"to_onnx(level={level!r}): level must be between 0 and 1, for example 0.95.")
