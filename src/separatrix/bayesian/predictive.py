@@ -58,16 +58,15 @@ def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) 
         P[known] = class_probabilities(likelihood, Activations(a.mean[known], a.cov[known]), rule)
         return P
     if a.mean.ndim == 1:
-        if rule == "map":
-            return np.column_stack([likelihood.probability(-a.mean), likelihood.probability(a.mean)])
         average = logit_probit_rule if rule == "probit" else logit_normal
         average = probit_normal if isinstance(likelihood, Probit) else average
-        return np.column_stack([average(-a.mean, a.cov), average(a.mean, a.cov)])
+        sides = (-a.mean, a.mean)
+        return np.column_stack([likelihood.probability(m) if rule == "map" else average(m, a.cov) for m in sides])
     if rule == "qmc":  # one set of points, which is more accurate than the mean over smaller sets
         return softmax_normal_qmc(a.mean, a.cov, n=N_QMC_POINTS, n_replicates=1)[0]
-    if rule == "exact":
-        return softmax_normal(a.mean, a.cov)
-    return softmax_probit_rule(a.mean, a.cov) if rule == "probit" else np.asarray(likelihood.probability(a.mean))
+    if rule == "map":
+        return np.asarray(likelihood.probability(a.mean))
+    return (softmax_probit_rule if rule == "probit" else softmax_normal)(a.mean, a.cov)
 
 
 def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int) -> tuple[Float, Float]:
