@@ -216,8 +216,17 @@ def test_unlabelled_rows_are_fitted_if_columns_are_collinear(kind, table):
 
 @both
 def test_rows_that_are_all_equal_have_no_covariance(kind):
-    with pytest.raises(CollinearError, match="All rows of a class are equal|One row of class 'a'"):
+    with pytest.raises(CollinearError, match="Every class has one row|One row of class 'a'"):
         kind().fit([[0.5, 0.6], [0.6, 0.5]], ["a", "b"])
+
+
+@pytest.mark.parametrize("kind", [LDA, QDA, sx.FisherDiscriminant], ids=lambda kind: kind.__name__)
+def test_columns_that_only_repeat_the_class_predict_it(kind):
+    y = np.repeat([0, 1, 2], [4, 5, 6])
+    X = np.column_stack([y == 1, 2.0 * y])
+    model = fitted(kind(), X, y, "constant within")
+    assert_allclose(model.predict(X), y)
+    assert_allclose(model.predict([[0.9, 2.1], [0.1, 3.6]]), [1, 2])
 
 
 def test_a_class_of_equal_rows_is_a_point(rng):

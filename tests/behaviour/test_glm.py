@@ -118,8 +118,11 @@ def test_collinear_and_constant_columns_are_named():
     with pytest.warns(CollinearWarning, match="'x2' is a combination of 'x0' and 'x1'"):
         saturated = GeneralizedLinearModel("poisson").fit(X[:3], [3, 5, 4])
     np.testing.assert_allclose(saturated.predict(X[:3]), [3, 5, 4], rtol=1e-6)
+    with pytest.warns(CollinearWarning, match="'x0' is constant"):
+        null = GeneralizedLinearModel("poisson").fit(np.ones((5, 1)), [3, 5, 4, 1, 1])
+    np.testing.assert_allclose(np.append(null.coef_, np.exp(null.intercept_)), [0.0, 2.8])
     with pytest.raises(CollinearError, match="'x0' is constant"):
-        GeneralizedLinearModel("poisson").fit(np.ones((5, 1)), [3, 5, 4, 1, 1])
+        GeneralizedLinearModel(fit_intercept=False).fit(np.zeros((5, 1)), [3, 5, 4, 1, 1])
     assert np.isfinite(GeneralizedLinearModel("poisson", alpha=1.0).fit(frame, y).standard_errors_).all()
 
 

@@ -236,7 +236,8 @@ GENERATIVE = mistakes(
     ("negative shrinkage", fits(QDA(shrinkage=-0.1)), ValueError, "-0.1", "between 0 and 1"),
     ("unknown estimate of LDA", fits(LDA(estimate="bayes")), ValueError, "'bayes'", "'predictive'"),
     ("directions of two classes", fits(LDA(n_components=2)), ValueError, "=2", "2 classes", "cannot be larger"),
-    ("LDA of one row per class", fits(LDA(), X[:2], [0, 1]), CollinearError, "All rows of a class", "more rows"),
+    ("LDA of one row per class", fits(LDA(), X[:2], [0, 1]), CollinearError, "Every class", "more rows"),
+    ("LDA of constants", fits(LDA(), np.ones((60, 4))), CollinearError, "Every column is constant", "Add columns"),
     ("QDA of a class of one row", fits(QDA(), y=np.arange(60) > 58), CollinearError, "class True", "= 1", "shrinkage"),
     # Families of columns
     ("an unknown family for all columns", fits(NB("gaussian")), ValueError, "'gaussian'", "'bernoulli'"),

@@ -405,9 +405,9 @@ def fit_glm(
             _ = fit.unscaled_covariance
         except CollinearError:
             aliased = fit.dependent_columns()
-            if len(aliased.dropped) in (0, M):  # the rows do not determine all coefficients, or no column varies
-                return fit
             kept = np.setdiff1d(np.arange(M), aliased.dropped)
+            if not aliased.dropped or len(kept) + fit_intercept == 0:
+                return fit  # the covariance will be an error, after a check whether a maximum exists
             narrow = source.viewed(partial(select_columns, columns=kept), tuple(source.columns[j] for j in kept))
             fit = fit_glm(narrow, targets, likelihood, alpha=alpha, fit_intercept=fit_intercept, solver=solver)
             return replace(fit, aliased=aliased)

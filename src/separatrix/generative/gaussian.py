@@ -38,7 +38,7 @@ from separatrix._arguments import check_number, check_option
 from separatrix._array import Float, Rows, bincount, to_dense
 from separatrix._linalg import SINGULAR_PER_COLUMN, VANISHING_VARIANCE, SingularError, dependent_columns, root_of
 from separatrix._text import columns_are
-from separatrix.exceptions import DataError
+from separatrix.exceptions import CollinearError, DataError
 from separatrix.families import Moments
 from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
 from separatrix.generative.covariance import (
@@ -224,8 +224,13 @@ class GaussianClassifier(GenerativeClassifier):
 
 def variance_of(moments: ClassMoments[Any], factor: Float) -> Float:
     """Diagonal (M,) of Σ_k factor_k S_k; rounding errors of constant columns are replaced by zero."""
-    S = moments.scatter.combined(factor)
-    D = np.einsum("rm,rm->m", S, S) if isinstance(moments.scatter, FactoredScatter) else np.diag(S)
+    scatter = moments.scatter
+    if isinstance(scatter, FactoredScatter):
+        F = scatter.combined(factor)
+        D = np.einsum("rm,rm->m", F, F)
+    else:
+        each = np.diagonal(scatter.array, axis1=-2, axis2=-1)
+        D = factor[0] * each if isinstance(scatter, PooledScatter) else factor @ each
     return np.where(moments.is_constant(D), 0.0, D)
 
 
@@ -259,6 +264,8 @@ def covariances(
     between = facts.between / np.sqrt(facts.total)
     total = variance.mean(axis=0) + (between**2).sum(axis=0)
     total[facts.is_constant(total)] = 0.0
+    if not total.any():
+        raise CollinearError("Every column is constant, so none distinguishes the classes. Add columns that vary.")
     if is_factored and ((ridge > 0) | (variance == 0)).all():  # shrunk, so that only constants are singular
         ridge = np.where(ridge > 0, ridge, VANISHING_VARIANCE * total)
         found = [

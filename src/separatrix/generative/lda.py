@@ -104,9 +104,9 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
         N, n = facts.total, max(facts.total - np.count_nonzero(facts.count), 0.0)
         factor, diagonal, freedom = covariance_weights(estimate, N, n, float(shrinkage[0]))
         target = self._target(facts)[:1]
-        if not target.any():
+        if not target.any() and np.count_nonzero(facts.count) >= N:
             raise CollinearError(
-                "All rows of a class are equal, so no covariance can be estimated. Provide more rows; the number of "
+                "Every class has one row, so the covariance cannot be estimated. Provide more rows: the number of "
                 "samples must be more than the number of classes."
             )
         Sigma, singular = covariances(facts, np.full((1, K), factor), diagonal * target, expected=expected)
