@@ -43,7 +43,7 @@ TOOLS = {
     "chain": lambda m: ClassifierChain(m).fit(X, np.c_[y == 1, y == 2]).predict_proba(X),
     "calibration": lambda m: CalibratedClassifierCV(m, cv=3).fit(X, y).predict_proba(X),
     "frozen": lambda m: CalibratedClassifierCV(FrozenEstimator(m.fit(X, y))).fit(X, y).predict_proba(X),
-    "threshold": lambda m: TunedThresholdClassifierCV(m, cv=2, thresholds=9).fit(X, y == 2).predict(X),
+    "threshold": lambda m: TunedThresholdClassifierCV(m, cv=3, thresholds=30).fit(X, y == 2).predict(X),
     "cross-validation": lambda m: cross_val_predict(m, X, y, method="predict_log_proba"),
     "scores": lambda m: cross_val_score(m, X, y, scoring="neg_log_loss", params={"sample_weight": WEIGHT}),
     "learning curve": lambda m: learning_curve(m, X, y, cv=2, train_sizes=[0.6, 1.0], shuffle=True, random_state=0)[2],
