@@ -155,3 +155,80 @@ def test_the_sum_of_softmax_slopes_is_the_gradient() -> None:
     step[1, 2] = 1e-6
     slope = ((softmax(X @ W.T, axis=1) - np.eye(3)[y]).T @ X)[1, 2]
     assert slope == pytest.approx((loss(W + step) - loss(W - step)) / 2e-6, rel=1e-5)
+
+
+def test_rows_in_files_and_dask_give_the_same_weights(tmp_path: Any) -> None:
+    import dask.array as da
+    import pandas as pd
+
+    for n, p in ((200, 6), (40, 350)):  # all columns at once, and working sets
+        X, y = table(n, p)
+        pd.DataFrame(X).assign(y=y).rename(columns=str).to_parquet(tmp_path / f"{p}.parquet")
+        model = sx.LogisticRegression(prior=sx.ElasticNet(2.0, 0.8))
+        expected = model.fit(X, y).coef_
+        for rows in (da.from_array(X, chunks=(15, p)), sx.scan(tmp_path / f"{p}.parquet", target="y")):
+            found = model.fit(rows) if rows is not None and not hasattr(rows, "dask") else model.fit(rows, y)
+            np.testing.assert_allclose(found.coef_, expected, atol=1e-10)
+
+
+def test_saved_models_are_loaded_with_their_prior(tmp_path: Any) -> None:
+    X, y = table(100, 4)
+    for i, groups in enumerate((None, ["a", "a", "b", "b"])):
+        model = sx.LogisticRegression(prior=sx.ElasticNet(3.0, 0.7, groups=groups)).fit(X, y)
+        sx.save(model, tmp_path / f"{i}.sx")
+        loaded = sx.load(tmp_path / f"{i}.sx")
+        assert repr(loaded) == repr(model)
+        np.testing.assert_array_equal(loaded.fit(X, y).coef_, model.coef_)
+
+
+def test_the_warning_reports_the_violation() -> None:
+    X, y = table(300, 6)
+    alpha = 5.0
+    with pytest.warns(sx.exceptions.ConvergenceWarning, match="limit of steps") as caught:
+        model = sx.LogisticRegression(prior=sx.ElasticNet(alpha), max_steps=2).fit(X, y)
+    reported = float(str(caught[0].message).split("the gradient is ")[1].split()[0])
+    slope = model.predict_proba(X)[:, 1] - y
+    grad = slope @ (X - X.mean(axis=0))
+    excess = np.where(model.coef_[0] != 0, grad + alpha * np.sign(model.coef_[0]), np.maximum(np.abs(grad) - alpha, 0))
+    largest = max(np.abs(excess / X.std(axis=0)).max(), abs(slope.sum())) / 300
+    assert reported == pytest.approx(largest, rel=0.06)  # two digits are printed
+
+
+def test_a_wide_problem_that_rounding_ends_does_not_loop() -> None:
+    X, y = table(30, 400)
+    model = sx.LogisticRegression(prior=sx.ElasticNet(1.0), tol=1e-300).fit(X, y)
+    assert model.solution_.status.name == "PRECISION"
+
+
+def test_strongly_correlated_columns_take_few_steps() -> None:
+    """Sweeps alone took 250 steps and a minute."""
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(200, 5))
+    X = factors @ rng.normal(size=(5, 300)) + 0.05 * rng.normal(size=(200, 300))
+    y = (factors[:, 0] + 0.3 * rng.normal(size=200) > 0).astype(int)
+    model = sx.LogisticRegression(prior=sx.ElasticNet(0.1, 0.5)).fit(X, y)
+    assert conditions(model, X, y, alpha=0.1, l1_ratio=0.5) < 1e-7
+    assert model.n_steps_ < 60
+
+
+def test_a_path_with_weights_equals_a_path_of_repeated_rows() -> None:
+    X, y = table(120, 5, 3)
+    weight = np.random.default_rng(0).integers(0, 3, size=120)
+    model = sx.LogisticRegression(prior=sx.ElasticNet(l1_ratio=0.6))
+    weighted = sx.regularization_path(model, X, y, weight, n_alphas=6)
+    repeated = sx.regularization_path(model, np.repeat(X, weight, axis=0), np.repeat(y, weight), n_alphas=6)
+    np.testing.assert_allclose(weighted.alphas, repeated.alphas, rtol=1e-7)
+    np.testing.assert_allclose(weighted.coef, repeated.coef, atol=1e-6)
+
+
+def test_paths_of_probit_and_of_rows_in_dask_have_log_losses() -> None:
+    import dask.array as da
+
+    X, y = table(150, 5)
+    for kind in (sx.ProbitRegression, sx.LogisticRegression):
+        model = kind(prior=sx.ElasticNet())
+        memory = sx.regularization_path(model, X, y, n_alphas=5, folds=3)
+        lazy = sx.regularization_path(model, da.from_array(X, chunks=(40, 5)), y, n_alphas=5, folds=3)
+        assert memory.log_loss is not None
+        np.testing.assert_allclose(lazy.log_loss, memory.log_loss, rtol=1e-6)
+        assert memory.log_loss[0] == pytest.approx(np.log(2), rel=0.1)

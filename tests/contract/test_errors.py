@@ -334,6 +334,10 @@ def with_fourth(values: Any, value: float) -> Any:
     return changed
 
 
+def path(Y=Y, prior=None, **options):
+    return sx.regularization_path(sx.LogisticRegression(prior=prior or sx.ElasticNet()), X, Y, **options)
+
+
 def logistic(y: Any = Y, **options: Any) -> Any:
     return sx.LogisticRegression(**options).fit(X, y)
 
@@ -364,6 +368,16 @@ DISCRIMINATIVE = mistakes(
     ("a negative strength", lambda: logistic(prior=sx.ElasticNet(-1.0)), ValueError, "alpha=-1.0", "at least 0"),
     ("label noise with a corner", lambda: sx.LabelNoiseLogisticRegression(prior=sx.ElasticNet()).fit(X, Y), ValueError,
      "ElasticNet()", "Gaussian(...)"),
+    ("a path without an elastic net", lambda: sx.regularization_path(sx.LogisticRegression(), X, Y), ValueError,
+     "prior=ElasticNet(...)", "None"),
+    ("a path of another model", lambda: sx.regularization_path(sx.LinearDiscriminantAnalysis(), X, Y), ValueError,
+     "LinearDiscriminantAnalysis", "GridSearchCV"),
+    ("a path of a ridge without alphas", lambda: path(prior=sx.ElasticNet(l1_ratio=0.0)), ValueError, "l1_ratio=0",
+     "alphas=..."),
+    ("alphas of zero", lambda: path(alphas=[1.0, 0.0]), ValueError, "alphas=", "greater than 0"),
+    ("one fold", lambda: path(folds=1), ValueError, "folds=1", "at least 2"),
+    ("a class in one fold", lambda: path(Y=[0] * 59 + [1], folds=3), DataError, "class 1", "one fold"),
+    ("a choice without cross-validation", lambda: path(n_alphas=2).best, DataError, "folds=5"),
     ("prior as a word", lambda: logistic(prior="normal"), ValueError, "prior='normal'", "Gaussian(...)"),
     ("soft targets that sum to 1.2", lambda: logistic(np.full((60, 2), 0.6)), DataError, "Row 1", "1.2"),
     ("soft targets above 1", lambda: logistic(np.tile([1.5, -0.5], (60, 1))), DataError, "Row 1", "1.5"),

@@ -4,9 +4,9 @@
 The path starts at the smallest alpha for which all weights are zero: the largest |∂E/∂w_g| / λ_g at w = 0, from the
 conditions of the minimum in `solvers.proximal`. Each fit starts from the weights of the fit before.
 
-Cross-validation does not copy rows. A number computed from the row number assigns each row to a fold; a fit without a
-fold gives its rows weight zero, and the loss of the fold is the sum over its rows alone. So it works wherever the rows
-are, and its result does not depend on how they are stored.
+Cross-validation does not copy rows. A random number computed from the row number assigns each row to a fold. A fit
+without a fold gives its rows weight zero, and the loss of the fold is the sum over its rows alone. So it works wherever
+the rows are, and its result does not depend on how they are stored.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ from sklearn.base import clone
 from separatrix._arguments import check_count, check_number
 from separatrix._array import Array, Codes, Float
 from separatrix._threads import single_thread_blas
-from separatrix.discriminative.model import DiscriminativeClassifier
-from separatrix.exceptions import DataError
+from separatrix.discriminative.logistic import LogisticRegression
+from separatrix.discriminative.model import prior_shift
+from separatrix.discriminative.probit import ProbitRegression
+from separatrix.exceptions import ConvergenceWarning, DataError, warn
 from separatrix.priors import ElasticNet
 from separatrix.rows import Block, Source
 from separatrix.solvers import Posterior, ProximalNewton, on_columns, pose
 from separatrix.stats import Tally, random_places, value_grad
+
+ABOVE_LARGEST = 1e-8  # relative; the path starts so far above the first nonzero weight, because of rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +87,7 @@ class RegularizationPath:
 
 
 def regularization_path(
-    model: DiscriminativeClassifier,
+    model: LogisticRegression | ProbitRegression,
     X: Any,
     y: Any = None,
     sample_weight: Any = None,
@@ -109,7 +113,8 @@ def regularization_path(
     ratio : float, default 1e-3
         Smallest value relative to the largest.
     folds : int, optional
-        Number of folds of cross-validation, for example 5. By default there is none.
+        Number of folds of cross-validation, for example 5. By default there is none. Each run of ``folds`` consecutive
+        rows has one row of every fold. Alpha is the same for all rows and without a fold, as in scikit-learn.
 
     Returns
     -------
@@ -125,12 +130,20 @@ def regularization_path(
     >>> path = sx.regularization_path(model, X, y, folds=5)
     >>> model = model.set_params(prior=path.sparsest).fit(X, y)
     """
+    name = "regularization_path"
+    if not isinstance(model, LogisticRegression | ProbitRegression):
+        raise ValueError(
+            f"{name} needs a LogisticRegression or a ProbitRegression, not {type(model).__name__}. To choose among "
+            "several values for any other model, use sklearn.model_selection.GridSearchCV."
+        )
     prior = model.prior
     if not isinstance(prior, ElasticNet):
-        raise ValueError(f"regularization_path needs a model with prior=ElasticNet(...); its prior is {prior!r}.")
-    check_count("regularization_path", "n_alphas", n_alphas)
-    check_number("regularization_path", "ratio", ratio, low=0.0, high=1.0)
-    model = clone(model)
+        raise ValueError(f"{name} needs a model with prior=ElasticNet(...); its prior is {prior!r}.")
+    check_count(name, "n_alphas", n_alphas)
+    check_number(name, "ratio", ratio, low=0.0, high=1.0)
+    if folds is not None:
+        check_count(name, "folds", folds, least=2)
+    model, solver = clone(model), ProximalNewton(model.tol)
     with single_thread_blas():
         source = model._open_training(X, y, sample_weight, soft=True)
         likelihood = model._likelihood(len(source.classes))
@@ -138,17 +151,17 @@ def regularization_path(
         def posed(rows: Source) -> Posterior:
             return pose(rows, likelihood, replace(prior, alpha=1.0), fit_intercept=model.fit_intercept)
 
-        objective = posed(source)
+        objective, loss, error = posed(source), None, None
         strengths = default_alphas(objective, n_alphas, ratio) if alphas is None else _checked(alphas)
-        solver = ProximalNewton(model.tol)
         thetas = fits_along(objective, strengths, solver)
-        loss = error = None
         if folds is not None:
-            check_count("regularization_path", "folds", folds, least=2)
-            losses = np.stack([held_out_losses(posed, source, strengths, solver, k, folds) for k in range(folds)])
+            totals = fold_totals(source, folds)
+            losses = np.stack([held_out_losses(posed, source, strengths, solver, k, totals) for k in range(folds)])
             loss, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(folds)
     weights = [objective.design.in_user_units(objective.centre_classes(theta)) for theta in thetas]
     coef, intercept = (np.stack(part) for part in zip(*weights, strict=True))
+    if model.prior_correction:
+        intercept += prior_shift(model.class_weight_)
     return RegularizationPath(
         strengths, coef, intercept, loss, error, prior, source.columns, source.classes, source.passes
     )
@@ -184,14 +197,22 @@ def default_alphas(objective: Posterior, n_alphas: int, ratio: float) -> Float:
     pull, threshold = corner.lengths(objective.value_grad(alone).grad), np.broadcast_to(corner.threshold, alone.shape)
     has_corner = threshold > 0
     largest = float((pull[has_corner] / threshold[has_corner]).max(initial=0.0)) or 1.0
-    return np.geomspace(largest, ratio * largest, n_alphas)
+    return np.geomspace(1.0, ratio, n_alphas) * largest * (1 + ABOVE_LARGEST)
 
 
 def fits_along(objective: Posterior, alphas: Float, solver: ProximalNewton) -> list[Float]:
     """Parameters θ (C, P) for each alpha, in order; each fit starts from the result of the fit before."""
-    thetas = [np.zeros(objective.shape)]
+    thetas, failed = [np.zeros(objective.shape)], []
     for alpha in alphas:
-        thetas.append(solver.minimise(at_strength(replace(objective, sample=None), alpha), thetas[-1]).value)
+        found = solver.minimise(at_strength(objective, alpha), thetas[-1])
+        thetas.append(found.value)
+        failed += [] if found.is_converged else [float(alpha)]
+    if failed:
+        warn(
+            f"regularization_path: {len(failed)} of {len(alphas)} fits did not converge, the first for alpha = "
+            f"{failed[0]:.3g}. Scale the columns, raise ratio=, or raise tol of the model.",
+            ConvergenceWarning,
+        )
     return thetas[1:]
 
 
@@ -207,17 +228,40 @@ def only_fold(block: Block, fold: int, folds: int, *, without: bool) -> Block:
     return replace(block, weight=is_kept.astype(np.float64) if block.weight is None else block.weight * is_kept)
 
 
+def fold_totals(source: Source, folds: int) -> Float:
+    """Total weight of each fold, (folds,); raises if a fit without a fold would lack a class, or a fold is empty."""
+    K = len(source.classes)
+
+    def by_class(block: Block) -> Tally:
+        weight = np.ones(len(block)) if block.weight is None else block.weight
+        t = block.targets
+        shares = t if t.ndim == 2 else np.column_stack([1 - t, t]) if source.is_soft else np.eye(K)[t]
+        return Tally(np.eye(folds)[fold_of(block.row, folds)].T @ (weight[:, None] * shares))
+
+    total = source.reduce(by_class).count
+    missing = np.argwhere(total.sum(axis=0) - total <= 0)
+    if len(missing):
+        label = source.classes.tolist()[missing[0][1]]
+        raise DataError(
+            f"regularization_path(folds={folds}): all rows of class {label!r} are in one fold, so that the fit without "
+            "this fold lacks the class. Use more rows, or join or drop rare classes."
+        )
+    if (total.sum(axis=1) <= 0).any():
+        raise DataError(f"regularization_path(folds={folds}): a fold has no rows of positive weight. Use fewer folds.")
+    return np.asarray(total.sum(axis=1))
+
+
 def held_out_losses(
     posed: Callable[[Source], Posterior],
     source: Source,
     alphas: Float,
     solver: ProximalNewton,
     fold: int,
-    folds: int,
+    totals: Float,
 ) -> Float:
     """Log-loss per row of a fold for each alpha, by fits to the other folds."""
+    folds = len(totals)
     rest = posed(source.viewed(partial(only_fold, fold=fold, folds=folds, without=True)))
     held = replace(rest, source=source.viewed(partial(only_fold, fold=fold, folds=folds, without=False)))
-    total = held.source.reduce(lambda block: Tally(np.asarray(block.weight).sum())).count
     losses = [held.reduce(value_grad, theta=theta).value for theta in fits_along(rest, alphas, solver)]
-    return np.array(losses) / total
+    return np.asarray(np.array(losses) / totals[fold])

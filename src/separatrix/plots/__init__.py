@@ -13,6 +13,7 @@ from separatrix.plots.evidence import EvidenceSurfaceDisplay
 from separatrix.plots.likelihood import LikelihoodSurfaceDisplay
 from separatrix.plots.path import FitPathDisplay
 from separatrix.plots.projection import ProjectionDisplay
+from separatrix.plots.regularization import RegularizationPathDisplay
 from separatrix.plots.reliability import ReliabilityDisplay
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "FitPathDisplay",
     "LikelihoodSurfaceDisplay",
     "ProjectionDisplay",
+    "RegularizationPathDisplay",
     "ReliabilityDisplay",
 ]

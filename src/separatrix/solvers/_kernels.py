@@ -59,32 +59,36 @@ def sweep_matrix(
 @njit(cache=True, nogil=True, fastmath=REORDERED_SUMS)
 def column_slope(data: Array, indices: Codes, indptr: Codes, j: int, r: Float, u: Float, q: Float) -> float:
     """Σ_n φ_nj r_n (u_n - q_n) over the entries of column j; without ``indices``, every column has all N entries."""
-    total, N = 0.0, len(q)
+    total, N, is_single = 0.0, len(u), len(q) == 0
     if len(indices) == 0:
         for n in range(N):
-            total += data[j * N + n] * r[n] * (u[n] - q[n])
+            total += data[j * N + n] * (u[n] if is_single else r[n] * (u[n] - q[n]))
     else:
         for i in range(indptr[j], indptr[j + 1]):
             row = np.uintp(indices[i])  # unsigned, so that Numba does not check for negative indices
-            total += data[i] * r[row] * (u[row] - q[row])
+            total += data[i] * (u[row] if is_single else r[row] * (u[row] - q[row]))
     return total
 
 
 @njit(cache=True, nogil=True)
-def add_column(data: Array, indices: Codes, indptr: Codes, j: int, step: float, p: Float, u: Float, q: Float) -> None:
-    """Add step φ_nj to u_n, and p_n step φ_nj to q_n."""
-    N = len(q)
+def add_column(
+    data: Array, indices: Codes, indptr: Codes, j: int, step: float, p: Float, r: Float, u: Float, q: Float
+) -> None:
+    """Add step φ_nj to u_n (times r_n for a single output), and p_n step φ_nj to q_n."""
+    N, is_single = len(u), len(q) == 0
     if len(indices) == 0:
         for n in range(N):
             change = step * data[j * N + n]
-            u[n] += change
-            q[n] += p[n] * change
+            u[n] += r[n] * change if is_single else change
+            if not is_single:
+                q[n] += p[n] * change
     else:
         for i in range(indptr[j], indptr[j + 1]):
             row = np.uintp(indices[i])
             change = step * data[i]
-            u[row] += change
-            q[row] += p[row] * change
+            u[row] += r[row] * change if is_single else change
+            if not is_single:
+                q[row] += p[row] * change
 
 
 @njit(cache=True, nogil=True)
@@ -100,10 +104,11 @@ def sweep_rows(
     unit: Float,
     only_nonzero: bool,
 ) -> float:
-    """Sweep with H = Λ + Σ_n (diag r_n - r_n p_n') ⊗ φ_n φ_n', for the gradient linear + H x with x = 0 in the rows.
+    """Sweep with H = Λ + Σ_n (diag r_n - r_n p_n') ⊗ φ_n φ_n', for the slope linear + Λ x + Σ_n r_n (u_n - q_n) φ_n'.
 
     ``rows`` has the columns of φ (one after the other, or compressed), p and r (C, N), and two arrays that are updated:
-    the change u (C, N) of the activations since θ, and q = Σ_k p_k u_k (N,).
+    the change u (C, N) of the activations since θ, and q = Σ_k p_k u_k (N,). For a single output, q is empty and u is
+    multiplied by r, which saves half of the time.
     """
     data, indices, indptr, p, r, u, q = rows
     width, largest, size = len(x) // len(p), 0.0, np.diff(bounds).max()
@@ -126,5 +131,5 @@ def sweep_rows(
                 k, j = m // width, m % width
                 x[m] += step[i]
                 largest = max(largest, abs(step[i]) * bound[g] / unit[m])
-                add_column(data, indices, indptr, j, step[i], p[k], u[k], q)
+                add_column(data, indices, indptr, j, step[i], p[k], r[k], u[k], q)
     return largest

@@ -173,8 +173,12 @@ class Columns:
         if not is_sparse(block.X):
             return cls(block, np.asfortranarray(design.regressors(block.X) * varies), np.zeros(M))
         X, rest = design.shifted(block.X.astype(np.float64, copy=False))
-        ones = [np.ones((X.shape[0], 1))] if design.bias else []
-        return cls(block, sparse.csc_array(sparse.hstack([X, *ones]) @ sparse.diags_array(varies)), rest * varies[:M])
+        N, Z = X.shape[0], X.tocsc()
+        entries = [Z.data * np.repeat(varies[:M], np.diff(Z.indptr)), Z.indices, Z.indptr]
+        if design.bias:
+            more = (np.ones(N), np.arange(N, dtype=Z.indices.dtype), np.array([Z.nnz + N], dtype=Z.indptr.dtype))
+            entries = [np.concatenate(pair) for pair in zip(entries, more, strict=True)]
+        return cls(block, sparse.csc_array(tuple(entries), shape=(N, design.width)), rest * varies[:M])
 
     def at(self, objective: Posterior, theta: Float) -> ByRows:
         """The curvature of every row at θ."""
@@ -217,7 +221,7 @@ class ByRows:
         linear, x = slope.ravel() - ridge * theta.ravel(), start.flatten()
         unit, none = np.tile(objective.column_units, C) * objective.units.total, np.zeros(0, np.int32)
         entries = (Z.data, Z.indices, Z.indptr) if is_sparse(Z) else (Z.T.ravel(), none, none)
-        U, q = np.zeros_like(self.p), np.zeros(self.p.shape[1])
+        U, q = np.zeros_like(self.p), np.zeros(0 if C == 1 else self.p.shape[1])  # see the kernel
         rest = (linear, ridge, x, *groups, bound, unit)
         for _ in range(MAX_ROW_SWEEPS):
             if sweep_rows((*entries, self.p, self.r, U, q), *rest, False) <= tol:
@@ -229,14 +233,14 @@ class ByRows:
                 live = np.flatnonzero((corner.lengths(x[None])[0] > 0) | (corner.threshold == 0))
                 if len(live) > MAX_JOINT_WEIGHTS:
                     continue
-                here = linear + ridge * x + (Z.T @ (self.r * (U - q)).T).T.ravel()
+                here = linear + ridge * x + (Z.T @ (U if C == 1 else self.r * (U - q)).T).T.ravel()
                 H = self.matrix(live // P, live % P) + np.diag(ridge[live])
                 if C > 1:  # as in Matrix: a bias common to all classes has no curvature
                     is_bias = live % P == M
                     H[np.ix_(is_bias, is_bias)] += np.diag(H)[is_bias].sum() / C**2
                 x[live] = minimum_of_matrix(H, here[live], x[live], corner.on_columns(live), unit[live], tol)
                 U = np.ascontiguousarray((Z @ (x.reshape(C, P) - start).T).T)
-                q = np.einsum("kn,kn->n", self.p, U)
+                U, q = (self.r * U, q) if C == 1 else (U, np.einsum("kn,kn->n", self.p, U))
         goal = x.reshape(C, P)
         goal[:, M:] += (goal[:, :M] @ shift)[:, None]
         return goal

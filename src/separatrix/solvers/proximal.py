@@ -33,7 +33,7 @@ from separatrix._array import Codes, Float, Rows
 from separatrix.priors import Penalty
 from separatrix.rows import Block
 from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS
-from separatrix.solvers.newton import ARMIJO
+from separatrix.solvers.newton import ARMIJO, MAX_IDLE_NEWTON_STEPS, Progress
 from separatrix.solvers.parabola import Columns, Matrix, Parabola, corner_of
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import Limits, Solution, Status, Step, status_at_rest
@@ -73,15 +73,19 @@ class ProximalNewton(Limits):
     def _widen(self, objective: Posterior, start: Float) -> Solution[Float]:
         """Minimise over growing sets of columns, until no other column violates the conditions of the minimum."""
         corner, M = corner_of(objective), len(objective.design.origin)
-        found, trace = Solution(start, Status.MAX_STEPS, 0, 0), []
+        found, trace, progress = Solution(start, Status.MAX_STEPS, 0, 0), [], Progress(MAX_IDLE_NEWTON_STEPS)
+        all_fit = not objective.units.has_fast_products and objective.source.n_rows <= rows_in_memory(objective, M)
         while True:
             theta, here = found.value, objective.value_grad(found.value)
             violation = np.abs(corner.violation(theta, here.grad) / objective.column_units) / objective.units.total
             size = float(violation.max(initial=0.0))
+            value = here.value + corner.value(theta)
             if self.trace:
-                trace.append(Step(theta, here.value + corner.value(theta), size))
-            if size <= self.tol or found.steps >= self.max_steps:
-                status = Status.GRADIENT if size <= self.tol else Status.MAX_STEPS
+                trace.append(Step(theta, value, size))
+            is_idle = progress.ends(value, size)
+            if size <= self.tol or found.steps >= self.max_steps or is_idle:
+                at_rest = status_at_rest(size, self.tol) if is_idle else Status.MAX_STEPS
+                status = Status.GRADIENT if size <= self.tol else at_rest
                 return replace(found, status=status, passes=found.passes + 1, trace=tuple(trace))
             is_used = (theta[:, :M] != 0).any(axis=0)
             rank = np.where(is_used, np.inf, violation[:, :M].max(axis=0))
@@ -91,7 +95,7 @@ class ProximalNewton(Limits):
                 rank = of_group[corner.groups[:M]]
             n_columns = min(max(FIRST_COLUMNS, 2 * int(is_used.sum())), M)
             kept = np.flatnonzero(rank)
-            if len(kept) > n_columns:
+            if len(kept) > n_columns and not all_fit:
                 kept = kept[rank[kept] >= np.sort(rank[kept])[-n_columns]]
             rest = replace(self, tol=max(self.tol, SET_TOL * size), max_steps=self.max_steps - found.steps, trace=False)
             part = on_columns(objective, kept)
@@ -113,13 +117,16 @@ class ProximalNewton(Limits):
         size = objective.gradient_size(corner.violation(theta, here.grad))
         parabola: Parabola | None = None
         columns: Columns | None = None
-        trace, end = [], Status.MAX_STEPS
+        trace, end, progress = [], Status.MAX_STEPS, Progress(MAX_IDLE_NEWTON_STEPS)
         for step in range(self.max_steps + 1):
             if self.trace:
                 trace.append(Step(theta, here.value + corner.value(theta), size))
             if size <= self.tol:
                 end = Status.GRADIENT
             if size <= self.tol or step == self.max_steps:
+                break
+            if progress.ends(here.value + corner.value(theta), size):
+                end = status_at_rest(size, self.tol)
                 break
             is_new = parabola is None and rows is objective
             if parabola is None and has_hessian(objective):
