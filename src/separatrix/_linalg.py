@@ -18,6 +18,7 @@ from separatrix._text import first_few
 from separatrix.exceptions import DataError
 
 SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # if 1 - R² is smaller, it may be rounding error
+SINGULAR_IF_ROUGH = 1e-6  # the same for statistics of float32 rows and of steps of EM, which have fewer digits
 VANISHING_VARIANCE = 1e-10  # stands for a variance of zero, in units of the column; its root exceeds float32's rounding
 
 

@@ -370,3 +370,12 @@ def test_other_rows_and_saved_models_give_the_same_predictions(kind, options, ta
         assert_allclose(other.decision_function(rows), expected, rtol=1e-6, atol=1e-6)
     sx.save(model, tmp_path / "model.sx")
     assert_allclose(sx.load(tmp_path / "model.sx").decision_function(wide), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [LDA, QDA, sx.FisherDiscriminant], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("N", [150, 5000])
+def test_columns_that_are_combinations_up_to_single_precision_are_dropped(kind, N):
+    X, y = blobs(N, n_features=4, n_classes=3, distance=2.0)
+    wide = np.column_stack([X, X[:, 0] - 3 * X[:, 2] + 5, 2 * X[:, 1]]).astype(np.float32)
+    model = fitted(kind(), wide, y, "'x4' is a combination of 'x0' and 'x2'; 'x5' is a multiple of 'x1'")
+    assert_allclose(model.decision_function(wide), kind().fit(X, y).decision_function(X), rtol=1e-3, atol=2e-3)

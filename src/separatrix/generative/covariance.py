@@ -33,10 +33,8 @@ from scipy import linalg
 from scipy.special import gammaln
 
 from separatrix._array import Array, Codes, Float, Rows, to_dense
-from separatrix._linalg import cholesky_of_correlation, whitener_of_root
+from separatrix._linalg import SINGULAR_IF_ROUGH, cholesky_of_correlation, whitener_of_root
 from separatrix.stats import has_missing
-
-EM_ROUNDING = 1e-6  # if 1 - R² is smaller, differences of conditional covariances are rounding errors
 
 #: Squared distance z'Pz, ln |Σ_oo| and number of observed columns of each row.
 Marginal = tuple[Float, Float, Float]
@@ -60,7 +58,7 @@ class DenseCovariance:
     @property
     def is_well_conditioned(self) -> bool:
         """Whether an explicit inverse is accurate: R² of each column given earlier columns is below 1 - 1e-6."""
-        return bool(np.diag(self._factor[1]).min() ** 2 > EM_ROUNDING)
+        return bool(np.diag(self._factor[1]).min() ** 2 > SINGULAR_IF_ROUGH)
 
     @cached_property
     def whitener(self) -> Float:
@@ -301,7 +299,7 @@ def condition(
         variance = np.where(variance > 0, variance, np.diag(total))
         variance = np.where(variance > 0, variance, 1.0)  # constant in all rows
         inverse = np.divide(1.0, np.diag(total), out=np.zeros(len(total)), where=np.diag(total) > 0) ** 0.5
-        T, smallest = total * np.outer(inverse, inverse), EM_ROUNDING
+        T, smallest = total * np.outer(inverse, inverse), SINGULAR_IF_ROUGH
     scale = np.sqrt(variance)
     C = Sigma / np.outer(scale, scale)
     Z = np.where(seen, (X - mean) / scale, 0.0)

@@ -36,13 +36,19 @@ from scipy.special import digamma, multigammaln
 
 from separatrix._arguments import check_number, check_option
 from separatrix._array import Float, Rows, bincount, to_dense
-from separatrix._linalg import SINGULAR_PER_COLUMN, VANISHING_VARIANCE, SingularError, dependent_columns, root_of
+from separatrix._linalg import (
+    SINGULAR_IF_ROUGH,
+    SINGULAR_PER_COLUMN,
+    VANISHING_VARIANCE,
+    SingularError,
+    dependent_columns,
+    root_of,
+)
 from separatrix._text import columns_are
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.families import Moments
 from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
 from separatrix.generative.covariance import (
-    EM_ROUNDING,
     Covariance,
     DenseCovariance,
     FactoredCovariance,
@@ -142,7 +148,7 @@ class GaussianClassifier(GenerativeClassifier):
         def parameters(facts: ClassMoments[Any]) -> tuple[NormalClasses, Float]:
             """Maximum-likelihood estimate, because shrinkage is applied once, after EM."""
             pi = class_priors(self.priors, self.classes_, facts.count)
-            classes, _ = self._classes(facts, np.zeros(len(facts.count)), "ml", expected=True)
+            classes, _ = self._classes(facts, np.zeros(len(facts.count)), "ml", in_em=True)
             return classes, log_probability(pi)
 
         solution = maximise_expectation(
@@ -152,7 +158,7 @@ class GaussianClassifier(GenerativeClassifier):
 
     @abstractmethod
     def _classes(
-        self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, expected: bool = False
+        self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, in_em: bool = False
     ) -> tuple[NormalClasses, SingularError | None]:
         """Class densities from the statistics and the shrinkage of each class, and the columns that are not used."""
 
@@ -235,14 +241,14 @@ def variance_of(moments: ClassMoments[Any], factor: Float) -> Float:
 
 
 def covariances(
-    facts: ClassMoments[Any], factor: Float, ridge: Float, *, expected: bool
+    facts: ClassMoments[Any], factor: Float, ridge: Float, *, rough: bool
 ) -> tuple[tuple[Covariance, ...], SingularError | None]:
     """C covariances Σ_k factor_ck S_k + diag ridge_c, with factor (C, K) and ridge (C, M).
 
-    If one of them is singular, also return the columns that are not used, in any of them. The statistics of a step of
-    EM are ``expected`` values, which are less accurate.
+    If one of them is singular, also return the columns that are not used, in any of them. ``rough`` statistics, from a
+    step of EM or from float32 rows, are accurate to about seven digits.
     """
-    smallest = EM_ROUNDING if expected else SINGULAR_PER_COLUMN * facts.mean.shape[1]
+    smallest = SINGULAR_IF_ROUGH if rough else SINGULAR_PER_COLUMN * facts.mean.shape[1]
     is_factored, found = isinstance(facts.scatter, FactoredScatter), list[Covariance]()
     variance = np.stack([variance_of(facts, each) for each in factor]) + ridge
     if variance.all() and not (is_factored and not ridge.all()):
@@ -254,7 +260,7 @@ def covariances(
                 else:
                     S[np.diag_indices_from(S)] += added
                     dense = DenseCovariance(S)
-                    if expected and not dense.is_well_conditioned:
+                    if rough and not dense.is_well_conditioned:
                         raise SingularError([], {})
                     found.append(dense)
                 _ = found[-1].log_det

@@ -98,7 +98,7 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
         self.n_components = n_components
 
     def _classes(
-        self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, expected: bool = False
+        self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, in_em: bool = False
     ) -> tuple[NormalClasses, SingularError | None]:
         K = len(facts.count)
         N, n = facts.total, max(facts.total - np.count_nonzero(facts.count), 0.0)
@@ -109,7 +109,7 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
                 "Every class has one row, so the covariance cannot be estimated. Provide more rows: the number of "
                 "samples must be more than the number of classes."
             )
-        Sigma, singular = covariances(facts, np.full((1, K), factor), diagonal * target, expected=expected)
+        Sigma, singular = covariances(facts, np.full((1, K), factor), diagonal * target, rough=in_em or self._is_single)
         widening = np.ones(K)
         if estimate == "predictive":
             widening += 1 / np.where(facts.count > 0, facts.count, 1.0)

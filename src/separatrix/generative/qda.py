@@ -102,7 +102,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         return np.asarray((own + c * D) / (n + c))
 
     def _classes(
-        self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, expected: bool = False
+        self, facts: ClassMoments[Any], shrinkage: Float, estimate: str, *, in_em: bool = False
     ) -> tuple[NormalClasses, SingularError | None]:
         K, M = facts.mean.shape
         seen = np.flatnonzero(facts.count > 0)
@@ -118,7 +118,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
                     f"One row of class {self.classes_.tolist()[k]!r} (n_samples = {N:g}) cannot determine a covariance."
                     " Provide more rows, or set shrinkage (for example 0.1, or 'evidence')."
                 )
-        found, singular = covariances(facts, factor[seen], ridge[seen], expected=expected)
+        found, singular = covariances(facts, factor[seen], ridge[seen], rough=in_em or self._is_single)
         # A class without rows has prior zero, so any density can be used.
         each = [found[max(int(np.searchsorted(seen, k, side="right")) - 1, 0)] for k in range(K)]
         return NormalClasses(facts.mean, tuple(each), freedom, widening), singular

@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_count, check_number, check_option
 from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix._linalg import (
+    SINGULAR_IF_ROUGH,
     SINGULAR_PER_COLUMN,
     VANISHING_VARIANCE,
     SingularError,
@@ -62,16 +63,25 @@ class Fisher:
 
 
 def fit_fisher(
-    moments: Moments, *, convention: str = "pooled", shrinkage: float = 0.0, columns: tuple[str, ...] = ()
+    moments: Moments,
+    *,
+    convention: str = "pooled",
+    shrinkage: float = 0.0,
+    columns: tuple[str, ...] = (),
+    smallest: float = 0.0,
 ) -> Fisher:
-    """Stationary directions of (4.26), sorted by decreasing J; along each, the last class lies above class 0."""
+    """Stationary directions of (4.26), sorted by decreasing J; along each, the last class lies above class 0.
+
+    ``smallest`` is the 1 - R² of a column given the others that may be rounding error, if it is larger than usual.
+    """
     N, K = moments.total, len(moments.count)
     B = moments.between
     factor = np.full(K, 1 / N)
     if convention == "mean":
         weighted = moments.count > 0
         factor = np.divide(1, weighted.sum() * moments.count, out=np.zeros(K), where=weighted)
-    directions, values, live = _stationary(moments, factor, B, shrinkage, columns)
+    smallest = max(smallest, SINGULAR_PER_COLUMN * B.shape[1])
+    directions, values, live = _stationary(moments, factor, B, shrinkage, columns, smallest)
     kept = np.argsort(values)[::-1][: min(K - 1, np.count_nonzero(values))]
     V = np.zeros((len(live), len(kept)))
     V[live] = directions[:, kept]
@@ -80,7 +90,7 @@ def fit_fisher(
 
 
 def _stationary(
-    moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...]
+    moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...], smallest: float
 ) -> tuple[Float, Float, Array]:
     """Directions (L, R) with v' S_W v = 1, N J of each, which is zero if it may be rounding error, and a mask (M,).
 
@@ -113,13 +123,14 @@ def _stationary(
         S[np.diag_indices_from(S)] = variance
         try:
             scale, L = cholesky_of_correlation(S)
+            if L.diagonal().min() ** 2 <= smallest:
+                raise SingularError([], {})
             # With whitened class means, small ratios J keep their digits next to large ones: no squares are subtracted.
             U, s, _ = linalg.svd(linalg.solve_triangular(L, (B / scale).T, lower=True), full_matrices=False)
             s[s <= EPS * len(B) * s.max(initial=0.0) / L.diagonal().min()] = 0.0
             return linalg.solve_triangular(L, U, lower=True, trans="T") / scale[:, None], s**2, live
         except SingularError:
-            S = root_of(S, SINGULAR_PER_COLUMN * len(S))
-    smallest = SINGULAR_PER_COLUMN * S.shape[1]
+            S = root_of(S, smallest)
     singular = dependent_columns(np.concatenate([S, B / np.sqrt(moments.total)]) * live, smallest)
     live[singular.dropped] = False
     W, _, n_vanishing = whitener_of_root(S[:, live], total[live])
@@ -270,7 +281,14 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
             # One scatter matrix per class needs K times the memory of a pooled matrix, but no more operations.
             apart = self.scatter == "mean" or (self.threshold == "normal" and len(classes) == 2)
             moments = collect_moments(source, len(classes), ClassScatter if apart else PooledScatter)
-            solution = fit_fisher(moments, convention=self.scatter, shrinkage=self.shrinkage, columns=source.columns)
+            is_single = getattr(source.template, "dtype", None) == np.float32
+            solution = fit_fisher(
+                moments,
+                convention=self.scatter,
+                shrinkage=self.shrinkage,
+                columns=source.columns,
+                smallest=SINGULAR_IF_ROUGH if is_single else 0.0,
+            )
             self._keep(Solution(solution, Status.SOLVED, steps=1, passes=1), source.passes)
             self.scalings_, self.ratio_ = solution.V[:, : self.n_components], solution.ratio[: self.n_components]
             self.mean_, self.means_ = moments.grand_mean, moments.mean
