@@ -140,7 +140,7 @@ class LinearClassifier(Classifier):
     def _keep_weights(self, W: Float, w0: Float, rows: Source) -> None:
         """Set ``coef_`` and ``intercept_``, in float32 if the rows are an array of float32, as scikit-learn does.
 
-        Rounded weights would lose digits of a prediction for columns far from zero, so predictions use float64.
+        With rounded weights, predictions for columns far from zero would be inaccurate, so predictions use float64.
         """
         self._exact, self.coef_, self.intercept_ = None, W, w0
         if getattr(rows.template, "dtype", None) == np.float32:

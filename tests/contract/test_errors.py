@@ -293,6 +293,7 @@ GENERATIVE = mistakes(
     # Class weights
     ("unknown class weight", fits(sx.LogisticRegression(class_weight={7: 2})), DataError, "7", "labels are 0, 1"),
     ("negative class weight", fits(LDA(class_weight={0: -2})), ValueError, "factor of 0 is -2", "at least 0"),
+    ("class weights of zero", fits(LDA(class_weight={0: 0, 1: 0})), DataError, "class_weight", "positive weight"),
     ("class weight NaN", fits(NB(class_weight={1: np.nan})), ValueError, "factor of 1 is nan"),
     ("class weights in a list", fits(sx.Perceptron(class_weight=[1, 2])), ValueError, "[1, 2]", "'balanced'"),
     ("class weight 'auto'", fits(sx.FisherDiscriminant(class_weight="auto")), ValueError, "'auto'", "'balanced'"),

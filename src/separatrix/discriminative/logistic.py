@@ -46,7 +46,7 @@ class LogisticRegression(DiscriminativeClassifier):
         these weights; `DecisionRule` changes decisions without changing probabilities.
     prior_correction : bool, default False
         Whether to undo this effect: -ln c_k is added to the intercepts, where c_k are the factors, so that
-        probabilities refer to the classes as they are. It needs ``fit_intercept=True``.
+        probabilities refer to the original class proportions. It needs ``fit_intercept=True``.
     warm_start : bool, default False
         Whether `fit` starts from the weights of the last fit if classes and columns are the same. The result does not
         change; if the rows have hardly changed, fewer steps are needed.

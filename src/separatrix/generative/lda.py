@@ -48,8 +48,8 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
     class_weight : {"balanced"} or mapping {label: factor}, optional
         Factor of the weights of each class, as in `LogisticRegression`. `partial_fit` needs a mapping.
     prior_correction : bool, default False
-        Whether to divide the class proportions by the factors again, so that probabilities refer to the classes as
-        they are. Given ``priors`` are not changed.
+        Whether to divide the class proportions by the factors again, so that probabilities refer to the original class
+        proportions. Given ``priors`` are not changed.
     n_components : int, optional
         Number of directions of `transform`, at most K - 1 and at most M. By default all. Predictions do not change.
 

@@ -104,8 +104,8 @@ class NaiveBayes(FamilyClassifier):
     class_weight : {"balanced"} or mapping {label: factor}, optional
         Factor of the weights of each class, as in `LogisticRegression`. `partial_fit` needs a mapping.
     prior_correction : bool, default False
-        Whether to divide the class proportions by the factors again, so that probabilities refer to the classes as
-        they are. Given ``priors`` are not changed.
+        Whether to divide the class proportions by the factors again, so that probabilities refer to the original class
+        proportions. Given ``priors`` are not changed.
 
     Attributes
     ----------

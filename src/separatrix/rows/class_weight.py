@@ -22,6 +22,7 @@ from separatrix._array import Array, Float, bincount
 from separatrix._text import listed
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Block, Targets
+from separatrix.rows.labels import require_weight
 from separatrix.rows.source import Source
 
 BALANCED = "balanced"
@@ -57,6 +58,7 @@ def weigh_classes(source: Source, owner: str, class_weight: Any, *, is_batch: bo
     if targets is None:
         return source.viewed(partial(weighted, factors=factors)), factors
     found = weighted(targets, factors)
+    require_weight(found.weight)
     return replace(source, targets=source.runner.attach(source, found.t, found.weight, None)), factors
 
 

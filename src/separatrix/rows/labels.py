@@ -257,4 +257,7 @@ def require_classes(classes: Array, least: int = 2, where: str = "") -> None:
 def require_weight(weight: Float | None) -> None:
     """Raise if all weights are zero. A class without weight stays a class, as in scikit-learn."""
     if weight is not None and not weight.any():
-        raise DataError("Every sample_weight is zero; give at least one row of each class a positive weight.")
+        raise DataError(
+            "Every sample_weight is zero, or the class_weight of its row; give at least one row of each class a "
+            "positive weight."
+        )
