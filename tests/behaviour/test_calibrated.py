@@ -221,8 +221,7 @@ def test_probabilities_of_zero_and_one_are_corrected(estimator: Any) -> None:
     model = sx.Calibrated(estimator).fit(X, y)
     P, own = model.predict_proba(X), clone(estimator).fit(X, y).predict_proba(X)
     assert (own == 0).any()
-    assert model.losses_["none"].value == np.inf
-    assert model.method_ != "none"
+    assert "none" not in model.losses_
     assert np.isfinite(np.log(P)).all()
     assert P.min() > 1e-3
 

@@ -62,7 +62,7 @@ class Calibrated(AbstractWrapper):
     method : {"auto", "temperature", "platt", "beta", "dirichlet", "isotonic", "none"}, default "auto"
         Map from scores to probabilities. "auto" chooses by the log-loss of rows that the map has not seen, and prefers
         maps with fewer parameters unless the gain exceeds one standard error. It keeps the probabilities of the
-        classifier ("none") if no map is better.
+        classifier ("none") if no map is better, and if none of them is zero.
     cv : int, cross-validation splitter or iterable of splits, default 5
         How rows are split into folds.
     prior_shift : "em", mapping or sequence, optional
@@ -167,16 +167,16 @@ class Calibrated(AbstractWrapper):
             S, codes, w, folds = S[seen] / self._unit, codes[seen], w[seen], folds[seen]
             self.method_, self.losses_ = self.method, {}
             if self.method == "auto":
-                self.method_, self.losses_ = choose(self._methods(len(S)), S, codes, w, folds)
+                self.method_, self.losses_ = choose(self._methods(S), S, codes, w, folds)
             self.map_ = fit_map(self.method_, S, codes, w)
         return self
 
-    def _methods(self, n_rows: int) -> tuple[str, ...]:
-        """Maps for "auto" to try; decision values are not log-odds, so they always need a map."""
-        K = len(self.classes_)
-        excluded = {"dirichlet"} if n_rows < MIN_ROWS_PER_PARAMETER * K * (K + 1) else set()
-        if score_name(self.estimator_) == "decision_function":
-            excluded.add("none")
+    def _methods(self, S: Float) -> tuple[str, ...]:
+        """Maps for "auto" to try."""
+        N, K = S.shape
+        excluded = {"dirichlet"} if N < MIN_ROWS_PER_PARAMETER * K * (K + 1) else set()
+        if score_name(self.estimator_) == "decision_function" or np.isneginf(S).any():
+            excluded.add("none")  # decision values are no log-odds, and a probability of zero risks an infinite loss
         return tuple(method for method in METHODS if method not in excluded)
 
     def predict_log_proba(self, X: Any) -> Float:

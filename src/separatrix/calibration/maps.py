@@ -209,8 +209,8 @@ def choose(
             log_q[method][held] = found[np.arange(len(found)), codes[held]]
     best = methods[0]
     for method in methods[1:]:
-        gain = weighted_mean(log_q[method] - log_q[best], weight) if np.isfinite(log_q[best]).all() else None
-        if gain is None or gain.value > gain.standard_error:  # None: a true class had probability zero
+        gain = weighted_mean(log_q[method] - log_q[best], weight)
+        if gain.value > gain.standard_error:
             best = method
     means = {method: weighted_mean(values, weight) for method, values in log_q.items()}
     return best, {method: Estimate(-mean.value, mean.standard_error) for method, mean in means.items()}
