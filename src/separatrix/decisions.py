@@ -290,6 +290,5 @@ def _require_predict_proba(estimator: Any) -> None:
     if getattr(estimator, "predict_proba", None) is None:
         raise TypeError(
             f"DecisionRule needs probabilities, but {type(estimator).__name__} has no predict_proba. "
-            "Use a generative, discriminative or Bayesian model, or wrap this one in "
-            "sklearn.calibration.CalibratedClassifierCV."
+            "Use a generative, discriminative or Bayesian model, or wrap this one in sx.Calibrated."
         )

@@ -9,7 +9,6 @@ import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import FixedThresholdClassifier, cross_val_score
@@ -18,6 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from problems import blobs
+from separatrix.calibration import Calibrated
 from separatrix.decisions import DecisionRule, decide, expected_cost
 from separatrix.exceptions import DataError
 from separatrix.reductions import OneVsOne
@@ -143,9 +143,9 @@ def test_a_classifier_without_probabilities_is_refused():
     ridge = RidgeClassifier().fit(X, y)
     fits = (lambda prefit=prefit: DecisionRule(ridge, prefit=prefit).fit(X, y) for prefit in (False, True))
     for call in (*fits, lambda: DecisionRule(ridge, prefit=True).predict(X)):
-        with pytest.raises(TypeError, match="RidgeClassifier has no predict_proba.*CalibratedClassifierCV"):
+        with pytest.raises(TypeError, match=r"RidgeClassifier has no predict_proba.*sx\.Calibrated"):
             call()
-    calibrated = CalibratedClassifierCV(RidgeClassifier(), ensemble=False)
+    calibrated = Calibrated(RidgeClassifier())
     assert_allclose(DecisionRule(calibrated).fit(X, y).predict_proba(X).sum(axis=1), 1)
 
 

@@ -12,7 +12,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("page", ["coming_from_scikit_learn", "decisions", "geometry"])
+@pytest.mark.parametrize("page", ["calibration", "coming_from_scikit_learn", "decisions", "geometry"])
 def test_the_page_is_a_session_with_these_results(page):
     path = str(DOCS / f"{page}.md")
     failed, tried = doctest.testfile(path, module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
