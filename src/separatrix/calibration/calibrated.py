@@ -134,8 +134,9 @@ class Calibrated(AbstractWrapper):
                 require_classes(classes)
                 self.classes_ = classes
             require_weight(weight)
+            w = np.ones(len(codes)) if weight is None else weight
             K = len(self.classes_)
-            count = np.bincount(codes, weight, K)
+            count = np.bincount(codes, w, K)
             self.proportions_ = count / count.sum()
             if self.prior_shift is not None:
                 self._shifted(np.log(np.full((1, K), 1 / K)))  # raises before the folds are fitted
@@ -150,7 +151,7 @@ class Calibrated(AbstractWrapper):
                 S = unseen = scores(self.estimator, X, K)
                 first = np.arange(len(codes))
             else:
-                labels, arguments = classes[codes], fit_arguments(self, weight)
+                labels, arguments = classes[codes], fit_arguments(self, None if sample_weight is None else w)
                 fits = Parallel(n_jobs=self.n_jobs)(
                     delayed(fit_fold)(clone(self.estimator), X, labels, arguments, split, K) for split in splits
                 )
@@ -160,7 +161,6 @@ class Calibrated(AbstractWrapper):
                 for (_, test), (_, found) in zip(splits, fits, strict=True):
                     S[test] = found
 
-            w = np.ones(len(codes)) if weight is None else weight
             self._unit = score_unit(self.estimator_, S, w)
             self._ranks = fit_ranks(log_odds(log_p(unseen / self._unit)), codes[first], w[first])
             seen = ~np.isnan(S[:, 0])
