@@ -256,12 +256,42 @@ def many_dummies(rng: np.random.Generator) -> Problem:
     return _logistic(X, w, -2.0, rng, scale=5.0)
 
 
+def _softmax(
+    rng: np.random.Generator, X: np.ndarray, W: np.ndarray, w0: list[float] | np.ndarray, scale: float
+) -> Problem:
+    """Return a problem of K classes with labels drawn from the softmax model."""
+    X, X_test = _split(X)
+    P = special.softmax(X @ W.T + w0, axis=1)
+    y = (rng.random((len(X), 1)) > np.cumsum(P, axis=1)).sum(axis=1)
+    return Problem(X, y, X_test, scale=scale, intercept_scale=10.0, likelihood="softmax")
+
+
+def four_classes(rng: np.random.Generator) -> Problem:
+    """(n) Softmax of four classes, 80 rows, six columns: the prior matters."""
+    return _softmax(rng, _normals(rng, 80 + N_TEST, 6), 1.5 * _normals(rng, 4, 6), [0.5, 0.0, 0.0, -0.5], 1.0)
+
+
+def ten_classes(rng: np.random.Generator) -> Problem:
+    """(o) Softmax of ten classes, 150 rows, three columns."""
+    return _softmax(rng, _normals(rng, 150 + N_TEST, 3), 2 * _normals(rng, 10, 3), np.zeros(10), 1.0)
+
+
+def skewed_classes(rng: np.random.Generator) -> Problem:
+    """(p) Three nearly separable classes, 45 rows, four columns, one of them rare, and a prior scale of 5."""
+    X = np.column_stack([_normals(rng, 45 + N_TEST, 3), rng.random(45 + N_TEST) < 0.1]).astype(float)
+    W = np.array([[4.0, 0.0, 0.5, 0.0], [-1.0, 3.0, 0.0, 0.0], [-2.0, -3.0, 0.0, 4.0]])
+    return _softmax(rng, X, W, [0.0, 0.5, -0.5], 5.0)
+
+
 GENERATORS = [one_weight, weight_and_bias, correlated, moderate, well_identified, few_rows, unbalanced, rare_dummy]
 GENERATORS += [separable, three_classes, probit, label_noise, many_dummies]
-PROBLEMS = {generate.__name__: (generate, seed) for seed, generate in enumerate(GENERATORS, start=1)}
+CLASS_GENERATORS = [four_classes, ten_classes, skewed_classes]
+ALL_PROBLEMS = {generate.__name__: (generate, seed) for seed, generate in enumerate(GENERATORS + CLASS_GENERATORS, 1)}
+PROBLEMS = [generate.__name__ for generate in GENERATORS]
+CLASS_PROBLEMS = [generate.__name__ for generate in CLASS_GENERATORS]  # K classes and skewed posteriors
 
 
 def make(name: str) -> Problem:
     """Return the problem with a given name."""
-    generate, seed = PROBLEMS[name]
+    generate, seed = ALL_PROBLEMS[name]
     return replace(generate(np.random.default_rng(seed)), seed=seed)

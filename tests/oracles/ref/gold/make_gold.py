@@ -16,7 +16,7 @@ import time
 import numpy as np
 from scipy import optimize, special, stats
 
-from oracles.gold import FOLDER, PROBLEMS, Problem, make
+from oracles.gold import ALL_PROBLEMS, FOLDER, Problem, make
 from oracles.ref.gold.chains import CHAINS, DRAWS, effective_size, in_batches, log_joint_grad, run_chain, split_rhat
 
 LIKELIHOODS = {"logit": 0, "probit": 1, "label_noise": 2, "softmax": 3}
@@ -132,9 +132,10 @@ def make_gold(name: str) -> dict:
     squares = (x - means) ** 2
     size, size_squares = effective_size(x), effective_size(squares)
     rhat = max(split_rhat(x).max(), split_rhat(squares).max())
-    p = np.concatenate([problem.probabilities(problem.X_test, part) for part in np.array_split(flat, 400)])
-    p = p.reshape(CHAINS, DRAWS, -1)
-    shape = (-1,) if C == 1 else (-1, C)
+
+    def average(draws: np.ndarray) -> np.ndarray:
+        return problem.probabilities(problem.X_test, draws).mean(axis=0)
+
     evidence = bridge(problem, x, float(size.min()) / len(flat), np.random.default_rng(problem.seed))
     means_mcse = sds / np.sqrt(size)
     gap = np.abs(evidence["means"] - means) / np.hypot(means_mcse, evidence["means_se"])
@@ -166,8 +167,8 @@ def make_gold(name: str) -> dict:
         "quantiles_mcse": in_batches(x, lambda part: np.quantile(part, LEVELS, axis=0)),
         "log_evidence": evidence["log_evidence"],
         "log_evidence_se": evidence["log_evidence_se"],
-        "probabilities": p.mean(axis=(0, 1)).reshape(shape),
-        "probabilities_mcse": in_batches(p, lambda part: part.mean(axis=0)).reshape(shape),
+        "probabilities": np.mean([average(part) for part in np.split(flat, 100)], axis=0),
+        "probabilities_mcse": in_batches(x, average),
         "quadrature": quadrature(problem, mode, S),
     }
 
@@ -195,5 +196,5 @@ def write(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for problem_name in sys.argv[1:] or PROBLEMS:
+    for problem_name in sys.argv[1:] or ALL_PROBLEMS:
         write(problem_name)
