@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Importance sampling of the posterior: weighted draws, exact as their number grows.                 PRML §11.1.4
+"""Draws from the posterior, exact as their number grows: importance sampling and Hamiltonian Monte Carlo.  PRML §11
+
+**Importance sampling** (`importance`).                                                              PRML §11.1.4
 
     r_s = p(D | θ_s) p(θ_s) / q(θ_s),        E[f] ≈ Σ_s r_s f(θ_s) / Σ_s r_s,        p(D) ≈ mean r_s    (11.19 - 11.23)
 
@@ -11,6 +13,12 @@ same class the one with the most effective draws.
 
 The draws are scrambled Sobol' points, paired with their mirror images. In few dimensions, averages of smooth functions
 are far more accurate than with independent draws. The weights also measure the quality of a proposal: see `inference`.
+
+**Hamiltonian Monte Carlo** (`hamiltonian`).                                                            PRML §11.5
+Many chains start at draws from a Gaussian q = N(m, R R') near the posterior and move in coordinates z, θ = m + R z. If
+q is nearly the posterior, it is nearly N(0, I) in z, and a path of about a quarter of a period π/2 ends at an almost
+independent draw. All chains take a leapfrog step in the same pass. This works in hundreds of dimensions, where no
+importance weight is usable.
 """
 
 from __future__ import annotations
@@ -29,6 +37,7 @@ from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.posterior import Approximation
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Likelihood
+from separatrix.priors import Penalty
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, Grad
@@ -39,6 +48,13 @@ MIN_DEGREES = 3.0  # degrees of freedom of the Student's t, plus one per dimensi
 DRAWS_PER_WEIGHT = 10  # effective draws per weight that are enough to estimate a covariance
 MAX_EVALUATIONS = 2e10  # evaluations of the likelihood of a row
 MAX_DRAW_ACTIVATIONS = 2**18  # activations in memory at once
+
+# Hamiltonian Monte Carlo
+N_CHAINS, N_WARM_PATHS = 64, 4
+FIRST_STEP, MAX_LEAPFROG_STEPS = 0.4, 32
+ACCEPTED_FRACTION, ADAPTION_RATE = 0.8, 0.7  # of paths, to which the length of leapfrog steps adapts
+LEAPFROG_STEPS_PER_PATH = 8  # typical
+MAX_BRIDGE_STEPS, BRIDGE_TOL = 200, 1e-8
 
 # Pareto smoothing
 MIN_TAIL = 5  # smallest number of weights to which a Pareto distribution is fitted
@@ -161,13 +177,134 @@ class Weighted(NamedTuple):
 def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.random.Generator) -> Weighted:
     """Return n draws from q and their smoothed weights, after one pass."""
     theta, log_q = proposal.draw(n, rng)
-    prior = objective.prior
-    away = (theta - prior.mean).reshape(-1, len(prior.precision))  # one output in each row, or all if Λ couples them
-    squared = (away * prior.dot(away)).reshape(n, -1).sum(axis=1)
-    log_prior = 0.5 * (prior.log_det() - squared) - proposal.mean.size * LOG_SQRT_2PI
     log_likelihood = objective.reduce(log_likelihood_sums, theta=theta).grad
-    smoothed = pareto_smooth(log_likelihood + log_prior - log_q)
+    smoothed = pareto_smooth(log_likelihood + _log_prior(objective.prior, theta)[0] - log_q)
     return Weighted(Draws(theta, smoothed.weights), smoothed)
+
+
+def _log_prior(prior: Penalty, theta: Float) -> tuple[Float, Float]:
+    """Return ln p(θ) of each draw, (S,), and minus its gradient, (S, CP)."""
+    away = (theta - prior.mean).reshape(-1, len(prior.precision))  # one output in each row, or all if Λ couples them
+    pull = prior.dot(away).reshape(len(theta), -1)
+    squared = (away.reshape(pull.shape) * pull).sum(axis=1)
+    return 0.5 * (prior.log_det() - squared) - theta[0].size * LOG_SQRT_2PI, pull
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Draws of Hamiltonian Monte Carlo: θ (paths, chains, C, P), and ln p(D, θ) - ln q(θ) of each (paths, chains).
+
+    ``first_log_ratio`` (chains,) belongs to the starts, which are draws from q. ``step`` is the adapted length of a
+    leapfrog step, and ``accepted`` the fraction of accepted paths.
+    """
+
+    theta: Float
+    log_ratio: Float
+    first_log_ratio: Float
+    step: float
+    accepted: float
+
+    @property
+    def draws(self) -> Draws:
+        """All draws, with equal weights."""
+        theta = self.theta.reshape(-1, *self.theta.shape[2:])
+        return Draws(theta, np.full(len(theta), 1 / len(theta)))
+
+    @property
+    def rhat(self) -> float:
+        """Potential scale reduction of ln p(D, θ) - ln q(θ): close to one if the chains agree. Gelman & Rubin (1992)"""
+        n = len(self.log_ratio)
+        within, between = self.log_ratio.var(axis=0, ddof=1).mean(), self.log_ratio.mean(axis=0).var(ddof=1)
+        return float(np.sqrt((n - 1) / n + between / within)) if within > 0 else 1.0
+
+    def log_evidence(self) -> tuple[float, float]:
+        """Return ln p(D) by bridge sampling between q and the posterior, and its standard error. Meng & Wong (1996)
+
+        The ratios r = p(D, θ)/q(θ) of n_q draws from q and n_p draws from the posterior satisfy, for Z = p(D),
+
+            Z = E_q[r h] / E_p[h],        h = 1 / (n_p r + n_q Z),        the best h, solved by iteration
+        """
+        q, p = self.first_log_ratio, self.log_ratio.ravel()
+        log_nq, log_np = log(len(q)), log(len(p))
+        log_z = float(q.mean())
+        for _ in range(MAX_BRIDGE_STEPS):
+            of_q = q - np.logaddexp(log_np + q, log_nq + log_z)
+            of_p = -np.logaddexp(log_np + p, log_nq + log_z)
+            last, log_z = log_z, float(special.logsumexp(of_q) - log_nq - special.logsumexp(of_p) + log_np)
+            if abs(log_z - last) < BRIDGE_TOL:
+                break
+        parts = (np.exp(of_q - of_q.max()), np.exp(of_p - of_p.max()))
+        return log_z, float(np.sqrt(sum(np.var(part) / np.mean(part) ** 2 / len(part) for part in parts)))
+
+
+def hamiltonian(
+    objective: Posterior,
+    q: Approximation,
+    *,
+    n_paths: int,
+    n_warm: int = N_WARM_PATHS,
+    n_chains: int = N_CHAINS,
+    rng: int | np.random.Generator | None = None,
+) -> Chains:
+    """Run chains from draws of q; each keeps one draw per path, after ``n_warm`` paths that adapt the leapfrog step.
+
+    A path takes about eight leapfrog steps, and a step takes one pass, which evaluates the likelihood of each row and
+    its slope for all chains.
+    """
+    prior, D, source = objective.prior, q.mean.size, generator(rng)
+    root, log_q0 = q.root, 0.5 * (q.moments or q.factor).log_det - q.mean.size * LOG_SQRT_2PI
+
+    def at(z: Float) -> tuple[Float, Float, Float]:
+        """Return θ, ln p(D, θ) and its slope in z."""
+        theta = q.mean + (z @ root.T).reshape(-1, *q.mean.shape)
+        sums = objective.reduce(log_likelihood_slopes, theta=theta).grad
+        log_prior, pull = _log_prior(prior, theta)
+        return theta, sums[:, 0] + log_prior, (sums[:, 1:] - pull) @ root
+
+    z = source.standard_normal((n_chains, D))
+    theta, value, slope = at(z)
+    ratio = [value - log_q0 + 0.5 * np.einsum("sd,sd->s", z, z)]
+    kept, accepted, step = [], [], FIRST_STEP
+    for path in range(n_warm + n_paths):
+        momentum = source.standard_normal((n_chains, D))
+        length = 0.5 * np.pi * source.uniform(0.6, 1.4)  # random, so that no direction is periodic
+        n_steps = min(ceil(length / step), MAX_LEAPFROG_STEPS)
+        h = min(length / n_steps, step)
+        there, p, end_slope = z, momentum, slope
+        for _ in range(n_steps):  # (11.64 - 11.66)
+            p = p + 0.5 * h * end_slope
+            there = there + h * p
+            end, end_value, end_slope = at(there)
+            p = p + 0.5 * h * end_slope
+        gain = end_value - value - 0.5 * (np.einsum("sd,sd->s", p, p) - np.einsum("sd,sd->s", momentum, momentum))
+        chance = np.exp(np.minimum(np.nan_to_num(gain, nan=-np.inf), 0.0))  # (11.67)
+        moves = source.random(n_chains) < chance
+        z, slope = np.where(moves[:, None], there, z), np.where(moves[:, None], end_slope, slope)
+        theta, value = np.where(moves[:, None, None], end, theta), np.where(moves, end_value, value)
+        if path < n_warm:
+            step *= float(np.exp(ADAPTION_RATE * (chance.mean() - ACCEPTED_FRACTION)))
+            continue
+        kept.append(theta)
+        accepted.append(float(chance.mean()))
+        ratio.append(value - log_q0 + 0.5 * np.einsum("sd,sd->s", z, z))
+    return Chains(np.stack(kept), np.stack(ratio[1:]), ratio[0], step, float(np.mean(accepted)))
+
+
+def log_likelihood_slopes(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
+    """Return Σ_n weight_n ln p(t_n | θ_s φ̃_n) of one block and its gradient for each draw θ (S, C, P): (S, 1 + CP)."""
+    S, C = theta.shape[:2]
+    total = np.zeros((S, 1 + theta[0].size))
+    step = max(1, MAX_DRAW_ACTIVATIONS // (S * C))
+    for start in range(0, len(block), step):
+        rows = block.take(np.arange(start, min(start + step, len(block))))
+        A = _activations_of_draws(rows, theta, design)
+        found = likelihood.derivatives(A.reshape(-1, *A.shape[2:]), np.repeat(rows.codes, S, axis=0))
+        log_p, slope = found.log_p.reshape(len(rows), S), found.slope.reshape(len(rows), S * C)
+        if rows.weight is not None:
+            log_p, slope = rows.weight[:, None] * log_p, rows.weight[:, None] * slope
+        total[:, 0] += log_p.sum(axis=0)
+        total[:, 1:] += design.collect(rows, slope).reshape(S, -1)
+    return Grad(total)
 
 
 @dataclass(frozen=True, eq=False)
