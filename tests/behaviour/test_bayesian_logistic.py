@@ -4,13 +4,16 @@ import pickle
 import re
 import tracemalloc
 import warnings
+from copy import copy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
 
 import separatrix as sx
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, two_weights
@@ -187,9 +190,10 @@ def three():
 def test_every_method_returns_its_own_approximation(two, method):
     found = infer(two, options(method))
     assert found.approximation.name == {"auto": "ep"}.get(method, method)
-    assert (found.draws is not None) == (method == "importance")
-    assert found.pareto_k < 0.7
+    assert (found.draws is not None) == (method in ("importance", "hmc"))
+    assert found.pareto_k < 0.7 or method == "hmc"
     assert found.warnings == ()
+    assert (found.probability_error > 0.005) == (method == "laplace")
     assert found.tuning is None
     assert_allclose(found.factors, 1.0)
 
@@ -256,10 +260,11 @@ def test_an_approximation_that_does_not_converge_is_not_used(two, method, monkey
 
 
 def test_a_poor_approximation_warns():
-    problem = load("many_dummies").problem
+    problem = load("few_rows").problem
     objective = posed(problem.X, problem.y, problem.scale, standardize=False)
     found = infer(objective, options("laplace"))
-    assert found.pareto_k > 0.7
+    assert found.probability_error > 0.03
+    assert "average error 0.04" in found.warnings[0]
     assert "approximation='ep' or 'importance'" in found.warnings[0]
     assert infer(objective, options("ep")).warnings == ()
 
@@ -370,8 +375,8 @@ def test_the_shift_of_large_data_agrees_with_that_of_all_rows(rare, rng):
         (0.2, (3, 50), 100, "laplace"),
         (0.2, (3, 5), 10**6, "laplace"),
         (0.5, (3, 50), 100, "variational"),
-        (0.5, (19, 134), 455, "laplace"),
-        (0.5, (3, 50), 10**6, "laplace"),
+        (0.5, (19, 134), 455, "variational"),
+        (0.5, (3, 50), 10**6, "variational"),
     ],
 )
 def test_the_choice_depends_on_skewness_and_cost(largest, shape, rows, choice):
@@ -383,3 +388,55 @@ def test_the_choice_depends_on_skewness_and_cost(largest, shape, rows, choice):
     design = replace(objective.design, origin=np.zeros(shape[1]))
     objective = replace(objective, source=Source(), design=design)
     assert choose(objective, Skewness(np.zeros(shape), largest, "x0")) == choice
+
+
+def test_auto_keeps_the_draws_of_a_skewed_posterior_of_three_classes():
+    """60 rows of iris, prior scale 5: the Gaussian with the moments of the draws is off by 0.01 at mixed rows."""
+    X, y = load_iris(return_X_y=True)
+    rows = np.random.default_rng(1).permutation(150)[:60]
+    found = model(prior=Gaussian(5.0), rng=0).fit(X[rows], y[rows])
+    exact = model(prior=Gaussian(5.0), rng=1, approximation="importance").fit(X[rows], y[rows])
+    assert found.approximation_ == "importance"
+    assert found.notes_ == ()
+    others = np.delete(np.arange(150), rows)
+    assert np.abs(found.predict_proba(X[others]) - exact.predict_proba(X[others])).mean() < 0.002
+    gaussian = copy(found)
+    gaussian.draws_ = None
+    assert np.abs(gaussian.predict_proba(X[others]) - exact.predict_proba(X[others])).mean() > 0.005
+
+
+def test_auto_samples_a_posterior_of_k_classes_whose_gaussians_are_all_poor():
+    """60 rows of wine, prior scale 10: the average error of the variational posterior is 0.02."""
+    X, y = load_wine(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(178)[:60]
+    others = np.delete(np.arange(178), rows)
+    arguments = {"prior": Gaussian(10.0), "rng": 0}
+    with pytest.warns(ApproximationWarning, match=r"average error 0\.0[12].*approximation='hmc'"):
+        poor = model(**arguments, approximation="variational").fit(X[rows], y[rows])
+    found = model(**arguments).fit(X[rows], y[rows])
+    again = model(prior=Gaussian(10.0), rng=1, approximation="hmc").fit(X[rows], y[rows])
+    assert found.approximation_ == "hmc"
+    assert np.abs(found.predict_proba(X[others]) - again.predict_proba(X[others])).mean() < 0.01
+    assert np.abs(poor.predict_proba(X[others]) - again.predict_proba(X[others])).mean() > 0.01
+    assert abs(found.log_evidence_ - again.log_evidence_) < 0.3
+
+
+def test_expectation_propagation_warns_if_its_probabilities_are_poor(rng):
+    """Twelve 0/1 columns separate 40 rows, under a wide prior."""
+    table = (rng.random((40, 12)) < 0.5).astype(float)
+    labels = (table[:, 0] + table[:, 1] > 0.5).astype(int)
+    arguments = {"prior": Gaussian(10.0), "rng": 0}
+    with pytest.warns(ApproximationWarning, match=r"average error 0\.0.*'ep'.*approximation='hmc'"):
+        found = model(**arguments, approximation="ep").fit(table, labels)
+    exact = model(**arguments, approximation="hmc").fit(table, labels)
+    assert np.abs(found.predict_proba(table) - exact.predict_proba(table)).mean() > 0.01
+
+
+def test_a_variational_posterior_that_did_not_converge_is_used_with_a_warning(three, monkeypatch):
+    """Its bound has risen, so it is better than Laplace's Gaussian, and probabilities are never those at the mode."""
+    early = partial(inference.variational_softmax, max_steps=2)
+    monkeypatch.setattr(inference, "variational_softmax", early)
+    found = infer(three, options("variational"))
+    assert found.approximation.name == "variational"
+    assert found.rule is None
+    assert "did not converge in" in found.warnings[0]

@@ -38,6 +38,7 @@ def test_without_a_posterior_an_effect_is_the_average_prediction(column):
     assert np.isnan(effect.lower).all()
 
 
+@pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
 @pytest.mark.parametrize("curved", [False, True])
 @pytest.mark.parametrize("labels", [Y, THREE])
 def test_with_a_posterior_an_effect_is_the_average_prediction_up_to_the_noise_of_draws(labels, curved):

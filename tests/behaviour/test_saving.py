@@ -41,6 +41,7 @@ EVERY = (
         "by_class": lambda: sx.BayesianLogisticRegression(structure="by class"),
         "diagonal": lambda: sx.BayesianLogisticRegression(structure="diagonal"),
         "importance": lambda: sx.BayesianLogisticRegression(approximation="importance", rng=1),
+        "hmc": lambda: sx.BayesianLogisticRegression(approximation="hmc", rng=1),
         "model_average": lambda: sx.ModelAverage({"a": sx.BayesianLogisticRegression()}),
         "one_vs_rest": lambda: sx.OneVsRest(sx.LogisticRegression()),
         "decision_rule": lambda: sx.DecisionRule(sx.LogisticRegression(), costs=1 - np.eye(3)),
@@ -60,6 +61,7 @@ def saved(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
 @pytest.mark.parametrize("name", EVERY)
 def test_a_loaded_model_gives_the_same_predictions(name, tmp_path):
     model, frame = EVERY[name]().fit(FRAME, LABELS), FRAME

@@ -352,6 +352,7 @@ def separation(labels, table=AGES, curved=False, estimator=None):
     return separation_of(model, model.encoder_.transform(table), np.searchsorted(model.classes_, labels))
 
 
+@pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
 @pytest.mark.parametrize(
     ("labels", "status", "column"),
     [(AGES["age"] > 0, "complete", "age"), (QUASI, "quasi-complete", "kind=c"), (NOISY, "overlapping", "")],

@@ -304,6 +304,7 @@ def test_no_point_of_a_fine_grid_of_widths_and_scales_is_better():
     assert not found.at_boundary
 
 
+@pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
 def test_each_value_has_the_evidence_of_its_model():
     X, y = make_xor_clusters(150, std=0.7)
     found = tune_model(of_degree, X, y, values=[2, 3])
@@ -319,6 +320,7 @@ def test_the_rate_of_wrong_labels_is_estimated_by_evidence():
     assert found.value == pytest.approx(0.15, abs=0.03)  # three standard errors of a fraction of 1500
 
 
+@pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
 def test_a_maximum_outside_the_bounds_is_reported():
     X, y, _, _ = make_rbf_experiment(80, n_test=0)
     assert tune_model(of_width, X, y, bounds=(0.02, 0.1)).at_boundary

@@ -1,4 +1,4 @@
-"""The public classifier is compared with thirteen reference posteriors (`gold`).
+"""The public classifier is compared with sixteen reference posteriors (`gold`).
 
 The priors are in the units of the columns, so ``standardize=False``. Errors of means are in posterior standard
 deviations, those of the evidence in nats, and those of probabilities refer to 200 test rows.
@@ -12,11 +12,10 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 import separatrix as sx
-from oracles.gold import PROBLEMS, load
+from oracles.gold import ALL_PROBLEMS, CLASS_PROBLEMS, PROBLEMS, load
 from separatrix.exceptions import ApproximationWarning
 
 TWO_CLASSES = [name for name in PROBLEMS if name != "three_classes"]
-HARD_FOR_LAPLACE = {"few_rows", "many_dummies"}
 IGNORE_WARNINGS = pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
 #: Five rows of one class, and forty that do not depend on the weight.
 ONE_SIDED = np.append(np.ones(5), np.zeros(40))[:, None], np.append(np.ones(5), np.tile([0, 1], 20))
@@ -75,6 +74,55 @@ def test_importance(name):
 
 
 @IGNORE_WARNINGS
+@pytest.mark.parametrize("approximation", ["laplace", "variational", "auto"])
+@pytest.mark.parametrize("name", ALL_PROBLEMS)
+def test_the_estimated_error_of_probabilities_is_close_to_the_true_one(name, approximation):
+    """Pareto k is not: on these problems it is between 0.3 and 0.7 if the average error is 0.005, or 0.03."""
+    gold = load(name)
+    model = fitted(gold, approximation)
+    error = errors_of_probabilities(model, gold).mean()
+    assert -0.002 - 0.15 * error < model.probability_error_ - error < 0.004 + 0.3 * error
+
+
+@pytest.mark.parametrize("name", CLASS_PROBLEMS)
+def test_auto_of_k_classes(name):
+    """Laplace's errors are 0.008 to 0.03, and its log evidence is 0.5 nats too low."""
+    gold = load(name)
+    model = fitted(gold, "auto")
+    assert errors_of_probabilities(model, gold).mean() < 0.004
+    assert abs(model.log_evidence_ - gold.log_evidence) < 0.1
+    of_means, of_sds = errors_of_moments(model, gold)
+    assert of_means < 0.05
+    assert of_sds < 0.05
+    assert model.notes_ == ()
+
+
+@pytest.mark.parametrize("name", CLASS_PROBLEMS)
+def test_the_variational_posterior_of_k_classes(name, monkeypatch):
+    """Without importance sampling, "auto" uses the variational posterior, and corrects its evidence."""
+    monkeypatch.setattr("separatrix.bayesian.inference.MAX_DRAWN_WEIGHTS", 0)
+    gold = load(name)
+    asked, model = fitted(gold, "variational"), fitted(gold, "auto")
+    assert model.approximation_ == "variational"
+    assert errors_of_probabilities(model, gold).mean() < 0.003
+    assert -0.6 < asked.log_evidence_ - gold.log_evidence < -0.15  # a lower bound
+    assert abs(model.log_evidence_ - gold.log_evidence) < 0.1
+
+
+@pytest.mark.parametrize("name", ALL_PROBLEMS)
+def test_hamiltonian_monte_carlo(name):
+    gold = load(name)
+    model = fitted(gold, "hmc", rng=0)
+    off = errors_of_probabilities(model, gold)
+    assert off.mean() < 0.006  # 1536 draws
+    assert abs(model.probability_error_ - off.mean()) < 0.002
+    of_means, of_sds = errors_of_moments(model, gold)
+    assert of_means < 0.12
+    assert of_sds < 0.1
+    assert abs(model.log_evidence_ - gold.log_evidence) < 0.1
+
+
+@IGNORE_WARNINGS
 @pytest.mark.parametrize("name", TWO_CLASSES)
 def test_variational(name):
     """Means and probabilities are accurate. If the posterior is skewed, q is too narrow and its bound too low."""
@@ -103,8 +151,7 @@ def test_laplace(name):
     assert off.mean() < 0.04
     assert np.quantile(off, 0.99) < 0.1
     assert abs(model.log_evidence_ - gold.log_evidence) < 1.5
-    assert bool(caught) == (model.pareto_k_ > 0.7)
-    assert not HARD_FOR_LAPLACE & {name} or caught
+    assert bool(caught) == (model.probability_error_ > 0.02) == (off.mean() > 0.02)
 
 
 @IGNORE_WARNINGS

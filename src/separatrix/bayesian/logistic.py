@@ -85,10 +85,12 @@ class BayesianLogisticRegression(LinearClassifier):
         "evidence" maximises p(D) over the scales of the prior: one for all columns, or one per group.
     groups : "columns" or sequence of M labels, optional
         Columns with the same label share a tuned scale. "columns": one scale each (automatic relevance determination).
-    approximation : {"auto", "laplace", "variational", "ep", "importance"}, default "auto"
-        Method that computes the Gaussian; "auto" uses Laplace's approximation if it is accurate, or a better one.
+    approximation : {"auto", "laplace", "variational", "ep", "importance", "hmc"}, default "auto"
+        Method that computes the posterior; "auto" uses Laplace's approximation if it is accurate, or a better one.
+        "importance" and "hmc" (Hamiltonian Monte Carlo) predict with draws from the posterior itself.
     predictive : {"exact", "qmc", "probit", "map"}, default "exact"
-        Rule that averages probabilities over the posterior.
+        Rule that averages probabilities over the posterior. For K classes "exact" is an approximation with errors of
+        at most 0.01, except for rows whose activations vary by several units; there "qmc" is more accurate.
     structure : {"full", "by class", "dual", "diagonal"}, optional
         Parts of the covariance that are kept; chosen by the size of the problem by default.
     basis, fit_intercept, tol : as in `LogisticRegression`
@@ -107,10 +109,11 @@ class BayesianLogisticRegression(LinearClassifier):
     bic_, aic_ : information criteria at the posterior mean; smaller is better
     effective_parameters_ : number of directions of the weights that the data determine
     prior_ : the prior that was used, after tuning
-    pareto_k_ : accuracy of the approximation: below 0.5 good, above 0.7 poor; NaN if not computed
+    probability_error_ : estimated average error of probabilities that is due to the approximation; NaN if not computed
+    pareto_k_ : shape of the tail of importance weights, a second measure of accuracy; NaN if not computed
     approximation_ : name of the approximation that was used
     tuning_ : record of the tuning: scales, evidence and gradient of each step, and limits reached; None if not tuned
-    draws_ : weighted draws of the weights that predictions average over; only with approximation="importance"
+    draws_ : weighted draws of the weights that predictions average over; None if a Gaussian is as accurate
     notes_ : notes on the fit, which ``summary()`` also prints; most of them are also warnings
     class_weight_ : ndarray of shape (K,), the factor of each class
     classes_, n_features_in_, feature_names_in_, n_passes_, n_steps_, solution_ : as in `LogisticRegression`
@@ -239,6 +242,7 @@ class BayesianLogisticRegression(LinearClassifier):
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
         if self.draws_ is not None:
             self.draws_ = replace(self.draws_, theta=with_bias(self.draws_.theta, self._shift()))
+        self.probability_error_ = found.probability_error
         self._rule = found.rule  # None unless averages would be misleading
         limits = () if found.tuning is None else found.tuning.boundary
         self.tuning_ = found.tuning

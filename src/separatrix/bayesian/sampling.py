@@ -23,6 +23,7 @@ importance weight is usable.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, inf, isqrt, log, sqrt
 from typing import NamedTuple
@@ -30,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
+from sklearn.utils import gen_batches
 
 from separatrix._arguments import check_count, generator
 from separatrix._array import Float, Rows
@@ -153,6 +155,11 @@ class Proposal(NamedTuple):
             log_q = constant - whole * np.log1p(squared / degrees)
         return theta, 0.5 * self.factor.log_det + log_q
 
+    def log_density(self, theta: Float) -> Float:
+        """Return ln q(θ) of draws (S, C, P), for a Gaussian q."""
+        z = np.linalg.solve(self.factor.root, (theta - self.mean).reshape(len(theta), -1).T)
+        return np.asarray(0.5 * self.factor.log_det - 0.5 * (z**2).sum(axis=0) - len(z) * LOG_SQRT_2PI)
+
 
 class Weighted(NamedTuple):
     """Draws of one round, and the reliability of their weights."""
@@ -163,15 +170,23 @@ class Weighted(NamedTuple):
     def precision(self) -> Factor:
         """Factorise the inverse covariance of the draws. If few draws are effective, unweighted draws contribute."""
         S, size = self.draws.covariance, self.smoothed.effective_size
-        D = len(S)
-        if size < DRAWS_PER_WEIGHT * D:
-            unweighted = np.cov(self.draws.theta.reshape(-1, D), rowvar=False).reshape(D, D)
-            trust = size / (size + DRAWS_PER_WEIGHT * D)
-            S = trust * S + (1 - trust) * unweighted
-        unit = np.sqrt(np.diag(S))
-        scale = np.outer(unit, unit)
-        inverse = np.linalg.inv(S / scale) / scale
-        return factorise(np.asarray((inverse + inverse.T) / 2), 1, np.zeros(D, dtype=bool))
+        if size < DRAWS_PER_WEIGHT * len(S):
+            S = _mixed(S, np.cov(self.draws.theta.reshape(-1, len(S)), rowvar=False).reshape(S.shape), size)
+        return _inverse_factor(S)
+
+
+def _mixed(S: Float, other: Float, size: float) -> Float:
+    """Return a covariance that is estimated from few draws, mixed with another estimate."""
+    trust = size / (size + DRAWS_PER_WEIGHT * len(S))
+    return trust * S + (1 - trust) * other
+
+
+def _inverse_factor(S: Float) -> Factor:
+    """Factorise the inverse of a covariance."""
+    unit = np.sqrt(np.diag(S))
+    scale = np.outer(unit, unit)
+    inverse = np.linalg.inv(S / scale) / scale
+    return factorise(np.asarray((inverse + inverse.T) / 2), 1, np.zeros(len(S), dtype=bool))
 
 
 def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.random.Generator) -> Weighted:
@@ -192,17 +207,15 @@ def _log_prior(prior: Penalty, theta: Float) -> tuple[Float, Float]:
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """Draws of Hamiltonian Monte Carlo: θ (paths, chains, C, P), and ln p(D, θ) - ln q(θ) of each (paths, chains).
+    """Draws of Hamiltonian Monte Carlo: θ (paths, chains, C, P), and ln p(D, θ) of each (paths, chains).
 
-    ``first_log_ratio`` (chains,) belongs to the starts, which are draws from q. ``step`` is the adapted length of a
-    leapfrog step, and ``accepted`` the fraction of accepted paths.
+    ``log_ratio`` is ln p(D, θ) - ln q(θ). ``first_log_ratio`` (chains,) belongs to the starts, which are draws from q.
     """
 
     theta: Float
+    log_joint: Float
     log_ratio: Float
     first_log_ratio: Float
-    step: float
-    accepted: float
 
     @property
     def draws(self) -> Draws:
@@ -212,9 +225,9 @@ class Chains:
 
     @property
     def rhat(self) -> float:
-        """Potential scale reduction of ln p(D, θ) - ln q(θ): close to one if the chains agree. Gelman & Rubin (1992)"""
-        n = len(self.log_ratio)
-        within, between = self.log_ratio.var(axis=0, ddof=1).mean(), self.log_ratio.mean(axis=0).var(ddof=1)
+        """Potential scale reduction of ln p(D, θ): close to one if the chains agree. Gelman & Rubin (1992)"""
+        n = len(self.log_joint)
+        within, between = self.log_joint.var(axis=0, ddof=1).mean(), self.log_joint.mean(axis=0).var(ddof=1)
         return float(np.sqrt((n - 1) / n + between / within)) if within > 0 else 1.0
 
     def log_evidence(self) -> tuple[float, float]:
@@ -263,13 +276,13 @@ def hamiltonian(
 
     z = source.standard_normal((n_chains, D))
     theta, value, slope = at(z)
-    ratio = [value - log_q0 + 0.5 * np.einsum("sd,sd->s", z, z)]
-    kept, accepted, step = [], [], FIRST_STEP
+    first_log_ratio = value - log_q0 + 0.5 * np.einsum("sd,sd->s", z, z)
+    kept, step = [], FIRST_STEP
     for path in range(n_warm + n_paths):
         momentum = source.standard_normal((n_chains, D))
         length = 0.5 * np.pi * source.uniform(0.6, 1.4)  # random, so that no direction is periodic
-        n_steps = min(ceil(length / step), MAX_LEAPFROG_STEPS)
-        h = min(length / n_steps, step)
+        h = step * source.uniform(0.4, 1.0)  # a short step frees chains that reject longer ones
+        n_steps = min(ceil(length / h), MAX_LEAPFROG_STEPS)
         there, p, end_slope = z, momentum, slope
         for _ in range(n_steps):  # (11.64 - 11.66)
             p = p + 0.5 * h * end_slope
@@ -283,11 +296,38 @@ def hamiltonian(
         theta, value = np.where(moves[:, None, None], end, theta), np.where(moves, end_value, value)
         if path < n_warm:
             step *= float(np.exp(ADAPTION_RATE * (chance.mean() - ACCEPTED_FRACTION)))
-            continue
-        kept.append(theta)
-        accepted.append(float(chance.mean()))
-        ratio.append(value - log_q0 + 0.5 * np.einsum("sd,sd->s", z, z))
-    return Chains(np.stack(kept), np.stack(ratio[1:]), ratio[0], step, float(np.mean(accepted)))
+        else:
+            kept.append((theta, value, value - log_q0 + 0.5 * np.einsum("sd,sd->s", z, z)))
+    theta, log_joint, log_ratio = map(np.stack, zip(*kept, strict=True))
+    return Chains(theta, log_joint, log_ratio, first_log_ratio)
+
+
+def sampled_approximation(
+    objective: Posterior, q: Approximation, chains: Chains, rng: np.random.Generator
+) -> Approximation:
+    """Return the Gaussian with the mean and covariance of the draws of chains that started at q, after two passes.
+
+    The evidence is computed by bridge sampling from the second half of the draws, and as many draws from the Gaussian
+    of the first half; or from q, if the draws are too few to estimate a covariance.
+    """
+    draws = chains.draws
+    mean, S, half = draws.mean, draws.covariance, len(chains.theta) // 2
+    log_ratio, first = chains.log_ratio, chains.first_log_ratio
+    if len(draws.theta) >= 2 * DRAWS_PER_WEIGHT * len(S):
+        early, late = chains.theta[:half].reshape(-1, len(S)), draws.theta[half * len(first) :]
+        proposal = Proposal(
+            early.mean(axis=0).reshape(mean.shape), _inverse_factor(np.atleast_2d(np.cov(early.T))), None
+        )
+        theta, log_q = proposal.draw(len(late), rng)
+        both = np.concatenate([theta, late])
+        log_joint = objective.reduce(log_likelihood_sums, theta=both).grad + _log_prior(objective.prior, both)[0]
+        first = log_joint[: len(theta)] - log_q
+        log_ratio = log_joint[len(theta) :] - proposal.log_density(late)
+    else:
+        S = _mixed(S, q.covariance, len(draws.theta))
+    log_likelihood = float(objective.reduce(log_likelihood_sums, theta=mean[None]).grad[0])
+    log_evidence, _ = replace(chains, log_ratio=log_ratio, first_log_ratio=first).log_evidence()
+    return Approximation(mean, _inverse_factor(S), log_likelihood, log_evidence, "hmc", q.steps)
 
 
 def log_likelihood_slopes(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
@@ -336,16 +376,31 @@ class Draws:
 
     def probability(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> Float:
         """Return the average Σ_s weight_s p(t | x, θ_s): (n,) for class 1 of two, or (n, K)."""
+        parts = self._probabilities(X, design, likelihood)
+        return np.concatenate([np.einsum("s,ns...->n...", self.weights, P) for P in parts])
+
+    def probability_and_error(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> tuple[Float, Float]:
+        """Return the average probabilities, and their standard errors if the draws are independent."""
+        found = []
+        for P in self._probabilities(X, design, likelihood):
+            mean = np.einsum("s,ns...->n...", self.weights, P)
+            found.append((mean, np.sqrt(np.einsum("s,ns...->n...", self.weights**2, (P - mean[:, None]) ** 2))))
+        means, errors = zip(*found, strict=True)
+        return np.concatenate(means), np.concatenate(errors)
+
+    def _probabilities(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> Iterator[Float]:
+        """Yield p(t | x, θ_s), (n, S) or (n, S, K), for a few rows at a time."""
         S, C = self.theta.shape[:2]
-        p = np.empty((X.shape[0],) if C == 1 else (X.shape[0], C))
-        step = max(1, MAX_DRAW_ACTIVATIONS // (S * C))
-        for start in range(0, len(p), step):
-            rows = slice(start, start + step)
-            block = Block(X[rows], None, None, range(start, min(start + step, len(p))))
+        for rows in gen_batches(X.shape[0], max(1, MAX_DRAW_ACTIVATIONS // (S * C))):
+            block = Block(X[rows], None, None, range(rows.start, rows.stop))
             A = _activations_of_draws(block, self.theta, design)
-            P = likelihood.probability(A.reshape(-1, *A.shape[2:])).reshape(A.shape)
-            p[rows] = np.einsum("s,ns...->n...", self.weights, P)
-        return p
+            yield likelihood.probability(A.reshape(-1, *A.shape[2:])).reshape(A.shape)
+
+    def thinned(self, n: int) -> Draws:
+        """Return n draws of importance sampling: the first points and their mirror images, which are balanced too."""
+        half = len(self.theta) - len(self.theta) // 2
+        kept = np.concatenate([np.arange(n - n // 2), half + np.arange(n // 2)])
+        return Draws(self.theta[kept], self.weights[kept] / self.weights[kept].sum()) if n < len(self.theta) else self
 
 
 def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
