@@ -13,7 +13,7 @@ from problems import blobs
 
 X, y = blobs(300, distance=1.0)
 MODELS = {
-    "logistic": (sx.LogisticRegression(), linear_model.LogisticRegression()),
+    "logistic": (sx.LogisticRegression(), linear_model.LogisticRegression(solver="newton-cholesky")),
     "least_squares": (sx.LeastSquaresClassifier(), linear_model.RidgeClassifier()),
     "lda": (sx.LinearDiscriminantAnalysis(), LinearDiscriminantAnalysis()),
     "perceptron": (sx.Perceptron(max_epochs=3), linear_model.Perceptron()),
@@ -25,13 +25,13 @@ MODELS = {
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 @pytest.mark.filterwarnings("ignore::separatrix.exceptions.NotSeparableWarning")
 def test_weights_have_the_precision_that_scikit_learn_gives_them(ours, theirs, dtype, store):
-    rows = store((10 * X).astype(dtype))
+    rows = store((10 * X[:90]).astype(dtype))
     if isinstance(theirs, LinearDiscriminantAnalysis) and store is sparse.csr_array:
         pytest.skip("scikit-learn's LDA accepts no sparse rows")
     if dtype == np.int64 and store is sparse.csr_array:
         rows = rows.astype(np.float64)
-    for two in (y == 0, y):
-        assert ours.fit(rows, two).coef_.dtype == theirs.fit(rows, two).coef_.dtype
+    for t in (y[:90] == 0, y[:90]):
+        assert ours.fit(rows, t).coef_.dtype == theirs.fit(rows, t).coef_.dtype
         assert ours.intercept_.dtype == ours.coef_.dtype
 
 
