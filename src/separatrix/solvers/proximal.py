@@ -74,7 +74,8 @@ class ProximalNewton(Limits):
         """Minimise over growing sets of columns, until no other column violates the conditions of the minimum."""
         corner, M = corner_of(objective), len(objective.design.origin)
         found, trace, progress = Solution(start, Status.MAX_STEPS, 0, 0), [], Progress(MAX_IDLE_NEWTON_STEPS)
-        all_fit = not objective.units.has_fast_products and objective.source.n_rows <= rows_in_memory(objective, M)
+        # Sweeps over sparse columns are cheap, so that all columns which violate the conditions enter, if they fit.
+        takes_all = not objective.units.has_fast_products and objective.source.n_rows <= rows_in_memory(objective, M)
         while True:
             theta, here = found.value, objective.value_grad(found.value)
             violation = np.abs(corner.violation(theta, here.grad) / objective.column_units) / objective.units.total
@@ -83,9 +84,9 @@ class ProximalNewton(Limits):
             if self.trace:
                 trace.append(Step(theta, value, size))
             is_idle = progress.ends(value, size)
-            if size <= self.tol or found.steps >= self.max_steps or is_idle:
-                at_rest = status_at_rest(size, self.tol) if is_idle else Status.MAX_STEPS
-                status = Status.GRADIENT if size <= self.tol else at_rest
+            if size <= self.tol or is_idle or found.steps >= self.max_steps:
+                status = status_at_rest(size, self.tol) if is_idle else Status.MAX_STEPS
+                status = Status.GRADIENT if size <= self.tol else status
                 return replace(found, status=status, passes=found.passes + 1, trace=tuple(trace))
             is_used = (theta[:, :M] != 0).any(axis=0)
             rank = np.where(is_used, np.inf, violation[:, :M].max(axis=0))
@@ -95,7 +96,7 @@ class ProximalNewton(Limits):
                 rank = of_group[corner.groups[:M]]
             n_columns = min(max(FIRST_COLUMNS, 2 * int(is_used.sum())), M)
             kept = np.flatnonzero(rank)
-            if len(kept) > n_columns and not all_fit:
+            if len(kept) > n_columns and not takes_all:
                 kept = kept[rank[kept] >= np.sort(rank[kept])[-n_columns]]
             rest = replace(self, tol=max(self.tol, SET_TOL * size), max_steps=self.max_steps - found.steps, trace=False)
             part = on_columns(objective, kept)
@@ -104,8 +105,6 @@ class ProximalNewton(Limits):
             theta = np.zeros_like(theta)
             theta[:, weights] = solution.value
             found = replace(found, passes=found.passes + 1).followed_by(replace(solution, value=theta))
-            if solution.steps == 0:  # rounding prevents any step
-                return replace(found, status=status_at_rest(size, self.tol), trace=tuple(trace))
 
     def _step(self, objective: Posterior, theta: Float, known: ValueGrad | None = None) -> Solution[Float]:
         """Take proximal Newton steps over all columns. The first Hessian is from the sample, if there is one.
