@@ -18,7 +18,8 @@ from separatrix._text import first_few
 from separatrix.exceptions import DataError
 
 SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # if 1 - R² is smaller, it may be rounding error
-SINGULAR_IF_ROUGH = 1e-6  # the same for statistics of float32 rows and of steps of EM, which have fewer digits
+SINGULAR_IN_EM = 1e-6  # the same for expected statistics of EM, which are differences
+SINGULAR_IN_SINGLE = float(np.finfo(np.float32).eps)  # the same for products of float32 rows
 VANISHING_VARIANCE = 1e-10  # stands for a variance of zero, in units of the column; its root exceeds float32's rounding
 
 
@@ -155,17 +156,17 @@ def root_of(A: Float, smallest: float) -> Float:
     return np.asarray((V[:, kept] * np.sqrt(values[kept])).T * scale)
 
 
-def whitener_of_root(R: Float, units: Float) -> tuple[Float, float, int]:
+def whitener_of_root(R: Float, units: Float, floor: float) -> tuple[Float, float, int]:
     """U with U'R'R U = I for columns R (r, M), ln |R'R|, and the number of directions without variance.
 
-    These directions get `VANISHING_VARIANCE`, in units of the column or, if the column is zero, of ``units`` (M,). The
-    whitened distance is then the limit of a vanishing variance, up to a factor.
+    These directions get the variance ``floor``, in units of the columns. A column of zeros gets `VANISHING_VARIANCE` in
+    units of ``units`` (M,). Whitened distances are then the limit of a vanishing variance, up to a factor.
     """
     variance = np.einsum("rm,rm->m", R, R)
-    scale = np.sqrt(np.where(variance > 0, variance, units))
+    scale = np.sqrt(np.where(variance > 0, variance, units * (VANISHING_VARIANCE / floor)))
     Z = R / scale
     values, V = linalg.eigh(Z.T @ Z)
     vanishing = values <= SINGULAR_PER_COLUMN * len(values)
-    values[vanishing] = VANISHING_VARIANCE
+    values[vanishing] = floor
     log_det = float(np.log(values).sum() + 2 * np.log(scale).sum())
     return np.asarray(V / np.sqrt(values) / scale[:, None]), log_det, int(vanishing.sum())

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Columns that are constant, combinations of others, or constant within classes, for models of normal classes."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -136,7 +138,7 @@ def test_a_column_that_is_constant_in_one_class_decides_about_this_class():
     """The limit of QDA: rows with the value belong to the class, all others do not."""
     X, y = blobs(120, n_features=3, n_classes=2, distance=1.0)
     X[y == 1, 2] = 0.25
-    model = fitted(QDA(), X, y, r"Column 'x2' is constant within class 1 \(n_samples = ")
+    model = fitted(QDA(), X, y, r"Column 'x2' is constant within class 1 \(\d+ rows\): rows")
     assert_allclose(model.predict_proba(X)[:, 1], y, atol=1e-2)
     X[:, 2] += np.where(y == 1, 1e-3, 0.0)
     assert_allclose(model.predict_proba(X)[:, 1], 0.0, atol=1e-3)
@@ -379,3 +381,17 @@ def test_columns_that_are_combinations_up_to_single_precision_are_dropped(kind, 
     wide = np.column_stack([X, X[:, 0] - 3 * X[:, 2] + 5, 2 * X[:, 1]]).astype(np.float32)
     model = fitted(kind(), wide, y, "'x4' is a combination of 'x0' and 'x2'; 'x5' is a multiple of 'x1'")
     assert_allclose(model.decision_function(wide), kind().fit(X, y).decision_function(X), rtol=1e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", [LDA, sx.FisherDiscriminant], ids=lambda kind: kind.__name__)
+def test_a_small_variance_of_float32_rows_is_not_taken_for_zero(kind, rng):
+    """A direction with 1 - R² below the precision of the products, along which the classes differ by one deviation."""
+    y = np.arange(4000) % 2
+    x, z = rng.normal(size=(2, 4000))
+    X = np.column_stack([x, x + 5e-4 * (z + y)])
+    expected = kind().fit(X, y).decision_function(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CollinearWarning)
+        found = kind().fit(X.astype(np.float32), y).decision_function(X)
+    assert np.abs(found).max() < 2 * np.abs(expected).max()  # not overconfident
+    assert np.mean((found > 0) == (expected > 0)) > 0.95

@@ -38,7 +38,7 @@ def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the c
 ) -> float:
     """Compute P = C_oo⁻¹ for the first m entries of o by Cholesky, and return ln |C_oo|. L is a work array.
 
-    Variances that are not larger than ``smallest``, given earlier columns, are replaced by `VANISHING_VARIANCE`.
+    Variances that are not larger than ``smallest``, given earlier columns, are replaced by it or `VANISHING_VARIANCE`.
     """
     log_det = 0.0
     for i in range(m):
@@ -47,7 +47,7 @@ def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the c
             for k in range(j):
                 s -= L[i, k] * L[j, k]
             if i == j:
-                L[i, i] = np.sqrt(s if s > smallest else VANISHING_VARIANCE)
+                L[i, i] = np.sqrt(s if s > smallest else max(smallest, VANISHING_VARIANCE))
                 log_det += 2 * np.log(L[i, i])
             else:
                 L[i, j] = s / L[j, j]

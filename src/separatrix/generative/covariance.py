@@ -33,7 +33,7 @@ from scipy import linalg
 from scipy.special import gammaln
 
 from separatrix._array import Array, Codes, Float, Rows, to_dense
-from separatrix._linalg import SINGULAR_IF_ROUGH, cholesky_of_correlation, whitener_of_root
+from separatrix._linalg import SINGULAR_IN_EM, cholesky_of_correlation, whitener_of_root
 from separatrix.stats import has_missing
 
 #: Squared distance z'Pz, ln |Σ_oo| and number of observed columns of each row.
@@ -58,7 +58,7 @@ class DenseCovariance:
     @property
     def is_well_conditioned(self) -> bool:
         """Whether an explicit inverse is accurate: R² of each column given earlier columns is below 1 - 1e-6."""
-        return bool(np.diag(self._factor[1]).min() ** 2 > SINGULAR_IF_ROUGH)
+        return bool(np.diag(self._factor[1]).min() ** 2 > SINGULAR_IN_EM)
 
     @cached_property
     def whitener(self) -> Float:
@@ -157,15 +157,17 @@ class SingularCovariance:
     """Covariance Σ = R'R of the columns ``used``, with a vanishing variance in directions that have none.
 
     ``units`` are the variances of the columns in use in all rows, for columns that are constant within the class.
+    ``floor`` is the variance of other directions without variance, relative to the columns.
     """
 
     root: Float  # R (r, M)
     used: Codes
     units: Float
+    floor: float
 
     @cached_property
     def _whitened(self) -> tuple[Float, float, int]:
-        return whitener_of_root(self.root[:, self.used], self.units)
+        return whitener_of_root(self.root[:, self.used], self.units, self.floor)
 
     @property
     def matrix(self) -> Float:
@@ -299,7 +301,7 @@ def condition(
         variance = np.where(variance > 0, variance, np.diag(total))
         variance = np.where(variance > 0, variance, 1.0)  # constant in all rows
         inverse = np.divide(1.0, np.diag(total), out=np.zeros(len(total)), where=np.diag(total) > 0) ** 0.5
-        T, smallest = total * np.outer(inverse, inverse), SINGULAR_IF_ROUGH
+        T, smallest = total * np.outer(inverse, inverse), SINGULAR_IN_EM
     scale = np.sqrt(variance)
     C = Sigma / np.outer(scale, scale)
     Z = np.where(seen, (X - mean) / scale, 0.0)

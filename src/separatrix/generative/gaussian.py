@@ -37,7 +37,8 @@ from scipy.special import digamma, multigammaln
 from separatrix._arguments import check_number, check_option
 from separatrix._array import Float, Rows, bincount, to_dense
 from separatrix._linalg import (
-    SINGULAR_IF_ROUGH,
+    SINGULAR_IN_EM,
+    SINGULAR_IN_SINGLE,
     SINGULAR_PER_COLUMN,
     VANISHING_VARIANCE,
     SingularError,
@@ -61,7 +62,6 @@ from separatrix.solvers import Solution, Status
 from separatrix.stats import (
     MAX_MAGNITUDE,
     ClassMoments,
-    ClassScatter,
     FactoredScatter,
     PooledScatter,
     class_moments,
@@ -193,19 +193,25 @@ class GaussianClassifier(GenerativeClassifier):
         used = f"Columns that add no information are not used: {singular.describe(self._columns)}." * bool(unused)
         if N < M and singular.combination:
             used = f"{N:g} rows cannot determine the covariance of {M} columns, and {unused} columns are not used."
-        leaks = []
+        leaks, shared = [], self._scatter is PooledScatter
+        within = variance_of(facts, np.full(len(facts.count), 1 / N)) == 0
+        within[singular.dropped] = False
+        if within.any():
+            names = columns_are([self._columns[j] for j in np.flatnonzero(within)])
+            leaks.append(f"{names} constant within every class, so a row belongs to the class with the nearest value.")
         for k, Sigma in enumerate(self._densities.covariance):
-            if facts.count[k] > 0 and isinstance(Sigma, SingularCovariance) and Sigma.n_vanishing:
-                which = "every class" if self._scatter is PooledScatter else f"class {self.classes_.tolist()[k]!r}"
-                fixed = [self._columns[j] for j in Sigma.used if not Sigma.root[:, j].any()]
-                rows = f" (n_samples = {facts.count[k]:g})" if self._scatter is ClassScatter else ""
+            if isinstance(Sigma, SingularCovariance) and facts.count[k] > 0 and Sigma.n_vanishing > within.sum():
+                which = "every class" if shared else f"class {self.classes_.tolist()[k]!r} ({facts.count[k]:g} rows)"
+                fixed = [self._columns[j] for j in Sigma.used if not (within[j] or Sigma.root[:, j].any())]
                 what = columns_are(fixed) if fixed else f"Combinations of {Sigma.n_used} columns are"
-                leaks.append(f"{what} constant within {which}{rows}: rows with other values do not belong to it.")
-        more = f"The same holds for {len(leaks) - 1} other classes." * (len(leaks) > 1)
+                leaks.append(f"{what} constant within {which}: rows with other values do not belong to it.")
+        more = f"So are columns of {len(leaks) - 2} other classes." * (len(leaks) > 2)
         remedy = "Drop those columns" + (
             ", or set shrinkage (for example 0.1, or 'evidence')." if leaks or singular.combination else "."
         )
-        return " ".join(filter(None, ["Collinear columns.", used, *leaks[:1], more, remedy]))
+        if not used and not leaks:  # at the limit of precision
+            return ""
+        return " ".join(filter(None, ["Collinear columns.", used, *leaks[:2], more, remedy]))
 
     @abstractmethod
     def _expanded(self, X: Rows) -> Float | None:
@@ -241,14 +247,15 @@ def variance_of(moments: ClassMoments[Any], factor: Float) -> Float:
 
 
 def covariances(
-    facts: ClassMoments[Any], factor: Float, ridge: Float, *, rough: bool
+    facts: ClassMoments[Any], factor: Float, ridge: Float, *, in_em: bool, is_single: bool
 ) -> tuple[tuple[Covariance, ...], SingularError | None]:
     """C covariances Σ_k factor_ck S_k + diag ridge_c, with factor (C, K) and ridge (C, M).
 
-    If one of them is singular, also return the columns that are not used, in any of them. ``rough`` statistics, from a
-    step of EM or from float32 rows, are accurate to about seven digits.
+    If one of them is singular, also return the columns that are not used, in any of them. Statistics of EM and of
+    float32 rows have fewer digits.
     """
-    smallest = SINGULAR_IF_ROUGH if rough else SINGULAR_PER_COLUMN * facts.mean.shape[1]
+    smallest = SINGULAR_IN_SINGLE if is_single else SINGULAR_PER_COLUMN * facts.mean.shape[1]
+    smallest = SINGULAR_IN_EM if in_em else smallest
     is_factored, found = isinstance(facts.scatter, FactoredScatter), list[Covariance]()
     variance = np.stack([variance_of(facts, each) for each in factor]) + ridge
     if variance.all() and not (is_factored and not ridge.all()):
@@ -260,7 +267,7 @@ def covariances(
                 else:
                     S[np.diag_indices_from(S)] += added
                     dense = DenseCovariance(S)
-                    if rough and not dense.is_well_conditioned:
+                    if in_em and not dense.is_well_conditioned:
                         raise SingularError([], {})
                     found.append(dense)
                 _ = found[-1].log_det
@@ -274,9 +281,7 @@ def covariances(
         raise CollinearError("Every column is constant, so none distinguishes the classes. Add columns that vary.")
     if is_factored and ((ridge > 0) | (variance == 0)).all():  # shrunk, so that only constants are singular
         ridge = np.where(ridge > 0, ridge, VANISHING_VARIANCE * total)
-        found = [
-            FactoredCovariance(facts.scatter.combined(each), added) for each, added in zip(factor, ridge, strict=True)
-        ]
+        found = [FactoredCovariance(facts.scatter.combined(each), q) for each, q in zip(factor, ridge, strict=True)]
         return tuple(found), SingularError(np.flatnonzero(total == 0).tolist(), {})
     roots = []
     for weights, added, varies in zip(factor, ridge, variance > 0, strict=True):
@@ -288,7 +293,8 @@ def covariances(
             roots.append(root_of(S * np.outer(varies, varies), smallest))
     singular = dependent_columns(np.concatenate([*roots, between]) * (total > 0), smallest)
     used = np.setdiff1d(np.arange(len(total)), singular.dropped)
-    return tuple(SingularCovariance(root, used, total[used]) for root in roots), singular
+    floor = max(smallest, VANISHING_VARIANCE)  # a variance below the rounding error is not known to be smaller
+    return tuple(SingularCovariance(root, used, total[used], floor) for root in roots), singular
 
 
 def covariance_weights(estimate: str, N: float, n: float, shrinkage: float) -> tuple[float, float, float]:

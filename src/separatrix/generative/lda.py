@@ -109,7 +109,13 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
                 "Every class has one row, so the covariance cannot be estimated. Provide more rows: the number of "
                 "samples must be more than the number of classes."
             )
-        Sigma, singular = covariances(facts, np.full((1, K), factor), diagonal * target, rough=in_em or self._is_single)
+        Sigma, singular = covariances(
+            facts,
+            np.full((1, K), factor),
+            diagonal * target,
+            in_em=in_em or self.n_steps_ > 1,
+            is_single=self._is_single,
+        )
         widening = np.ones(K)
         if estimate == "predictive":
             widening += 1 / np.where(facts.count > 0, facts.count, 1.0)

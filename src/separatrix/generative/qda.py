@@ -118,7 +118,9 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
                     f"One row of class {self.classes_.tolist()[k]!r} (n_samples = {N:g}) cannot determine a covariance."
                     " Provide more rows, or set shrinkage (for example 0.1, or 'evidence')."
                 )
-        found, singular = covariances(facts, factor[seen], ridge[seen], rough=in_em or self._is_single)
+        found, singular = covariances(
+            facts, factor[seen], ridge[seen], in_em=in_em or self.n_steps_ > 1, is_single=self._is_single
+        )
         # A class without rows has prior zero, so any density can be used.
         each = [found[max(int(np.searchsorted(seen, k, side="right")) - 1, 0)] for k in range(K)]
         return NormalClasses(facts.mean, tuple(each), freedom, widening), singular

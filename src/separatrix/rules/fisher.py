@@ -32,7 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_count, check_number, check_option
 from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix._linalg import (
-    SINGULAR_IF_ROUGH,
+    SINGULAR_IN_SINGLE,
     SINGULAR_PER_COLUMN,
     VANISHING_VARIANCE,
     SingularError,
@@ -123,8 +123,6 @@ def _stationary(
         S[np.diag_indices_from(S)] = variance
         try:
             scale, L = cholesky_of_correlation(S)
-            if L.diagonal().min() ** 2 <= smallest:
-                raise SingularError([], {})
             # With whitened class means, small ratios J keep their digits next to large ones: no squares are subtracted.
             U, s, _ = linalg.svd(linalg.solve_triangular(L, (B / scale).T, lower=True), full_matrices=False)
             s[s <= EPS * len(B) * s.max(initial=0.0) / L.diagonal().min()] = 0.0
@@ -133,7 +131,7 @@ def _stationary(
             S = root_of(S, smallest)
     singular = dependent_columns(np.concatenate([S, B / np.sqrt(moments.total)]) * live, smallest)
     live[singular.dropped] = False
-    W, _, n_vanishing = whitener_of_root(S[:, live], total[live])
+    W, _, n_vanishing = whitener_of_root(S[:, live], total[live], max(smallest, VANISHING_VARIANCE))
     few = f"{len(S)} rows cannot determine a covariance of {len(live)} columns." if factored else ""
     _warn_of_collinear(columns, singular, np.flatnonzero(within & live), shrinkage, n_vanishing, few)
     U, s, _ = linalg.svd(W.T @ B[:, live].T, full_matrices=False)
@@ -159,7 +157,8 @@ def _warn_of_collinear(
     remedy = (
         "." if shrinkage > 0 or not (singular.combination or n_vanishing) else ", or set shrinkage (for example 0.1)."
     )
-    warn(f"Collinear columns. {' '.join(clauses)} Drop those columns{remedy}", CollinearWarning)
+    if clauses:  # none at the limit of precision
+        warn(f"Collinear columns. {' '.join(clauses)} Drop those columns{remedy}", CollinearWarning)
 
 
 def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Float]:
@@ -287,7 +286,7 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
                 convention=self.scatter,
                 shrinkage=self.shrinkage,
                 columns=source.columns,
-                smallest=SINGULAR_IF_ROUGH if is_single else 0.0,
+                smallest=SINGULAR_IN_SINGLE if is_single else 0.0,
             )
             self._keep(Solution(solution, Status.SOLVED, steps=1, passes=1), source.passes)
             self.scalings_, self.ratio_ = solution.V[:, : self.n_components], solution.ratio[: self.n_components]
