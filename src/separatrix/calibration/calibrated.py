@@ -62,7 +62,7 @@ class Calibrated(AbstractWrapper):
     method : {"auto", "temperature", "platt", "beta", "dirichlet", "isotonic", "none"}, default "auto"
         Map from scores to probabilities. "auto" chooses by the log-loss of rows that the map has not seen, and prefers
         maps with fewer parameters unless the gain exceeds one standard error. It keeps the probabilities of the
-        classifier ("none") if no map is better, and if none of them is zero.
+        classifier ("none") unless a map is better by two standard errors, or one of them is zero.
     cv : int, cross-validation splitter or iterable of splits, default 5
         How rows are split into folds.
     prior_shift : "em", mapping or sequence, optional

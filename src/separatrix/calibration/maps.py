@@ -38,6 +38,7 @@ from separatrix.metrics import Estimate, weighted_mean
 
 METHODS = ("none", "temperature", "platt", "beta", "dirichlet", "isotonic")  # by increasing freedom
 MIN_ROWS_PER_PARAMETER = 10  # for a Dirichlet map
+ERRORS_TO_CHANGE = 2  # standard errors by which a map must be better than the probabilities of the classifier
 LEAST_LOG = -700.0  # exp(-745) is zero
 MAX_SCORE = 1e200  # products of larger scores overflow
 SLOPE_STD, BIAS_STD = 1.0, 3.0  # standard deviations of the prior about the identity
@@ -195,7 +196,8 @@ def choose(
     """The method with the best log-loss for rows that its map has not seen, and the loss of every method.
 
     ``folds`` (N,) numbers the fold of each row. ``methods`` are ordered by their freedom: a freer method replaces the
-    choice so far only if it is better by more than one standard error of the difference.
+    choice so far only if it is better by more than one standard error of the difference; "none" is replaced only if the
+    gain exceeds two standard errors, because several maps are tried.
     """
     if len(np.unique(folds)) < 2:
         raise DataError(
@@ -210,7 +212,7 @@ def choose(
     best = methods[0]
     for method in methods[1:]:
         gain = weighted_mean(log_q[method] - log_q[best], weight)
-        if gain.value > gain.standard_error:
+        if gain.value > (ERRORS_TO_CHANGE if best == "none" else 1) * gain.standard_error:
             best = method
     means = {method: weighted_mean(values, weight) for method, values in log_q.items()}
     return best, {method: Estimate(-mean.value, mean.standard_error) for method, mean in means.items()}
