@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.filterwarnings(text), append=False)
         for reason, names in item.module.DIFFERENT.items():
             if is_named(item, names):
-                item.add_marker(pytest.mark.xfail(reason=reason, strict=False))
+                item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
         for reason, names in item.module.FOREIGN.items():
             if is_named(item, names):
                 item.add_marker(pytest.mark.skip(reason=reason))
