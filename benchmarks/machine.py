@@ -23,6 +23,7 @@ PACKAGES = {
     "sklearn": "scikit-learn",
     "numba": "numba",
     "glum": "glum",
+    "skglm": "skglm",
     "statsmodels": "statsmodels",
 }
 

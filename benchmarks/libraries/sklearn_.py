@@ -197,7 +197,7 @@ LOGISTIC = {
 OTHERS: Mapping[str, Mapping[str, Prepare]] = {
     "lbfgs": {"softmax": softmax},
     "newton-cholesky": {"flat_logistic": flat_logistic},
-    "liblinear": {"lasso": lasso(_is_light, solver="liblinear", tol=1e-4, max_iter=1000, intercept_scaling=100.0)},
+    "liblinear": {"lasso": lasso(_is_light, solver="liblinear", tol=1e-5, max_iter=1000, intercept_scaling=100.0)},
     "saga": {"lasso": lasso(_is_any, solver="saga", tol=1e-4, max_iter=1000, random_state=0)},
 }
 ENTRIES = (

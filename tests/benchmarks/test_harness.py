@@ -215,7 +215,7 @@ def test_this_library_reaches_the_requested_gradient(quick_run):
 def test_the_record_of_a_run_does_not_name_the_machine(quick_run, tmp_path):
     place = write_run(quick_run, tmp_path)
     text = (place / "config.toml").read_text(encoding="utf-8")
-    keys = "date cpu cores memory_gb python numpy scipy sklearn numba glum statsmodels blas threads"
+    keys = "date cpu cores memory_gb python numpy scipy sklearn numba glum skglm statsmodels blas threads"
     assert " ".join(tomllib.loads(text)) == keys
     for secret in filter(None, (platform.node(), str(Path.cwd()))):
         assert secret not in text
