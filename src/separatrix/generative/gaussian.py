@@ -205,7 +205,7 @@ class GaussianClassifier(GenerativeClassifier):
                 fixed = [self._columns[j] for j in Sigma.used if not (within[j] or Sigma.root[:, j].any())]
                 what = columns_are(fixed) if fixed else f"Combinations of {Sigma.n_used} columns are"
                 leaks.append(f"{what} constant within {which}: rows with other values do not belong to it.")
-        more = f"So are columns of {len(leaks) - 2} other classes." * (len(leaks) > 2)
+        more = f"The same is true of {len(leaks) - 2} other classes." * (len(leaks) > 2)
         remedy = "Drop those columns" + (
             ", or set shrinkage (for example 0.1, or 'evidence')." if leaks or singular.combination else "."
         )
