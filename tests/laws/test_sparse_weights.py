@@ -55,13 +55,14 @@ def test_the_conditions_of_the_minimum_hold(seed, n, p, classes, alpha, l1_ratio
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("groups", [False, True])
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_the_conditions_hold_for_more_weights_than_a_hessian_can_have(classes, groups, is_sparse):
+@pytest.mark.parametrize(("is_sparse", "fit_intercept"), [(False, True), (True, True), (True, False), (False, False)])
+def test_the_conditions_hold_for_more_weights_than_a_hessian_can_have(classes, groups, is_sparse, fit_intercept):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 400)) * (rng.random((60, 400)) < 0.5)
     y = (X[:, :classes] * 2 + rng.gumbel(size=(60, classes))).argmax(axis=1)
     of_columns = np.arange(400) // 4 if groups else None
     prior = sx.ElasticNet(0.1, 0.2, groups=of_columns)
-    model = sx.LogisticRegression(prior=prior).fit(sparse.csr_array(X) if is_sparse else X, y)
+    model = sx.LogisticRegression(prior=prior, fit_intercept=fit_intercept)
+    model.fit(sparse.csr_array(X) if is_sparse else X, y)
     assert 100 < np.count_nonzero(model.coef_) < model.coef_.size
     assert violation(model, X, y, np.ones(60), 0.1, 0.2, of_columns) < 1e-7

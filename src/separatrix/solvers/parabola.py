@@ -167,8 +167,7 @@ class Columns:
     @classmethod
     def of(cls, objective: Posterior, block: Block) -> Columns:
         """Copy the rows of a block; constant columns become zero."""
-        design, varies = objective.design, (objective.column_units > 0).astype(np.float64)
-        M = len(design.origin)
+        design, M, varies = objective.design, len(objective.design.origin), np.ones(objective.design.width)
         varies[:M] = objective.units.spread > 0
         if not is_sparse(block.X):
             return cls(block, np.asfortranarray(design.regressors(block.X) * varies), np.zeros(M))
@@ -216,8 +215,9 @@ class ByRows:
             bound = np.array([linalg.eigvalsh(_gram(Z[:, part], largest, Z[:, part]))[-1] for part in parts])
             bound += ridge[groups.members[groups.bounds[:-1]]]
         slope, start = grad.copy(), theta.copy()
-        slope[:, :M] += shift * grad[:, M:]
-        start[:, M:] -= (theta[:, :M] @ shift)[:, None]
+        if objective.design.bias:
+            slope[:, :M] += shift * grad[:, M:]
+            start[:, M] -= theta[:, :M] @ shift
         linear, x = slope.ravel() - ridge * theta.ravel(), start.flatten()
         unit, none = np.tile(objective.column_units, C) * objective.units.total, np.zeros(0, np.int32)
         entries = (Z.data, Z.indices, Z.indptr) if is_sparse(Z) else (Z.T.ravel(), none, none)
@@ -242,18 +242,17 @@ class ByRows:
                 U = np.ascontiguousarray((Z @ (x.reshape(C, P) - start).T).T)
                 U, q = (self.r * U, q) if C == 1 else (U, np.einsum("kn,kn->n", self.p, U))
         goal = x.reshape(C, P)
-        goal[:, M:] += (goal[:, :M] @ shift)[:, None]
+        if objective.design.bias:
+            goal[:, M] += goal[:, :M] @ shift
         return goal
 
     def matrix(self, k: Codes, j: Codes) -> Float:
         """The rows and columns of H for some weights, of class k and column j (L,)."""
-        H = np.empty((len(k), len(k)))
+        H, Z = np.empty((len(k), len(k))), self.columns.regressors
         parts = {int(c): np.flatnonzero(k == c) for c in np.unique(k)}
         for (a, of_a), (b, of_b) in product(parts.items(), repeat=2):
             curvature = (a == b) * self.r[a] - self.r[a] * self.p[b]
-            H[np.ix_(of_a, of_b)] = _gram(
-                self.columns.regressors[:, j[of_a]], curvature, self.columns.regressors[:, j[of_b]]
-            )
+            H[np.ix_(of_a, of_b)] = _gram(Z[:, j[of_a]], curvature, Z[:, j[of_b]])
         return H
 
 
