@@ -440,3 +440,22 @@ def test_a_variational_posterior_that_did_not_converge_is_used_with_a_warning(th
     assert found.approximation.name == "variational"
     assert found.rule is None
     assert "did not converge in" in found.warnings[0]
+
+
+def test_large_posteriors_of_k_classes_neglect_coupling_and_warn_about_the_evidence(monkeypatch):
+    """Probabilities are averaged, not those at the mode, even if a full covariance would take too long."""
+    X, y = overlapping(300, n_classes=4)
+    levels = np.where(np.arange(300) < 40, np.arange(300) % 10, 10)
+    X = np.column_stack([X, levels[:, None] == np.arange(10)])[np.random.default_rng(0).permutation(300)]
+    objective = posed(X, np.where(levels < 10, levels % 4, y), 5.0, standardize=False)
+    full = infer(objective, options())
+    monkeypatch.setattr(inference, "MAX_FULL_SECONDS", 0.0)
+    monkeypatch.setattr(inference, "MAX_CHECKED", 0.0)
+    monkeypatch.setattr(inference, "MAX_PARETO_EVALUATIONS", 0.0)
+    found = infer(objective, options())
+    assert found.approximation.name == "variational"
+    assert found.rule is None
+    assert "log_evidence_ is a lower bound" in found.warnings[0]
+    assert -20 < found.approximation.log_evidence - full.approximation.log_evidence < -0.3
+    away = (found.approximation.mean - full.approximation.mean) / full.approximation.std
+    assert np.abs(away).max() < 0.3

@@ -8,14 +8,16 @@ from numpy.testing import assert_allclose
 from scipy import optimize, special, stats
 
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
-from oracles.gold import load
+from oracles.gold import CLASS_PROBLEMS, load
 from separatrix.bayesian import variational as module
+from separatrix.bayesian.posterior import laplace_by_class
 from separatrix.bayesian.predictive import class_probabilities
 from separatrix.bayesian.variational import (
     Bound,
     expected_derivatives,
     softmax_averages,
     variational,
+    variational_by_class,
     variational_softmax,
 )
 from separatrix.likelihoods import Logit, Softmax
@@ -224,3 +226,37 @@ def test_the_evidence_of_a_softmax_is_the_bound_of_its_gaussian(rng):
     entropy = 0.5 * draws[0].size * np.log(2 * np.pi * np.e) - 0.5 * q.factor.log_det
     exact = log_p + prior
     assert abs(q.log_evidence - exact.mean() - entropy) < 4 * exact.std() / np.sqrt(4000) + 0.3  # 64 points
+
+
+@pytest.mark.parametrize("name", ["three_classes", *CLASS_PROBLEMS])
+def test_contrasts_without_coupling_predict_almost_as_well(name):
+    """The bound is lower, because the family is smaller, and Laplace's errors are at least five times as large."""
+    gold = load(name)
+    problem = gold.problem
+    prior = Gaussian(problem.scale, intercept_scale=problem.intercept_scale)
+    objective = pose(as_source(problem.X, problem.y), Softmax(problem.n_classes), prior, fit_intercept=True)
+    mode = at_the_mode(objective)
+    full = variational_softmax(objective, mode)
+    found = variational_by_class(objective, laplace_by_class(objective, mode.mean))
+
+    def error(approximation):
+        activations = approximation.activations(problem.X_test, objective.design)
+        return np.abs(class_probabilities(objective.likelihood, activations, "exact") - gold.probabilities).mean()
+
+    assert found.is_converged
+    assert found.steps < 20
+    assert full.log_evidence - 3 < found.log_evidence < full.log_evidence
+    assert error(found) < 0.2 * error(mode)
+
+
+def test_contrasts_of_two_classes_have_no_coupling(rng):
+    """With two classes, the family of `variational_by_class` contains the full optimum."""
+    X = rng.normal(size=(60, 3))
+    t = (X @ [2.0, -1.0, 0.5] + rng.logistic(size=60) > 0).astype(int)
+    objective = pose(as_source(X, t), Softmax(2), Gaussian(2.0, intercept_scale=3.0), fit_intercept=True)
+    mode = at_the_mode(objective)
+    full = variational_softmax(objective, mode, tol=1e-7, n_points=1024)
+    found = variational_by_class(objective, laplace_by_class(objective, mode.mean), tol=1e-7)
+    assert found.log_evidence == pytest.approx(full.log_evidence, abs=1e-3)
+    assert_allclose(found.mean, full.mean, atol=1e-3)
+    assert_allclose(found.covariance, full.covariance, atol=1e-3 * full.covariance.max())

@@ -68,6 +68,7 @@ from separatrix.bayesian.posterior import (
     Approximation,
     DualApproximation,
     choose_structure,
+    laplace_by_class,
     weight_names,
 )
 from separatrix.bayesian.predictive import class_probabilities
@@ -93,7 +94,7 @@ from separatrix.bayesian.tuning import (
     tune_scales,
     tune_structure,
 )
-from separatrix.bayesian.variational import variational, variational_softmax
+from separatrix.bayesian.variational import estimated_seconds, variational, variational_by_class, variational_softmax
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Softmax
 from separatrix.solvers import Auto, Posterior, Solution, dual, is_wide
@@ -112,6 +113,7 @@ CHEAP_EP = 1e7  # N P² up to which expectation propagation takes a fraction of 
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
+MAX_FULL_SECONDS = 10.0  # estimated time above which a variational posterior neglects coupling between contrasts
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
@@ -121,7 +123,11 @@ NEGLIGIBLE_ERROR = 0.005  # up to this, a Gaussian predicts instead of the draws
 N_KEPT_DRAWS = 4096
 N_CHECKED_ROWS, N_MIXED_ROWS, MIXED_FRACTION = 64, 256, 1 / 3
 MIN_MIXED_ROWS = 8  # mixtures of fewer rows do not represent new rows
-EVIDENCE_NOISE = 0.1  # nats; up to this, Laplace's evidence is as accurate as that of the draws
+EVIDENCE_NOISE, MAX_EVIDENCE_NOISE = 0.1, 0.3  # nats: Laplace's evidence is kept below; no correction above
+LOW_EVIDENCE = (
+    "log_evidence_ is a lower bound and may be tens of nats too low: the posterior of K classes is skewed, and too "
+    "large to be sampled. Compare models on held-out rows instead."
+)
 MAX_RHAT = 1.1
 
 
@@ -385,6 +391,7 @@ def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
 def _check(found: Inference, options: Options, *, has_typical_rows: bool) -> Inference:
     """Compute Pareto k, the error of probabilities, and for K classes and "auto" the evidence, if affordable."""
     objective, q = found.objective, found.full
+    is_bound = options.method == "auto" and q.name == "variational"
     draws, is_small = None, evaluations(objective, PARETO_DRAWS) <= MAX_PARETO_EVALUATIONS
     if is_small:
         proposal = Proposal(q.mean, q.moments or q.factor, None)
@@ -392,9 +399,11 @@ def _check(found: Inference, options: Options, *, has_typical_rows: bool) -> Inf
         found, log_evidence = replace(found, pareto_k=smoothed.k), smoothed.log_mean
     if not found.pareto_k < USABLE_K:  # unusable or unknown
         if not is_small and not (q.name == "variational" and _is_affordable(objective, CHECK_PATHS, MAX_CHECKED)):
-            return found
+            return replace(found, warnings=(*found.warnings, *([LOW_EVIDENCE] if is_bound else [])))
         chains = hamiltonian(objective, q, n_paths=CHECK_PATHS, rng=options.rng)
-        draws, (log_evidence, _) = chains.draws, chains.log_evidence()
+        draws, (log_evidence, noise) = chains.draws, chains.log_evidence()
+        if is_bound and not noise < MAX_EVIDENCE_NOISE:
+            found, log_evidence = replace(found, warnings=(*found.warnings, LOW_EVIDENCE)), q.log_evidence
     assert draws is not None, "weighted draws or chains"
     if has_typical_rows and objective.source.n_rows >= MIN_MIXED_ROWS:
         found = replace(found, probability_error=average_error(objective, q, draws).average)
@@ -495,8 +504,16 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         weighted = importance(objective, first, rng=options.rng)
         return replace(found, approximation=weighted.approximation, draws=weighted.draws, pareto_k=weighted.k)
     if method == "variational":
-        is_softmax = isinstance(objective.likelihood, Softmax)
-        return found.accept((variational_softmax if is_softmax else variational)(objective, first))
+        is_large = (
+            estimated_seconds(objective) > MAX_FULL_SECONDS and len(objective.prior.precision) == first.mean.shape[1]
+        )
+        if not isinstance(objective.likelihood, Softmax):
+            better = variational(objective, first)
+        elif is_large:
+            better = variational_by_class(objective, laplace_by_class(objective, first.mean))
+        else:
+            better = variational_softmax(objective, first)
+        return found.accept(better)
     if method == "hmc":
         start = _improve_by(found, "ep" if objective.shape[0] == 1 else "variational", replace(options, tune=False))
         return _sampled(found, start.full, options)

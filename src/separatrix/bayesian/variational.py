@@ -23,7 +23,7 @@ maximised over the mean and a triangular root of S instead, for which it is conc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any
@@ -34,7 +34,7 @@ from scipy import linalg, optimize, special
 from separatrix._array import Array, Float, to_dense
 from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.logistic_normal import row_blocks
-from separatrix.bayesian.posterior import Approximation
+from separatrix.bayesian.posterior import Approximation, ByClassApproximation, row_squares
 from separatrix.bayesian.predictive import MAX_BLOCK_FLOATS, expected_logit, hermite_nodes, with_unit_covariance
 from separatrix.likelihoods import Derivatives, Likelihood, Logit
 from separatrix.rows import Block
@@ -239,53 +239,136 @@ def variational_softmax(
     passes. Each row uses ``n_points`` points, rounded up to a power of two, and more points if there are more than 22
     classes. By default their exponentials take about as long as the matrix products.
     """
-    (C, P), N = objective.shape, objective.source.n_rows
-    n_points, design = default_n_points(objective) if n_points is None else n_points, objective.design
-    points = point_sets(C - 1, n_points, ASCENT_SEED)
-    bound = Bound(objective, partial(softmax_average, points=points, design=design), 1.0)
-    R0, D = start.factor.root, C * P
-    upper, diagonal = np.triu_indices(D), np.diag_indices(D)
-    unit = np.where(upper[0] == upper[1], np.sqrt(0.5), 1.0)  # gives -∂²L the diagonal 1 if H = I
-    promised = []
+    (C, P), design = objective.shape, objective.design
+    n_points = default_n_points(objective) if n_points is None else n_points
 
-    def unpack(x: Float) -> tuple[Float, Float, float]:
-        """Return T, the mean and ln |S⁻¹|."""
-        T = np.zeros((D, D))
-        T[upper] = unit * x[D:]
-        with np.errstate(divide="ignore"):
-            log_det = start.factor.log_det - 2 * float(np.log(np.abs(T[diagonal])).sum())
-        return T, start.mean + (R0 @ x[:D]).reshape(C, P), log_det
+    def derivatives(seed: int) -> Callable[..., tuple[float, list[Float], list[Float]]]:
+        points = point_sets(C - 1, n_points, seed)
+        bound = Bound(objective, partial(softmax_average, points=points, design=design), 1.0)
+
+        def at(moves: list[Float], roots: list[Float], log_det: float) -> tuple[float, list[Float], list[Float]]:
+            here = bound.derivatives(start.mean + moves[0].reshape(C, P), roots[0], log_det)
+            return here.value, [here.grad.ravel()], [here.hess]
+
+        return at
+
+    enough = tol * C * min(P, objective.source.n_rows + 1)
+    found = maximise_bound(derivatives(ASCENT_SEED), [start.factor], enough, max_steps)
+    value, _, _ = derivatives(EVIDENCE_SEED)(*found.gaussian)
+    factor = factorise(found.precisions()[0], C, objective.prior.free)
+    return _approximation(objective, start.mean + found.gaussian[0][0].reshape(C, P), factor, value, found)
+
+
+def variational_by_class(
+    objective: Posterior, start: ByClassApproximation, *, tol: float = 5e-4, max_steps: int = 100
+) -> Approximation:
+    """Maximise the bound for a softmax over Gaussians without coupling between contrasts of classes: C roots (P, P).
+
+    S = Σ_i q_i q_i' ⊗ S_i, where q_i are the axes of ``start`` (see `ByClassApproximation`). The covariance of the
+    activations of a row is Σ_i q_i q_i' φ̃'S_i φ̃, and H_i = Λ + Σ_n (q_i' curvature_n q_i) φ̃_n φ̃_n'. A pass takes
+    2/C of the time of `variational_softmax` for the rows and 1/C² for the matrices. On the reference posteriors of K
+    classes the average error of probabilities is 0.001 to 0.005, instead of 0.0002 to 0.003, but the bound is lower: by
+    20 to 40 nats on 300 to 1200 digits. The prior must be the same for all classes.
+    """
+    (C, P), N, prior, Q = objective.shape, objective.source.n_rows, objective.prior, start.axes
+    n_points = int(np.clip(4 * CHEAP_EXPS / (N * C), MIN_POINTS, MAX_POINTS))
+
+    def derivatives(seed: int) -> Callable[..., tuple[float, list[Float], list[Float]]]:
+        average = partial(by_class_average, axes=Q, points=point_sets(C - 1, n_points, seed), design=objective.design)
+
+        def at(moves: list[Float], roots: list[Float], log_det: float) -> tuple[float, list[Float], list[Float]]:
+            mean = start.mean + Q @ np.stack(moves)
+            here = objective.source.reduce(partial(average, mean=mean, roots=np.stack(roots)))
+            value, pull = prior.value_grad(mean)
+            trace = sum(float(np.vdot(prior.dot(root.T).T, root)) for root in roots)
+            kl = value + 0.5 * (trace - C * P - prior.log_det() + log_det)
+            precision = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
+            return here.value - kl, list(Q.T @ (here.grad - pull)), [precision + gram for gram in here.hess]
+
+        return at
+
+    found = maximise_bound(derivatives(ASCENT_SEED), list(start.factors), tol * C * min(P, N + 1), max_steps)
+    value, _, _ = derivatives(EVIDENCE_SEED)(*found.gaussian)
+    A = np.einsum("ji,ki,ipr->jpkr", Q, Q, np.stack(found.precisions()), optimize=True).reshape(C * P, C * P)
+    mean = start.mean + Q @ np.stack(found.gaussian[0])
+    return _approximation(objective, mean, factorise(A, C, prior.free), value, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Result of an ascent: moves of the mean, roots of S and ln |S⁻¹|; the number of passes, and whether it ended."""
+
+    gaussian: tuple[list[Float], list[Float], float]
+    passes: int
+    is_converged: bool
+
+    def precisions(self) -> list[Float]:
+        """Return S⁻¹ for each root."""
+        inverses = [np.asarray(linalg.lapack.dtrtri(root)[0]) for root in self.gaussian[1]]
+        return [inverse.T @ inverse for inverse in inverses]
+
+
+def maximise_bound(
+    derivatives: Callable[..., tuple[float, list[Float], list[Float]]],
+    start: list[Factor],
+    enough: float,
+    max_steps: int,
+) -> Maximum:
+    """Maximise L over moves R_0 u of the mean and roots R_0 T of S, for each of some blocks of weights, by L-BFGS.
+
+    ``derivatives(moves, roots, log_det)`` returns L, and for each block its gradient g in the mean and H. The ascent
+    ends if the natural gradient promises a rise of at most ``enough`` nats.
+    """
+    size = [len(factor.root) for factor in start]
+    upper = [np.triu_indices(P) for P in size]
+    unit = [np.where(i == j, np.sqrt(0.5), 1.0) for i, j in upper]  # gives -∂²L the diagonal 1 if H = I
+    cuts = np.cumsum([n for P, u in zip(size, unit, strict=True) for n in (P, len(u))])[:-1]
+    promised: list[float] = []
+
+    def unpack(x: Float) -> tuple[list[Float], tuple[list[Float], list[Float], float]]:
+        """Return T of each block, and the Gaussian."""
+        parts, Ts, log_det = np.split(x, cuts), [], 0.0
+        for P, at, one, part, factor in zip(size, upper, unit, parts[1::2], start, strict=True):
+            T = np.zeros((P, P))
+            T[at] = one * part
+            with np.errstate(divide="ignore"):
+                log_det += factor.log_det - 2 * float(np.log(np.abs(np.diag(T))).sum())
+            Ts.append(T)
+        moves = [factor.root @ u for factor, u in zip(start, parts[::2], strict=True)]
+        return Ts, (moves, [factor.root @ T for factor, T in zip(start, Ts, strict=True)], log_det)
 
     def descent(x: Float) -> tuple[float, Float]:
-        T, mean, log_det = unpack(x)
-        root = R0 @ T
-        here = bound.derivatives(mean, root, log_det)
-        of_u, of_T = R0.T @ here.grad.ravel(), -R0.T @ (here.hess @ root)
-        change = T.T @ of_T
-        change[diagonal] += 1.0
-        promised.append(float(np.sum((T.T @ of_u) ** 2) + 0.5 * np.sum(change**2)))
-        of_T[diagonal] += 1 / T[diagonal]
-        return -here.value, -np.concatenate([of_u, unit * of_T[upper]])
-
-    enough = tol * C * min(P, N + 1)
+        Ts, gaussian = unpack(x)
+        value, grads, hessians = derivatives(*gaussian)
+        slopes, promise = [], 0.0
+        for T, R, g, H, factor, at, one in zip(Ts, gaussian[1], grads, hessians, start, upper, unit, strict=True):
+            of_u, of_T = factor.root.T @ g, -factor.root.T @ (H @ R)
+            change = T.T @ of_T + np.eye(len(T))
+            promise += float(np.sum((T.T @ of_u) ** 2) + 0.5 * np.sum(change**2))
+            of_T[np.diag_indices(len(T))] += 1 / np.diag(T)
+            slopes += [of_u, one * of_T[at]]
+        promised.append(promise)
+        return -value, -np.concatenate(slopes)
 
     def stop_if_converged(intermediate_result: Any) -> None:
         if promised[-1] <= enough:
             raise StopIteration
 
-    x = np.concatenate([np.zeros(D), np.eye(D)[upper] / unit])
+    x = np.concatenate(
+        [part for P, at, u in zip(size, upper, unit, strict=True) for part in (np.zeros(P), np.eye(P)[at] / u)]
+    )
     limits = {"maxcor": N_REMEMBERED_STEPS, "maxfun": max_steps, "ftol": BOUND_ROUNDING, "gtol": 0}
     found = optimize.minimize(descent, x, jac=True, method="L-BFGS-B", callback=stop_if_converged, options=limits)
-    T, mean, log_det = unpack(found.x)
-    root = R0 @ T
-    inverse = np.asarray(linalg.lapack.dtrtri(root)[0])
-    others = point_sets(C - 1, n_points, EVIDENCE_SEED)
-    here = replace(bound, average=partial(softmax_average, points=others, design=design)).derivatives(
-        mean, root, log_det
+    return Maximum(unpack(found.x)[1], len(promised), promised[-1] <= enough)
+
+
+def _approximation(objective: Posterior, mean: Float, factor: Factor, bound: float, found: Maximum) -> Approximation:
+    """Return q as a posterior whose log evidence is the bound. ln p(D | mean) takes one pass."""
+    penalty, _ = objective.prior.value_grad(mean)
+    log_likelihood = penalty - objective.value_grad(mean).value
+    return Approximation(
+        mean, factor, log_likelihood, bound, "variational", found.passes, is_converged=found.is_converged
     )
-    factor = factorise(np.asarray(inverse.T @ inverse), C, objective.prior.free)
-    q = BoundPoint(mean, factor, here.value, here.grad, here.hess)
-    return bound.approximation(q, len(promised), is_converged=promised[-1] <= enough)
 
 
 def default_n_points(objective: Posterior) -> int:
@@ -320,7 +403,38 @@ def point_sets(dimension: int, n: int, seed: int = ASCENT_SEED) -> Float:
 def softmax_average(block: Block, mean: Float, root: Float, points: Float, design: Design) -> ValueGradHess:
     """Return E[ln p] of the rows of a block with its derivatives, for K activations per row."""
     mu, K = design.activate(block, mean), len(mean)
-    L = _difference_factors(design.regressors(block.X), root, K)
+    log_p, slope, curvature = _row_averages(block, mu, _difference_factors(design.regressors(block.X), root, K), points)
+    # Σ_n curvature_n ⊗ φ̃_n φ̃_n', with one product for each pair of classes. Adding the same value to all activations
+    # has no effect, so each row of a curvature sums to zero, and so does each row of blocks of H.
+    width = design.width
+    H = np.zeros((K, width, K, width))
+    for j in range(K):
+        for k in range(j):
+            entry = -curvature[:, j, k] if j < K - 1 else curvature[:, k].sum(axis=1)
+            pair = design.gram(block, entry)
+            H[j, :, k] = H[k, :, j] = -pair
+            H[j, :, j] += pair
+            H[k, :, k] += pair
+    return ValueGradHess(float(log_p.sum()), design.collect(block, slope), H.reshape(K * width, K * width))
+
+
+def by_class_average(
+    block: Block, mean: Float, roots: Float, axes: Float, points: Float, design: Design
+) -> ValueGradHess:
+    """Return E[ln p] of the rows of a block with its gradient, and minus its Hessian along each axis, (C, P, P)."""
+    mu, Phi, against = design.activate(block, mean), design.regressors(block.X), axes[:-1] - axes[-1]
+    var = np.stack([row_squares(Phi @ root) for root in roots], axis=1)
+    cov = (against * var[:, None, :]) @ against.T
+    np.einsum("nkk->nk", cov)[:] += MIN_VARIANCE
+    log_p, slope, curvature = _row_averages(block, mu, np.linalg.cholesky(cov), points)
+    along = np.einsum("ki,nki->ni", against, curvature @ against)
+    grams = np.stack([design.gram(block, entry) for entry in along.T])
+    return ValueGradHess(float(log_p.sum()), design.collect(block, slope), grams)
+
+
+def _row_averages(block: Block, mu: Float, L: Float, points: Float) -> tuple[Float, Float, Float]:
+    """Return the weighted E[ln p], its slope (n, K) and the curvature in K - 1 activations of each row of a block."""
+    K = mu.shape[1]
     found = log_sum, P, curvature = np.empty(len(mu)), np.empty_like(mu), np.empty_like(L)
     # A hash of the values of a row selects its point set. So the points do not depend on the position of the row, and a
     # row of weight k is equivalent to k rows.
@@ -338,18 +452,7 @@ def softmax_average(block: Block, mean: Float, root: Float, points: Float, desig
     if block.weight is not None:
         log_p, slope = block.weight * log_p, block.weight[:, None] * slope
         curvature = block.weight[:, None, None] * curvature
-    # Σ_n curvature_n ⊗ φ̃_n φ̃_n', with one product for each pair of classes. Adding the same value to all activations
-    # has no effect, so each row of a curvature sums to zero, and so does each row of blocks of H.
-    width = design.width
-    H = np.zeros((K, width, K, width))
-    for j in range(K):
-        for k in range(j):
-            entry = -curvature[:, j, k] if j < K - 1 else curvature[:, k].sum(axis=1)
-            pair = design.gram(block, entry)
-            H[j, :, k] = H[k, :, j] = -pair
-            H[j, :, j] += pair
-            H[k, :, k] += pair
-    return ValueGradHess(float(log_p.sum()), design.collect(block, slope), H.reshape(K * width, K * width))
+    return log_p, slope, curvature
 
 
 def _difference_factors(Phi: Array, root: Float, K: int) -> Float:
