@@ -50,11 +50,11 @@ DISCRIMINATIVE = {
 #: Those of two classes alone.
 TWO_CLASSES = {
     "probit": lambda: sx.ProbitRegression(tol=1e-11),
-    "bayesian_probit": lambda: sx.BayesianLogisticRegression(likelihood="probit"),
+    "bayesian_probit": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0), likelihood="probit"),
 }
 
 #: A posterior over the weights.
-BAYESIAN = {"bayesian": lambda: sx.BayesianLogisticRegression()}
+BAYESIAN = {"bayesian": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0))}
 
 MODELS = SUM_MODELS | DISCRIMINATIVE | BAYESIAN | {"perceptron": lambda: sx.Perceptron(max_epochs=200)}
 
@@ -72,11 +72,11 @@ ESTIMATORS = {
     "probit": lambda: sx.ProbitRegression(),
     "label_noise": lambda: sx.LabelNoiseLogisticRegression(rates="per-class"),
     "poisson_model": lambda: sx.GeneralizedLinearModel("poisson"),
-    "bayesian": lambda: sx.BayesianLogisticRegression(),
-    "bayesian_ep": lambda: sx.BayesianLogisticRegression(approximation="ep"),
-    "bayesian_variational": lambda: sx.BayesianLogisticRegression(approximation="variational"),
-    "bayesian_importance": lambda: sx.BayesianLogisticRegression(approximation="importance"),
-    "bayesian_soft": lambda: sx.BayesianLogisticRegression(approximation="laplace"),
+    "bayesian": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0)),
+    "bayesian_ep": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="ep"),
+    "bayesian_variational": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="variational"),
+    "bayesian_importance": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="importance"),
+    "bayesian_soft": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace"),
     "bayesian_tuned": lambda: sx.BayesianLogisticRegression(tune="evidence"),
     "bayesian_relevance": lambda: sx.BayesianLogisticRegression(
         tune="evidence", groups="columns", approximation="laplace"
@@ -101,9 +101,13 @@ SETTINGS = {
     "logistic_gradient": lambda: sx.LogisticRegression(alpha=50.0, solver="gradient", tol=1e-11),
     "logistic_stochastic": lambda: sx.LogisticRegression(alpha=50.0, solver="stochastic", tol=1e-11),
     "normal_model": lambda: sx.GeneralizedLinearModel(),
-    "bayesian_probit": lambda: sx.BayesianLogisticRegression(approximation="laplace", likelihood="probit"),
-    "bayesian_noise": lambda: sx.BayesianLogisticRegression(approximation="laplace", likelihood="label_noise"),
-    "bayesian_diagonal": lambda: sx.BayesianLogisticRegression(structure="diagonal"),
+    "bayesian_probit": lambda: sx.BayesianLogisticRegression(
+        sx.Gaussian(1.0), approximation="laplace", likelihood="probit"
+    ),
+    "bayesian_noise": lambda: sx.BayesianLogisticRegression(
+        sx.Gaussian(1.0), approximation="laplace", likelihood="label_noise"
+    ),
+    "bayesian_diagonal": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="diagonal"),
     "table_curved": lambda: sx.TableClassifier(curved=True),
     "linear": lambda: sx.LinearDiscriminantAnalysis(basis=sx.basis.Linear()),
     "polynomial": lambda: sx.LeastSquaresClassifier(basis=sx.basis.Polynomial(3)),

@@ -34,7 +34,7 @@ X3, Y3 = overlapping(120, n_classes=3)
 
 
 def model(**arguments):
-    return sx.BayesianLogisticRegression(**arguments)
+    return sx.BayesianLogisticRegression(**{"tune": None} | arguments)
 
 
 RBF = {"basis": sx.basis.RBF(centres="kmeans", n_centres=5), "approximation": "laplace"}

@@ -31,7 +31,7 @@ MODELS = {
     "rbf": sx.LogisticRegression(basis=sx.basis.RBF("kmeans", n_centres=4)),
     "label_noise": sx.LabelNoiseLogisticRegression(noise=0.05),
     "probit": sx.OneVsRest(sx.ProbitRegression()),
-    "bayesian": sx.BayesianLogisticRegression(approximation="laplace"),
+    "bayesian": sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace"),
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 PROBABILISTIC = {
@@ -213,7 +213,7 @@ def test_generative_models_in_parts():
 
 
 def test_saved_and_exported_models_keep_the_correction(tmp_path):
-    bayesian = sx.BayesianLogisticRegression(approximation="laplace", predictive="probit")
+    bayesian = sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace", predictive="probit")
     for model in (sx.LogisticRegression(), sx.LinearDiscriminantAnalysis(), bayesian):
         fitted = model.set_params(class_weight=FACTORS, prior_correction=True).fit(X, LABELS[y])
         again = sx.load(sx.save(fitted, tmp_path / f"{type(model).__name__}.sx"))

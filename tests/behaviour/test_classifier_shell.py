@@ -60,7 +60,7 @@ MODELS = [
     sx.LogisticRegression(),
     sx.ProbitRegression(),
     sx.LabelNoiseLogisticRegression(),
-    sx.BayesianLogisticRegression(),
+    sx.BayesianLogisticRegression(sx.Gaussian(1.0)),
     sx.LinearDiscriminantAnalysis(),
     sx.GeneralizedLinearModel(family="poisson"),
 ]

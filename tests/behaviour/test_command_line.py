@@ -63,7 +63,9 @@ def loans():
 @pytest.fixture(scope="module")
 def fitted(loans):
     y = loans.column("outcome").to_pylist()
-    return TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(loans.drop(["outcome"]), y)
+    return TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace")).fit(
+        loans.drop(["outcome"]), y
+    )
 
 
 @pytest.fixture
@@ -665,7 +667,7 @@ def test_explain_shows_the_odds_for_a_step_near_one_standard_deviation_and_the_i
     x = rng.normal(size=(200, 2))
     y = np.where(x.sum(axis=1) + rng.normal(size=200) > 0, "b", "a")
     table = pa.table({"tiny": 1e-12 * x[:, 0], "huge": 1e9 * x[:, 1], "coin": np.array(["h", "t"])[np.arange(200) % 2]})
-    model = TableClassifier(sx.BayesianLogisticRegression()).fit(table, y)
+    model = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0))).fit(table, y)
     sx.save(model, "units.sx")
     text = run("explain", "units.sx").stdout
     lines = {line.split()[0]: one_line(line) for line in text.splitlines() if line.strip()}
@@ -704,7 +706,10 @@ def test_models_saved_by_version_0_1_have_their_names_as_attributes(folder, fitt
 def test_explain_of_three_classes_and_of_the_class_proportions(folder, loans):
     X, y = sx.datasets.make_overlapping(120, n_classes=3, rng=0)
     table = pa.table({"a": X[:, 0], "b": X[:, 1]})
-    sx.save(TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(table, y), "three.sx")
+    sx.save(
+        TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace")).fit(table, y),
+        "three.sx",
+    )
     assert "against the geometric mean of all classes" in one_line(run("explain", "three.sx").stdout)
     weights = run_json("explain", "three.sx")["coefficients"]
     assert sum(w["weight"] for w in weights if w["name"] == "a") == pytest.approx(0.0, abs=1e-9)
@@ -770,7 +775,7 @@ def test_every_kind_of_picture_is_drawn(tmp_path, monkeypatch, two_columns, kind
     pyarrow.csv.write_csv(two_columns, "two.csv")
     basis = sx.basis.RBF(width=1.0) if kind == "evidence" else None
     columns = ["a"] if PICTURES[kind][1] == 1 else ["a", "b"]
-    estimator = sx.BayesianLogisticRegression(approximation="laplace", basis=basis)
+    estimator = sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace", basis=basis)
     model = TableClassifier(estimator).fit(two_columns.select(columns), two_columns["y"].to_pylist())
     sx.save(model, "two.sx", about={"target": "y"})
     result = run("plot", "two.sx", "two.csv", "--kind", kind, "-o", "p.png")
@@ -808,7 +813,7 @@ def test_one_of_three_classes_has_its_own_weights_and_calibration(tmp_path, monk
     labels = np.array(["setosa", "versicolor", "virginica"])[codes]
     table = pa.table({"length": codes + rng.normal(size=150), "width": rng.normal(size=150) - 0.5 * codes})
     pyarrow.csv.write_csv(table.append_column("species", pa.array(labels)), "irises.csv")
-    model = TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(table, labels)
+    model = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace")).fit(table, labels)
     sx.save(model, "irises.sx", about={"target": "species", "positive": "virginica"})
     for kind in ("coefficients", "reliability"):
         assert run("plot", "irises.sx", "irises.csv", "--kind", kind, "-o", "p.png", "--force").exit_code == 0

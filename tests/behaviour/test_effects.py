@@ -82,7 +82,7 @@ def test_a_basis_that_combines_columns_gives_the_same_effects_as_parts_of_single
 
 
 def test_importance_is_the_standard_deviation_of_the_columns_part_of_the_activation():
-    model = TableClassifier(sx.BayesianLogisticRegression()).fit(TABLE, Y)
+    model = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0))).fit(TABLE, Y)
     effects, features = effects_of(model), model.encoder_.transform(TABLE)
     for column, positions in model.encoder_.schema_.groups.items():
         own = slice(positions.start, positions.stop)

@@ -85,7 +85,7 @@ def test_linear_models_and_discriminant_analysis(name, K):
         sx.LogisticRegression(),
         sx.LinearDiscriminantAnalysis(),
         sx.QuadraticDiscriminantAnalysis(basis=Linear()),
-        sx.BayesianLogisticRegression(),
+        sx.BayesianLogisticRegression(sx.Gaussian(1.0)),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -112,8 +112,8 @@ def test_the_mean_of_a_regression(family, link):
     [
         sx.LinearDiscriminantAnalysis(shrinkage=0.3, estimate="predictive"),
         sx.QuadraticDiscriminantAnalysis(shrinkage=0.3, estimate="predictive"),
-        sx.BayesianLogisticRegression(structure="dual"),
-        sx.BayesianLogisticRegression(structure="dual", fit_intercept=False),
+        sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="dual"),
+        sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="dual", fit_intercept=False),
     ],
     ids=str,
 )
@@ -221,7 +221,7 @@ def test_bayesian_predictives(name, K):
 def test_intervals_of_two_classes(likelihood, level):
     rows, y = blobs(80, n_classes=2)
     rows = np.float32(rows).astype(float)
-    model = sx.BayesianLogisticRegression(likelihood=likelihood).fit(rows, y)
+    model = sx.BayesianLogisticRegression(sx.Gaussian(1.0), likelihood=likelihood).fit(rows, y)
     found = agree(model, rows, intervals=True, level=level)
     bounds = np.column_stack([found["lower"], found["upper"]])
     np.testing.assert_allclose(bounds, model.predict_interval(rows, level), atol=1e-5)
@@ -317,7 +317,7 @@ def test_a_table_of_every_kind_of_column(name, gaps):
 
 def test_intervals_of_a_table():
     table = make_table()[["colour", "visits"]]
-    model = sx.TableClassifier(sx.BayesianLogisticRegression()).fit(table, RNG.integers(2, size=N))
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0))).fit(table, RNG.integers(2, size=N))
     found = run_graph(to_onnx(model, intervals=True), feed(table, model))
     bounds = np.column_stack([found["lower"], found["upper"]])
     np.testing.assert_allclose(bounds, model.predict_interval(table), atol=1e-5)

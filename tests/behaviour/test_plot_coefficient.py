@@ -20,7 +20,7 @@ def two_classes():
 
 def test_intervals_are_those_of_the_posterior(two_classes):
     X, y = two_classes
-    model = sx.BayesianLogisticRegression().fit(X, y)
+    model = sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(X, y)
     display = Display.from_estimator(model, level=0.8)
     order = [list(X.columns).index(name) for name in display.names]
     mean, std = model.posterior_.mean[order], model.posterior_.std[order]
@@ -34,19 +34,22 @@ def test_intervals_are_those_of_the_posterior(two_classes):
 def test_weights_per_standard_deviation_do_not_depend_on_units(two_classes):
     X, y = two_classes
     scaled = X * [1000.0, 0.001, 7.0]
-    one, two = (Display.from_estimator(sx.BayesianLogisticRegression().fit(table, y), table) for table in (X, scaled))
+    one, two = (
+        Display.from_estimator(sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(table, y), table)
+        for table in (X, scaled)
+    )
     assert one.names == two.names
     for part in ("weight", "lower", "upper"):
         np.testing.assert_allclose(getattr(one, part), getattr(two, part), rtol=1e-5)
     assert "per standard deviation" in one.ax_.get_xlabel()
-    per_unit = Display.from_estimator(sx.BayesianLogisticRegression().fit(X, y))
+    per_unit = Display.from_estimator(sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(X, y))
     assert per_unit.names[0] == "small"  # the feature with the largest unit
     assert "per unit" in per_unit.ax_.get_xlabel()
 
 
 def test_each_class_has_a_line_of_weights():
     X, y = blobs(150, n_features=4, n_classes=3, distance=1.0)
-    model = sx.BayesianLogisticRegression().fit(X, y)
+    model = sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(X, y)
     display = Display.from_estimator(model)
     order = [int(name[1:]) for name in display.names]
     np.testing.assert_allclose(display.weight, model.coef_[:, order])
@@ -80,12 +83,12 @@ def test_a_regression_has_the_intervals_of_its_summary(rng):
 
 def test_a_summary_is_drawn_without_its_intercepts(two_classes):
     X, y = two_classes
-    model = sx.BayesianLogisticRegression().fit(X, y)
+    model = sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(X, y)
     one, two = Display.from_summary(model.summary()), Display.from_estimator(model)
     assert one.names == two.names
     np.testing.assert_allclose(one.lower, two.lower)
     X3, y3 = blobs(90, n_features=2, n_classes=3)
-    three = Display.from_summary(sx.BayesianLogisticRegression().fit(X3, y3).summary())
+    three = Display.from_summary(sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(X3, y3).summary())
     assert sorted(three.names) == [f"{k}: x{d}" for k in range(3) for d in range(2)]
 
 
@@ -132,7 +135,7 @@ def test_dots_are_hollow_if_the_interval_contains_zero():
         (sx.LogisticRegression(), "log-odds"),
         (sx.LinearDiscriminantAnalysis(), "log-odds"),
         (sx.ProbitRegression(), "activation"),
-        (sx.BayesianLogisticRegression(likelihood="probit"), "activation"),
+        (sx.BayesianLogisticRegression(sx.Gaussian(1.0), likelihood="probit"), "activation"),
         (sx.FisherDiscriminant(), "activation"),
     ],
 )

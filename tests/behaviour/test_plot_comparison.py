@@ -15,7 +15,7 @@ X, Y = blobs(n=300, n_classes=2, distance=0.8)
 def comparison():
     models = {
         "wide": sx.BayesianLogisticRegression(prior=sx.Gaussian(scale=10.0), approximation="laplace"),
-        "narrow": sx.BayesianLogisticRegression(approximation="laplace"),
+        "narrow": sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace"),
         "blind": sx.BayesianLogisticRegression(prior=sx.Gaussian(scale=1e-6), approximation="laplace"),
         "lda": sx.LinearDiscriminantAnalysis(),
         "neighbours": KNeighborsClassifier(1),

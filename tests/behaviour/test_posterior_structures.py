@@ -311,7 +311,9 @@ def test_the_most_exact_structure_that_fits_is_chosen(n, n_columns, n_classes, c
 
 def fitted_model(n_classes=2, structure=None, n=240, n_features=4, **arguments):
     X, y = overlapping(n, n_features, n_classes)
-    return sx.BayesianLogisticRegression(structure=structure, approximation="laplace", **arguments).fit(X, y), X
+    return sx.BayesianLogisticRegression(
+        sx.Gaussian(1.0), structure=structure, approximation="laplace", **arguments
+    ).fit(X, y), X
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -334,7 +336,7 @@ def test_weights_in_user_units_are_a_linear_map_of_the_fitted_weights(n_classes,
 @pytest.mark.parametrize("approximation", ["laplace", "ep", "importance"])
 def test_std_agrees_with_the_covariance_and_with_draws(approximation):
     X, y = overlapping(60)
-    posterior = sx.BayesianLogisticRegression(approximation=approximation).fit(X, y).posterior_
+    posterior = sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation=approximation).fit(X, y).posterior_
     assert_allclose(posterior.std, np.sqrt(np.diag(posterior.covariance)), rtol=1e-9)
     draws = posterior.sample(50_000, rng=3)
     assert_allclose(draws.std(axis=0), posterior.std, rtol=0.02)

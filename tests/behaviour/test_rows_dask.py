@@ -246,7 +246,7 @@ def test_nan_is_traced_to_its_column_in_fits_and_predictions(model):
 
 
 def test_intervals_scores_and_labels_of_lazy_rows(model):
-    bayes, rows = sx.BayesianLogisticRegression().fit(X, y), da.from_array(X, chunks=(128, 4))
+    bayes, rows = sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(X, y), da.from_array(X, chunks=(128, 4))
     np.testing.assert_allclose(bayes.predict_interval(rows).compute(), bayes.predict_interval(X), rtol=1e-12)
     labels = np.array(["u", "v", "w"])[y]
     assert model.score(rows, dd.from_pandas(pd.Series(labels), npartitions=2)) == model.score(X, labels)

@@ -140,7 +140,7 @@ def test_the_precision_that_a_user_allows_elsewhere_is_restored(table):
 def test_predictions_of_single_precision_far_from_zero_are_those_of_the_host(rng):
     X = (rng.normal(size=(3000, 3)) + np.array([0.0, 1e5, -1e3])).astype(np.float32)
     y = (X[:, 0] + rng.logistic(size=3000) > 0).astype(int)
-    for model in (sx.LogisticRegression(), sx.ProbitRegression(), sx.BayesianLogisticRegression()):
+    for model in (sx.LogisticRegression(), sx.ProbitRegression(), sx.BayesianLogisticRegression(sx.Gaussian(1.0))):
         model.fit(X, y)
         assert_allclose(model.predict_proba(torch.as_tensor(X)), model.predict_proba(X), atol=1e-9)
 
@@ -167,7 +167,7 @@ def test_predictions_of_many_classes_do_not_copy_the_rows_in_double_precision(ta
 def test_batches_of_tensors_with_the_classes_named_first(table):
     X, tensor, y = table
     labels = torch.as_tensor(y)
-    model, same = sx.BayesianLogisticRegression(), sx.BayesianLogisticRegression()
+    model, same = sx.BayesianLogisticRegression(sx.Gaussian(1.0)), sx.BayesianLogisticRegression(sx.Gaussian(1.0))
     for part in (slice(0, 2500), slice(2500, 5000)):
         model.partial_fit(tensor[part], labels[part], classes=[0, 1])
         same.partial_fit(X[part], y[part], classes=[0, 1])

@@ -28,7 +28,9 @@ def loans():
 @pytest.fixture(scope="module")
 def fitted(loans):
     y = loans.column("outcome").to_pylist()
-    return TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(loans.drop(["outcome"]), y)
+    return TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace")).fit(
+        loans.drop(["outcome"]), y
+    )
 
 
 def test_scores_are_the_predictions_of_the_model(loans, fitted):
@@ -46,7 +48,7 @@ def test_scores_are_the_predictions_of_the_model(loans, fitted):
 def test_intervals_of_three_classes_are_those_of_the_model():
     X, y = sx.datasets.make_overlapping(120, n_classes=3, rng=0)
     table = pa.table({"a": X[:, 0], "b": X[:, 1]})
-    model = sx.BayesianLogisticRegression(approximation="laplace", rng=0).fit(table, y)
+    model = sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace", rng=0).fit(table, y)
     scores = BatchScorer(model, level=0.95).score(table)
     assert len(scores.column_names) == 1 + 3 * 3
     np.testing.assert_array_equal(scores["upper_2"], model.predict_interval(table)[:, 2, 1])

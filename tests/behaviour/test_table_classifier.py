@@ -346,7 +346,9 @@ def test_names_of_ramps_distinguish_their_knots():
 
 
 def fitted(labels, **options):
-    return TableClassifier(sx.BayesianLogisticRegression(approximation="laplace", **options)).fit(TABLE, labels)
+    return TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace", **options)).fit(
+        TABLE, labels
+    )
 
 
 def drawn(model, n=40_000):
@@ -369,7 +371,7 @@ def test_mean_and_standard_deviation_of_contrasts_are_those_of_draws(labels):
     found, draws = model.contrasts(), drawn(model)
     assert_allclose(found.mean, draws.mean(axis=0), atol=0.03)
     assert_allclose(found.std, draws.std(axis=0), rtol=0.03)
-    by_class = TableClassifier(sx.BayesianLogisticRegression(structure="by class")).fit(TABLE, THREE)
+    by_class = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="by class")).fit(TABLE, THREE)
     assert_allclose(by_class.contrasts().std, drawn(by_class).std(axis=0), rtol=0.15)  # from 500 draws
 
 

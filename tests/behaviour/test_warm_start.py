@@ -17,7 +17,7 @@ MODELS = {
     "probit": (sx.ProbitRegression(tol=1e-10), 2),
     "noise": (sx.LabelNoiseLogisticRegression(tol=1e-10), 2),
     "noise_rates": (sx.LabelNoiseLogisticRegression(rates="per-class", tol=1e-10), 3),
-    "bayesian": (sx.BayesianLogisticRegression(approximation="laplace", tol=1e-10), 3),
+    "bayesian": (sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace", tol=1e-10), 3),
 }
 
 

@@ -273,7 +273,7 @@ GENERATIVE = mistakes(
     *(
         (f"multilabel y of {type(model).__name__} as {kind.__name__}", fits(model, X, kind(MULTILABEL)), DataError,
          "3 columns of 0 and 1, and row 1", "MultiOutputClassifier(model)")
-        for model in (sx.LogisticRegression(), sx.BayesianLogisticRegression(), LDA(), sx.OneVsRest(NB()))
+        for model in (sx.LogisticRegression(), sx.BayesianLogisticRegression(tune=None), LDA(), sx.OneVsRest(NB()))
         for kind in (np.array, list, pd.DataFrame)
     ),
     ("probabilities for LDA", fits(LDA(), X, np.full((60, 2), 0.5)), DataError, "(60, 2)", "LogisticRegression"),
@@ -299,7 +299,7 @@ GENERATIVE = mistakes(
     ("class weight 'auto'", fits(sx.FisherDiscriminant(class_weight="auto")), ValueError, "'auto'", "'balanced'"),
     ("balanced batches", lambda: LDA(class_weight="balanced").partial_fit(X, Y), ValueError, "{label: factor}"),
     ("balanced posterior batches",
-     lambda: sx.BayesianLogisticRegression(class_weight="balanced").partial_fit(X, Y), ValueError, "{label: factor}"),
+     lambda: sx.BayesianLogisticRegression(tune=None, class_weight="balanced").partial_fit(X, Y), ValueError, "{label: factor}"),
     ("correction of a class without weight",
      fits(sx.LogisticRegression(class_weight={0: 0}, prior_correction=True)), ValueError, "factor 0", "positive"),
     ("correction of a probit",
@@ -307,7 +307,7 @@ GENERATIVE = mistakes(
     ("correction of wrong labels",
      fits(sx.LabelNoiseLogisticRegression(prior_correction=True)), ValueError, "DecisionRule"),
     ("correction of a Bayesian probit",
-     fits(sx.BayesianLogisticRegression(likelihood="probit", prior_correction=True)), ValueError, "log-odds"),
+     fits(sx.BayesianLogisticRegression(tune=None, likelihood="probit", prior_correction=True)), ValueError, "log-odds"),
     ("correction without intercept",
      fits(sx.LogisticRegression(fit_intercept=False, prior_correction=True)), ValueError, "fit_intercept=True"),
     ("correction with unlabelled rows",
@@ -455,11 +455,13 @@ DISCRIMINATIVE = mistakes(
 
 # Bayesian models
 def tune(**arguments: Any) -> Any:
-    return sx.bayesian.tune_model(lambda noise: sx.BayesianLogisticRegression(noise=noise), X, Y, **arguments)
+    return sx.bayesian.tune_model(
+        lambda noise: sx.BayesianLogisticRegression(sx.Gaussian(1.0), noise=noise), X, Y, **arguments
+    )
 
 
 def bayesian(rows: Any = X, y: Any = Y, **arguments: Any) -> Any:
-    return sx.BayesianLogisticRegression(**arguments).fit(rows, y)
+    return sx.BayesianLogisticRegression(**{"tune": None} | arguments).fit(rows, y)
 
 
 def tuned(**arguments: Any) -> Any:
@@ -472,7 +474,7 @@ def evidence_of(y: Any = Y, **arguments: Any) -> Any:
 
 
 def batches(y: Any, **arguments: Any) -> Any:
-    model = sx.BayesianLogisticRegression(**arguments).partial_fit(X, Y)
+    model = sx.BayesianLogisticRegression(**{"tune": None} | arguments).partial_fit(X, Y)
     return model.partial_fit(X, y, classes=np.unique(y))
 
 
@@ -927,7 +929,7 @@ TABLES = mistakes(
 
 # Tables given to models of numbers, and to TableClassifier
 LR, TABLES_OF = sx.LogisticRegression(), sx.TableClassifier(sx.LogisticRegression())
-BAYES_OF_3 = sx.TableClassifier(sx.BayesianLogisticRegression()).fit(X, THREE)
+BAYES_OF_3 = sx.TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0))).fit(X, THREE)
 FEW = pd.DataFrame({"n": [1.0, 2.0, 3.0, 4.0], "text": list("abab"), "when": pd.to_datetime(["2024-01-01"] * 4)})
 FORMS = mistakes(
     ("text in a scan", lambda: LR.fit(scan(FEW, target="n")), DataError, "'text' (", "TableClassifier"),
@@ -947,7 +949,7 @@ FORMS = mistakes(
 )  # fmt: skip
 
 # Comparisons, studies, command line, report
-CLASSIFIER, BAYES = GaussianNB(), sx.BayesianLogisticRegression()
+CLASSIFIER, BAYES = GaussianNB(), sx.BayesianLogisticRegression(sx.Gaussian(1.0))
 INPUTS, CUSTOMER = make_mixed_types(600, as_frame=True, rng=0)
 TABLE = INPUTS.assign(customer=CUSTOMER)
 TWICE = pd.concat([TABLE, TABLE], axis=1)
@@ -1009,7 +1011,7 @@ STUDIES = [
 # Saved models, ONNX, geometry, plots, datasets
 PLANE, PLANE_Y = blobs(60, n_features=2, n_classes=2)
 FISHER, LOGISTIC = sx.FisherDiscriminant().fit(PLANE, PLANE_Y), sx.LogisticRegression().fit(PLANE, PLANE_Y)
-POSTERIOR = sx.BayesianLogisticRegression().fit(PLANE, PLANE_Y)
+POSTERIOR = sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(PLANE, PLANE_Y)
 ZIP_CODES = pd.DataFrame({"zip": (np.arange(800) % 200).astype(str)})
 OF_THREE = sx.LogisticRegression().fit(X, THREE)
 RBF = sx.basis.RBF(n_centres=3, centres="grid")
@@ -1067,10 +1069,10 @@ EXPORT = [
     not_exported("a transformer", lambda: sx.LogisticRegression(basis=StandardScaler()).fit(X, Y), "Wrapped", "RBF"),
     not_exported("scikit-learn", lambda: GaussianNB().fit(X, Y), "GaussianNB", "skl2onnx"),
     not_exported(
-        "quasi-Monte Carlo", lambda: sx.BayesianLogisticRegression(predictive="qmc").fit(X, THREE), "predictive='exact'"
+        "quasi-Monte Carlo", lambda: sx.BayesianLogisticRegression(tune=None, predictive="qmc").fit(X, THREE), "predictive='exact'"
     ),
     not_exported(
-        "intervals of three classes", lambda: sx.BayesianLogisticRegression().fit(X, THREE), "3 classes",
+        "intervals of three classes", lambda: sx.BayesianLogisticRegression(tune=None).fit(X, THREE), "3 classes",
         "predict_interval", intervals=True,
     ),
     not_exported(

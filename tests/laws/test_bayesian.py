@@ -21,7 +21,7 @@ LIKELIHOODS = ("logit", "probit", "label_noise")
 
 
 def model(**arguments):
-    return sx.BayesianLogisticRegression(**arguments)
+    return sx.BayesianLogisticRegression(**{"tune": None} | arguments)
 
 
 def table(n=120, n_classes=2, seed=0):

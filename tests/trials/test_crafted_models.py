@@ -218,7 +218,9 @@ FITTED = {
         )
     },
     **{
-        f"bayesian {name}": lambda options=options, K=K: sx.BayesianLogisticRegression(**options).fit(X, Y % K)
+        f"bayesian {name}": lambda options=options, K=K: sx.BayesianLogisticRegression(**{"tune": None} | options).fit(
+            X, Y % K
+        )
         for name, K, options in (
             ("laplace", 2, {"approximation": "laplace"}),
             ("softmax", 3, {"tune": "evidence", "approximation": "laplace"}),
@@ -229,14 +231,16 @@ FITTED = {
             ("diagonal", 3, {"structure": "diagonal"}),
         )
     },
-    "bayesian dual": lambda: sx.BayesianLogisticRegression(structure="dual").fit(WIDE, np.arange(20) % 2),
+    "bayesian dual": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="dual").fit(
+        WIDE, np.arange(20) % 2
+    ),
     "wide lda": lambda: sx.LinearDiscriminantAnalysis(shrinkage=0.3).fit(WIDE, np.arange(20) % 2),
     "poisson": lambda: sx.GeneralizedLinearModel("poisson").fit(X, Y),
     "probit": lambda: sx.ProbitRegression().fit(X, Y > 0),
     "noise": lambda: sx.LabelNoiseLogisticRegression(rates="per-class").fit(X, Y > 0),
     "one vs rest": lambda: sx.OneVsRest(sx.LogisticRegression()).fit(X, Y),
     "decision rule": lambda: sx.DecisionRule(sx.LogisticRegression(), costs=1 - np.eye(3)).fit(X, Y),
-    "average": lambda: sx.ModelAverage({"a": sx.BayesianLogisticRegression()}).fit(X, Y > 0),
+    "average": lambda: sx.ModelAverage({"a": sx.BayesianLogisticRegression(sx.Gaussian(1.0))}).fit(X, Y > 0),
     "trace": lambda: sx.Perceptron(max_epochs=1, trace=True).fit(X[:6], Y[:6] > 0),
     "naive bayes of a table": lambda: sx.NaiveBayes({"visits": "poisson", "part": "beta"}).fit(
         TABLE, np.arange(60) % 2

@@ -176,9 +176,11 @@ def average(objective: Posterior, found: Approximation, best: Approximation, nod
         log_evidence=log_evidence,
     )
     rows = collect_sample((objective if objective.sample is None else objective.of_sample()).source, N_CHECKED_ROWS)
-    X, likelihood = rows.as_block().X, cast(ClassLikelihood, objective.likelihood)
-    P, *others = (class_probabilities(likelihood, q.activations(X, objective.design), "exact") for q in (one, *moved))
-    if np.abs(np.tensordot(weights, others, 1) - P).mean() <= MAX_GAUSSIAN_ERROR:
+    block, likelihood = rows.as_block(), cast(ClassLikelihood, objective.likelihood)
+    a = (q.activations(block.X, objective.design) for q in (one, *moved))
+    P, *others = (class_probabilities(likelihood, each, "exact") for each in a)
+    errors = np.abs(np.tensordot(weights, others, 1) - P).mean(axis=1)
+    if np.average(errors, weights=block.weight) <= MAX_GAUSSIAN_ERROR:
         return one
     widening = nodes.widening[:, 0] / nodes.average_widening[0]
     known = {each.name: getattr(one, each.name) for each in fields(one)}

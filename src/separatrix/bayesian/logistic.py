@@ -71,9 +71,9 @@ class BayesianLogisticRegression(LinearClassifier):
 
     Parameters
     ----------
-    prior : Gaussian, default Gaussian(scale=1.0)
+    prior : Gaussian, optional
         Prior of the weights: isotropic, with one scale per column, or with a full covariance. If it is flat for the
-        intercept, the intercept gets a scale of 10.
+        intercept, the intercept gets a scale of 10. By default the weights have one scale, which is tuned.
     likelihood : {"logit", "probit", "label_noise"}, default "logit"
         With more than two classes, "logit" means the softmax, and the others are not available.
     noise : float, default 0.05
@@ -81,10 +81,13 @@ class BayesianLogisticRegression(LinearClassifier):
     standardize : bool, default True
         If True, the prior refers to weights per standard deviation of each column and to the intercept at the mean of
         the columns. If False, it refers to weights in the units of the columns and to the intercept at x = 0.
-    tune : {"evidence", None}, default None
-        "evidence" maximises p(D) over the scales of the prior: one for all columns, or one per group.
+    tune : {"auto", "evidence", None}, default "auto"
+        "evidence" averages the posterior over the scales of the prior, one for all columns or one per group, with the
+        evidence p(D) of each. None uses the prior as stated, or Gaussian(1.0). "auto" is "evidence" if no prior is
+        stated, and None otherwise; ``partial_fit`` does not tune.
     groups : "columns" or sequence of M labels, optional
-        Columns with the same label share a tuned scale. "columns": one scale each (automatic relevance determination).
+        Columns with the same label share a tuned scale. "columns": one scale each; the logarithms of these scales share
+        a normal law.
     approximation : {"auto", "laplace", "variational", "ep", "importance", "hmc"}, default "auto"
         Method that computes the posterior; "auto" uses Laplace's approximation if it is accurate, or a better one.
         "importance" and "hmc" (Hamiltonian Monte Carlo) predict with draws from the posterior itself.
@@ -108,7 +111,7 @@ class BayesianLogisticRegression(LinearClassifier):
     log_evidence_ : ln p(D), the sum of ``log_likelihood_`` and ``occam_factor_`` (a logarithm)
     bic_, aic_ : information criteria at the posterior mean; smaller is better
     effective_parameters_ : number of directions of the weights that the data determine
-    prior_ : the prior that was used, after tuning
+    prior_ : the prior that was used; after tuning, with the most probable scales
     probability_error_ : estimated average error of probabilities that is due to the approximation; NaN if not computed
     pareto_k_ : shape of the tail of importance weights, a second measure of accuracy; NaN if not computed
     approximation_ : name of the approximation that was used
@@ -136,7 +139,7 @@ class BayesianLogisticRegression(LinearClassifier):
         likelihood: str = "logit",
         noise: float = 0.05,
         standardize: bool = True,
-        tune: str | None = None,
+        tune: str | None = "auto",
         groups: Any = None,
         approximation: str = "auto",
         predictive: str = "exact",
@@ -172,11 +175,16 @@ class BayesianLogisticRegression(LinearClassifier):
         with unchanged_on_error(self):
             last = self._last_weights() if self.warm_start else None
             training = self._open_training(X, y, sample_weight, soft=True)
-            self._infer(training, self._prior(), last)
+            self._infer(training, self._prior(), last, tune=self.tunes_prior)
         return self
 
+    @property
+    def tunes_prior(self) -> bool:
+        """Whether ``fit`` tunes the scales of the prior."""
+        return self.tune == "evidence" or (self.tune == "auto" and self.prior is None)
+
     def _has_partial_fit(self) -> bool:
-        if self.tune is not None:
+        if self.tune == "evidence":
             raise AttributeError(
                 "partial_fit keeps one prior for all batches, and tuning needs all rows at once. Set tune=None, or fit "
                 "all rows."
@@ -222,11 +230,14 @@ class BayesianLogisticRegression(LinearClassifier):
         return self
 
     def _infer(
-        self, training: Source, prior: Gaussian | Penalty, last: tuple[Array, Float, Float] | None = None
+        self,
+        training: Source,
+        prior: Gaussian | Penalty,
+        last: tuple[Array, Float, Float] | None = None,
+        *,
+        tune: bool = False,
     ) -> None:
-        options = Options(
-            self.approximation, self.structure, self.tune is not None, self.groups, self.tol, generator(self.rng)
-        )
+        options = Options(self.approximation, self.structure, tune, self.groups, self.tol, generator(self.rng))
         with single_thread_blas():
             objective = self._pose(training, prior)
             found = infer(objective, options, last and start_of(objective, training.classes, last))
@@ -400,8 +411,8 @@ class BayesianLogisticRegression(LinearClassifier):
         if self.structure is not None:
             check_option(name, "structure", self.structure, STRUCTURES, otherwise=", or None")
         if self.tune is not None:
-            check_option(name, "tune", self.tune, ("evidence",), otherwise=", or None")
-        elif self.groups is not None:
+            check_option(name, "tune", self.tune, ("auto", "evidence"), otherwise=", or None")
+        if self.groups is not None and not self.tunes_prior:
             raise ValueError(
                 f"{name}(groups={self.groups!r}): groups are columns that share a scale in tuning. Set "
                 "tune='evidence' as well, or groups=None."

@@ -128,7 +128,7 @@ def tune_model(
             )
         model._check_arguments()
         objective = model._pose(model._open_training(X, y, sample_weight, soft=True), model._prior())
-        if model.tune is None:
+        if not model.tunes_prior:
             return FitLaplace(model.tol).fit(objective).log_evidence
         found = profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL)
         nodes = scale_nodes(found.objective, found.scales, found.approximation, None)

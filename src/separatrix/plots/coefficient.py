@@ -79,7 +79,7 @@ class CoefficientDisplay:
         >>> model = sx.BayesianLogisticRegression().fit(iris.data, iris.target_names[iris.target])
         >>> display = sx.plots.CoefficientDisplay.from_estimator(model, iris.data)
         >>> display.names[0], display.labels
-        ('petal width (cm)', ('setosa', 'versicolor', 'virginica'))
+        ('petal length (cm)', ('setosa', 'versicolor', 'virginica'))
         """
         check_is_fitted(model)
         inner = getattr(model, "estimator_", model)

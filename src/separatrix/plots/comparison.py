@@ -60,7 +60,7 @@ class ComparisonDisplay:
         --------
         >>> import separatrix as sx
         >>> X, y = sx.datasets.load_lobsters(return_X_y=True)
-        >>> models = {"line": sx.BayesianLogisticRegression(), "LDA": sx.LinearDiscriminantAnalysis()}
+        >>> models = {"line": sx.BayesianLogisticRegression(tune=None), "LDA": sx.LinearDiscriminantAnalysis()}
         >>> display = sx.plots.ComparisonDisplay.from_comparison(sx.compare(models, X, y))
         >>> display.names, display.close.tolist()
         (('line', 'LDA'), [True, True])

@@ -18,6 +18,7 @@ from separatrix._text import did_you_mean
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
+from separatrix.priors import Gaussian
 from separatrix.rows import labels_of, watched
 from separatrix.stats import Tally, require_finite
 from separatrix.study.classifier import TableClassifier, is_dual_cheaper
@@ -161,7 +162,7 @@ class PriorOnly(Classifier):
             K = len(training.classes)
             self.class_count_ = training.reduce(lambda block: Tally(bincount(block.codes, block.weight, K))).count
             with watched(lambda done, total, number: None):  # the fit to these K rows reports no progress
-                self.bias_ = BayesianLogisticRegression()
+                self.bias_ = BayesianLogisticRegression(Gaussian(1.0))  # its weight of zeros is not tuned
                 self.bias_.fit(np.zeros((K, 1)), np.arange(K), sample_weight=self.class_count_)
                 self._p, self.log_evidence_ = self.bias_.predict_proba([[0.0]])[0], self.bias_.log_evidence_
             N = self.class_count_.sum()

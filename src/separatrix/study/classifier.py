@@ -184,7 +184,7 @@ class TableClassifier(ClassifierMixin, Estimator):
             # New rows may have earlier dates than the training rows, so that their days are negative.
             days = [plan.names[0] for plan in schema.plans if isinstance(plan, DatePlan) and not plan.constant]
             model.set_params(families=dict.fromkeys(days, "normal"))
-        is_tuned = isinstance(model, BayesianLogisticRegression) and model.tune is not None
+        is_tuned = isinstance(model, BayesianLogisticRegression) and model.tunes_prior
         if not self.curved and not is_tuned:
             return model, None
         bent, source = continuous_columns(schema), open_rows(features)
@@ -207,7 +207,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         mean, std = _moments(source, ramps)
         is_indicator = np.append(~np.isin(straight, bent), np.zeros(n_ramps, dtype=bool))
         scale = np.where(is_indicator & (std > 0), std, 1.0)
-        return model.set_params(prior=Gaussian(scale=scale)), (mean, std)
+        return model.set_params(prior=Gaussian(scale=scale), tune="evidence"), (mean, std)
 
     @property
     def sources_(self) -> tuple[str, ...]:

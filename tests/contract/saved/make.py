@@ -45,7 +45,7 @@ def models() -> dict[str, tuple[object, object]]:
         "logistic": (sx.LogisticRegression().fit(X, words[y]), X),
         "logistic_rbf": (sx.LogisticRegression(basis=sx.basis.RBF("kmeans", n_centres=3)).fit(X, y), X),
         "logistic_spline": (sx.LogisticRegression(basis=sx.basis.Spline() + sx.basis.Polynomial(2)).fit(X, y), X),
-        "bayesian": (sx.BayesianLogisticRegression(approximation="laplace").fit(X, y > 0), X),
+        "bayesian": (sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace").fit(X, y > 0), X),
         "bayesian_softmax": (sx.BayesianLogisticRegression(tune="evidence").fit(X, y), X),
         "lda": (sx.LinearDiscriminantAnalysis().fit(X, y), X),
         "qda": (sx.QuadraticDiscriminantAnalysis().fit(X, y), X),
@@ -60,11 +60,17 @@ def models() -> dict[str, tuple[object, object]]:
         "poisson": (sx.GeneralizedLinearModel("poisson").fit(X, y), X),
         "perceptron": (sx.Perceptron(max_epochs=5, trace=True).fit(X, y > 0), X),
         "gradient_trace": (sx.LogisticRegression(solver="gradient", max_steps=20, trace=True).fit(X, y > 0), X),
-        "bayesian_ep": (sx.BayesianLogisticRegression(approximation="ep").fit(X, y > 0), X),
-        "bayesian_variational": (sx.BayesianLogisticRegression(approximation="variational").fit(X, y), X),
-        "bayesian_importance": (sx.BayesianLogisticRegression(approximation="importance").fit(one, y > 0), one),
+        "bayesian_ep": (sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="ep").fit(X, y > 0), X),
+        "bayesian_variational": (
+            sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="variational").fit(X, y),
+            X,
+        ),
+        "bayesian_importance": (
+            sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="importance").fit(one, y > 0),
+            one,
+        ),
         "families": (sx.ExponentialFamilyClassifier("gamma", estimate="map").fit(np.exp(X), y), np.exp(X)),
-        "average": (sx.ModelAverage({"a": sx.BayesianLogisticRegression()}).fit(X, y > 0), X),
+        "average": (sx.ModelAverage({"a": sx.BayesianLogisticRegression(sx.Gaussian(1.0))}).fit(X, y > 0), X),
     }
 
 
