@@ -67,6 +67,7 @@ def test_cells_must_be_finite():
         Display.from_surface(surface)
 
 
+@pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
 @pytest.mark.parametrize("standardize", [True, False])
 def test_the_surface_of_a_model_is_centred_on_the_model(standardize):
     X, y = sx.datasets.make_overlapping(60, rng=3)

@@ -299,7 +299,7 @@ GENERATIVE = mistakes(
     ("class weight 'auto'", fits(sx.FisherDiscriminant(class_weight="auto")), ValueError, "'auto'", "'balanced'"),
     ("balanced batches", lambda: LDA(class_weight="balanced").partial_fit(X, Y), ValueError, "{label: factor}"),
     ("balanced posterior batches",
-     lambda: sx.BayesianLogisticRegression(tune=None, class_weight="balanced").partial_fit(X, Y), ValueError, "{label: factor}"),
+     lambda: sx.BayesianLogisticRegression(class_weight="balanced").partial_fit(X, Y), ValueError, "{label: factor}"),
     ("correction of a class without weight",
      fits(sx.LogisticRegression(class_weight={0: 0}, prior_correction=True)), ValueError, "factor 0", "positive"),
     ("correction of a probit",
@@ -307,7 +307,7 @@ GENERATIVE = mistakes(
     ("correction of wrong labels",
      fits(sx.LabelNoiseLogisticRegression(prior_correction=True)), ValueError, "DecisionRule"),
     ("correction of a Bayesian probit",
-     fits(sx.BayesianLogisticRegression(tune=None, likelihood="probit", prior_correction=True)), ValueError, "log-odds"),
+     fits(sx.BayesianLogisticRegression(likelihood="probit", prior_correction=True)), ValueError, "log-odds"),
     ("correction without intercept",
      fits(sx.LogisticRegression(fit_intercept=False, prior_correction=True)), ValueError, "fit_intercept=True"),
     ("correction with unlabelled rows",
@@ -456,7 +456,7 @@ DISCRIMINATIVE = mistakes(
 # Bayesian models
 def tune(**arguments: Any) -> Any:
     return sx.bayesian.tune_model(
-        lambda noise: sx.BayesianLogisticRegression(sx.Gaussian(1.0), noise=noise), X, Y, **arguments
+        lambda noise: sx.BayesianLogisticRegression(noise=noise), X, Y, **arguments
     )
 
 
@@ -1069,7 +1069,9 @@ EXPORT = [
     not_exported("a transformer", lambda: sx.LogisticRegression(basis=StandardScaler()).fit(X, Y), "Wrapped", "RBF"),
     not_exported("scikit-learn", lambda: GaussianNB().fit(X, Y), "GaussianNB", "skl2onnx"),
     not_exported(
-        "quasi-Monte Carlo", lambda: sx.BayesianLogisticRegression(tune=None, predictive="qmc").fit(X, THREE), "predictive='exact'"
+        "quasi-Monte Carlo",
+        lambda: sx.BayesianLogisticRegression(tune=None, predictive="qmc").fit(X, THREE),
+        "predictive='exact'",
     ),
     not_exported(
         "intervals of three classes", lambda: sx.BayesianLogisticRegression(tune=None).fit(X, THREE), "3 classes",

@@ -446,10 +446,11 @@ def _tune(found: Inference, options: Options, fitter: Fitter) -> Inference:
     if options.wide is not None:
         columns = options.wide.source.columns
         report = replace(report, boundary=tuple(each._replace(columns=columns) for each in report.boundary))
-    # No warning if only some groups are switched off, which is the purpose of groups.
-    warnings = [limit.describe() for limit in report.boundary if limit.limit is not Limit.NARROW]
-    if len(report.boundary) == len(report.labels) and not warnings:
-        warnings = [limit.describe() for limit in report.boundary]
+    # No warning if only some groups are irrelevant, or if the classes are separable, for which there is a best scale.
+    warnings = [limit.describe() for limit in report.boundary if limit.limit is Limit.WIDE]
+    narrow = [limit.describe() for limit in report.boundary if limit.limit is Limit.NARROW]
+    if len(narrow) == len(report.labels):
+        warnings = narrow
     if report.is_incomplete:
         warnings.append(f"Tuning of the prior {report.status.value} ({len(report.trace) - 1}).")
     return replace(

@@ -128,9 +128,9 @@ class BayesianLogisticRegression(LinearClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = BayesianLogisticRegression().fit(X[50:], y[50:])
     >>> model.predict_proba(X[77:78]).round(2)
-    array([[0.47, 0.53]])
+    array([[0.61, 0.39]])
     >>> model.predict_interval(X[77:78]).round(2)
-    array([[0.28, 0.77]])
+    array([[0.05, 0.82]])
     """
 
     def __init__(
