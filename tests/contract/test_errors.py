@@ -455,9 +455,7 @@ DISCRIMINATIVE = mistakes(
 
 # Bayesian models
 def tune(**arguments: Any) -> Any:
-    return sx.bayesian.tune_model(
-        lambda noise: sx.BayesianLogisticRegression(noise=noise), X, Y, **arguments
-    )
+    return sx.bayesian.tune_model(lambda noise: sx.BayesianLogisticRegression(noise=noise), X, Y, **arguments)
 
 
 def bayesian(rows: Any = X, y: Any = Y, **arguments: Any) -> Any:
