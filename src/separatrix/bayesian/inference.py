@@ -123,10 +123,14 @@ NEGLIGIBLE_ERROR = 0.005  # up to this, a Gaussian predicts instead of the draws
 N_KEPT_DRAWS = 4096
 N_CHECKED_ROWS, N_MIXED_ROWS, MIXED_FRACTION = 64, 256, 1 / 3
 MIN_MIXED_ROWS = 8  # mixtures of fewer rows do not represent new rows
-EVIDENCE_NOISE, MAX_EVIDENCE_NOISE = 0.1, 0.3  # nats: Laplace's evidence is kept below; no correction above
+EVIDENCE_NOISE, MAX_EVIDENCE_NOISE = 0.1, 0.3  # nats: Laplace's evidence is kept below; a note is given above
 LOW_EVIDENCE = (
     "log_evidence_ is a lower bound and may be tens of nats too low: the posterior of K classes is skewed, and too "
     "large to be sampled. Compare models on held-out rows instead."
+)
+ROUGH_EVIDENCE = (
+    "log_evidence_ has an error of about {noise:.1f} nats, because the posterior of K classes is skewed and has many "
+    "weights."
 )
 MAX_RHAT = 1.1
 
@@ -247,7 +251,7 @@ class Inference:
     ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of the
     ``fitter`` with which it was tuned. ``widening`` is the average prior variance relative to the most probable one.
     ``rule`` replaces the requested rule for probabilities if averages would be misleading, and is None otherwise.
-    ``probability_error`` is the estimated average error of probabilities, NaN if unknown.
+    ``probability_error`` is the estimated average error of probabilities, NaN if unknown. ``notes`` are not warnings.
     ``warnings`` are reasons to distrust the result.
     """
 
@@ -265,6 +269,7 @@ class Inference:
     fitter: Fitter | None = field(default=None, repr=False)
     widening: float = 1.0
     probability_error: float = float("nan")
+    notes: tuple[str, ...] = ()
 
     @property
     def full(self) -> Approximation:
@@ -399,11 +404,11 @@ def _check(found: Inference, options: Options, *, has_typical_rows: bool) -> Inf
         found, log_evidence = replace(found, pareto_k=smoothed.k), smoothed.log_mean
     if not found.pareto_k < USABLE_K:  # unusable or unknown
         if not is_small and not (q.name == "variational" and _is_affordable(objective, CHECK_PATHS, MAX_CHECKED)):
-            return replace(found, warnings=(*found.warnings, *([LOW_EVIDENCE] if is_bound else [])))
+            return replace(found, notes=(LOW_EVIDENCE,) if is_bound else ())
         chains = hamiltonian(objective, q, n_paths=CHECK_PATHS, rng=options.rng)
         draws, (log_evidence, noise) = chains.draws, chains.log_evidence()
-        if is_bound and not noise < MAX_EVIDENCE_NOISE:
-            found, log_evidence = replace(found, warnings=(*found.warnings, LOW_EVIDENCE)), q.log_evidence
+        if is_bound and noise > MAX_EVIDENCE_NOISE:
+            found = replace(found, notes=(ROUGH_EVIDENCE.format(noise=noise),))
     assert draws is not None, "weighted draws or chains"
     if has_typical_rows and objective.source.n_rows >= MIN_MIXED_ROWS:
         found = replace(found, probability_error=average_error(objective, q, draws).average)

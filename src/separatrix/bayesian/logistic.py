@@ -257,7 +257,7 @@ class BayesianLogisticRegression(LinearClassifier):
         self._rule = found.rule  # None unless averages would be misleading
         limits = () if found.tuning is None else found.tuning.boundary
         self.tuning_ = found.tuning
-        self.notes_ = tuple(dict.fromkeys([*found.warnings, *(limit.describe() for limit in limits)]))
+        self.notes_ = tuple(dict.fromkeys([*found.warnings, *found.notes, *(limit.describe() for limit in limits)]))
         if isinstance(prior, Gaussian):  # later batches keep the prior of the first
             self.prior_ = rescaled(prior, found.factors)
         n_weights = design.width * max(1, objective.shape[0] - 1)  # the weights of one class are redundant

@@ -231,11 +231,15 @@ class Chains:
         return float(np.sqrt((n - 1) / n + between / within)) if within > 0 else 1.0
 
     def log_evidence(self) -> tuple[float, float]:
-        """Return ln p(D) by bridge sampling between q and the posterior, and its standard error. Meng & Wong (1996)
+        """Return ln p(D) by bridge sampling between q and the posterior, and its uncertainty.     Meng & Wong (1996)
 
         The ratios r = p(D, θ)/q(θ) of n_q draws from q and n_p draws from the posterior satisfy, for Z = p(D),
 
             Z = E_q[r h] / E_p[h],        h = 1 / (n_p r + n_q Z),        the best h, solved by iteration
+
+        If q and the posterior hardly overlap, the standard error is too small. The uncertainty is at least the
+        difference from ½ (E_q + E_p) + (V_q - V_p) / 12, where E and V are means and variances of ln r: the integral of
+        E[ln r] along the path q^(1-t) p^t (Gelman & Meng, 1998), approximated by a cubic.
         """
         q, p = self.first_log_ratio, self.log_ratio.ravel()
         log_nq, log_np = log(len(q)), log(len(p))
@@ -247,7 +251,9 @@ class Chains:
             if abs(log_z - last) < BRIDGE_TOL:
                 break
         parts = (np.exp(of_q - of_q.max()), np.exp(of_p - of_p.max()))
-        return log_z, float(np.sqrt(sum(np.var(part) / np.mean(part) ** 2 / len(part) for part in parts)))
+        noise = float(np.sqrt(sum(np.var(part) / np.mean(part) ** 2 / len(part) for part in parts)))
+        path = 0.5 * (q.mean() + p.mean()) + (q.var() - p.var()) / 12
+        return log_z, max(noise, abs(float(path) - log_z))
 
 
 def hamiltonian(
