@@ -460,3 +460,17 @@ def test_large_posteriors_of_k_classes_neglect_coupling_and_warn_about_the_evide
     assert -20 < found.approximation.log_evidence - full.approximation.log_evidence < -0.3
     away = (found.approximation.mean - full.approximation.mean) / full.approximation.std
     assert np.abs(away).max() < 0.3
+
+
+def test_intervals_of_k_classes_are_quantiles_of_the_draws():
+    """45 rows of three nearly separable classes: a Gaussian with the moments of the draws has other quantiles."""
+    problem = load("skewed_classes").problem
+    arguments = {"prior": Gaussian(5.0, intercept_scale=10.0), "standardize": False, "approximation": "importance"}
+    fitted = model(**arguments, rng=0).fit(problem.X, problem.y)
+    rows = problem.X_test[:20]
+    P = np.concatenate(list(fitted.draws_._probabilities(rows, fitted.posterior_.design, fitted.likelihood_)))
+    found = fitted.predict_interval(rows, level=0.8)
+    for tail, bound in zip((0.1, 0.9), np.moveaxis(found, -1, 0), strict=True):
+        below = np.einsum("s,nsk->nk", fitted.draws_.weights, bound[:, None] >= P)
+        # 2000 draws estimate a tail of 0.1 with a standard error of 0.007
+        assert np.abs(below - tail).max() < 0.03

@@ -349,7 +349,11 @@ class BayesianLogisticRegression(LinearClassifier):
         if len(self.coef_) == 1:
             z = special.ndtri(tails)
             return self._map_activations(X, lambda _, a: two_class_interval(self.likelihood_, a, z))
-        draws = self.posterior_.approximation.sample(N_INTERVAL_DRAWS, generator(self.rng))
+        source = generator(self.rng)
+        if self.draws_ is None:
+            draws = self.posterior_.approximation.sample(N_INTERVAL_DRAWS, source)
+        else:
+            draws = self.draws_.resampled(N_INTERVAL_DRAWS, source)
         theta = np.ascontiguousarray(np.moveaxis(draws, 0, 2))
         regressors = self.posterior_.design.regressors
         return self._map_rows(X, lambda Phi: class_intervals(self.likelihood_, regressors(Phi), theta, tails))

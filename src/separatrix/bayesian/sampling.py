@@ -402,6 +402,11 @@ class Draws:
             A = _activations_of_draws(block, self.theta, design)
             yield likelihood.probability(A.reshape(-1, *A.shape[2:])).reshape(A.shape)
 
+    def resampled(self, n: int, rng: np.random.Generator) -> Float:
+        """Return n draws θ with equal weights, (n, C, P): each draw about n weight_s times (systematic resampling)."""
+        chosen = np.searchsorted(np.cumsum(self.weights), (np.arange(n) + rng.random()) / n)
+        return np.asarray(self.theta[np.minimum(chosen, len(self.theta) - 1)])
+
     def thinned(self, n: int) -> Draws:
         """Return n draws of importance sampling: the first points and their mirror images, which are balanced too."""
         half = len(self.theta) - len(self.theta) // 2
