@@ -451,11 +451,10 @@ def _tune(found: Inference, options: Options, fitter: Fitter) -> Inference:
     if options.wide is not None:
         columns = options.wide.source.columns
         report = replace(report, boundary=tuple(each._replace(columns=columns) for each in report.boundary))
-    # No warning if only some groups are irrelevant, or if the classes are separable, for which there is a best scale.
+    # No warning if the classes are separable, for which there is a best scale too.
     warnings = [limit.describe() for limit in report.boundary if limit.limit is Limit.WIDE]
-    narrow = [limit.describe() for limit in report.boundary if limit.limit is Limit.NARROW]
-    if len(narrow) == len(report.labels):
-        warnings = narrow
+    if len(report.labels) == 1:  # groups that are irrelevant one by one may matter together
+        warnings = [limit.describe() for limit in report.boundary if limit.limit is not Limit.SEPARATED]
     if report.is_incomplete:
         warnings.append(f"Tuning of the prior {report.status.value} ({len(report.trace) - 1}).")
     return replace(
