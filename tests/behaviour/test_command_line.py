@@ -769,6 +769,7 @@ def two_columns():
     return pa.table({"a": X[:, 0], "b": X[:, 1], "y": y})
 
 
+@pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
 @pytest.mark.parametrize("kind", PICTURES)
 def test_every_kind_of_picture_is_drawn(tmp_path, monkeypatch, two_columns, kind):
     monkeypatch.chdir(tmp_path)
