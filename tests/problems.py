@@ -84,6 +84,7 @@ ESTIMATORS = {
     "one_vs_rest": lambda: sx.OneVsRest(sx.LinearDiscriminantAnalysis()),
     "one_vs_one": lambda: sx.OneVsOne(sx.LogisticRegression()),
     "decision_rule": lambda: sx.DecisionRule(sx.LinearDiscriminantAnalysis(), reject=0.6),
+    "calibrated": lambda: sx.Calibrated(sx.LinearDiscriminantAnalysis(), "platt", cv=2),
     "average": lambda: sx.ModelAverage(
         [sx.BayesianLogisticRegression(sx.Gaussian(scale), structure="diagonal") for scale in (0.3, 1.0)]
     ),
@@ -108,6 +109,7 @@ SETTINGS = {
         sx.Gaussian(1.0), approximation="laplace", likelihood="label_noise"
     ),
     "bayesian_diagonal": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="diagonal"),
+    "bayesian_hmc": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="hmc"),
     "table_curved": lambda: sx.TableClassifier(curved=True),
     "linear": lambda: sx.LinearDiscriminantAnalysis(basis=sx.basis.Linear()),
     "polynomial": lambda: sx.LeastSquaresClassifier(basis=sx.basis.Polynomial(3)),

@@ -148,8 +148,11 @@ class LinearClassifier(Classifier):
 
     @property
     def _weights(self) -> tuple[Float, Float]:
-        """Weights and intercepts in float64."""
-        return self._exact or (self.coef_, self.intercept_)
+        """Weights and intercepts in float64; as the user set them, if ``coef_`` or ``intercept_`` was changed."""
+        rounded = self.coef_, self.intercept_
+        if self._exact is None or not all(map(np.array_equal, rounded, in_single(*self._exact))):
+            return rounded
+        return self._exact
 
     def _last_weights(self) -> tuple[Array, Float, Float] | None:
         """Classes, weights and intercepts of the last fit, from which a warm start begins; None before a fit."""
@@ -187,7 +190,7 @@ def check_results(
 ) -> Array:
     """Apply ``row_function`` to every row of a source or partition; raise if X is not finite."""
     source = rows.mapped(basis)
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         results = source.map(row_function, reads_once=reads_once)
         if not np.isfinite(results).all():
             try:

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -155,7 +156,7 @@ class AbstractReduction(AbstractWrapper):
             require_classes(known)
             models = self._clones()
         else:
-            known, models = self.classes_, iter(self.estimators_)
+            known, models = self.classes_, iter(deepcopy(self.estimators_))  # a failure changes none of them
             if classes is not None and not np.array_equal(np.unique(classes), known):
                 raise DataError(
                     f"partial_fit(classes={classes!r}): the first batch had other classes, {known.tolist()}. Give all "

@@ -100,6 +100,12 @@ def test_class_weights_work_wherever_rows_are_stored(store, class_weight):
     assert_allclose(there, here, rtol=1e-8)
 
 
+def test_class_weights_of_dates():
+    dates = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
+    model = sx.LogisticRegression(class_weight={dates[1]: 3.0}).fit(X, dates[(y > 0).astype(int)])
+    assert model.class_weight_.tolist() == [1.0, 3.0]
+
+
 def test_labels_of_a_scan(tmp_path):
     frame = pd.DataFrame(X, columns=list("pqrs")).assign(label=LABELS[y], weight=np.arange(len(y)) % 3)
     frame.to_parquet(tmp_path / "rows.parquet")

@@ -57,6 +57,15 @@ def test_a_saved_model_keeps_the_weights_before_rounding(tmp_path):
     assert_allclose(refitted.decision_function(X), X @ refitted.coef_.T + refitted.intercept_, rtol=1e-12)
 
 
+def test_predictions_follow_weights_that_a_user_sets():
+    rows, t = X[y < 2].astype(np.float32), y[y < 2]
+    model = sx.LogisticRegression().fit(rows, t)
+    model.intercept_ += 1
+    assert_allclose(model.decision_function(rows), rows @ model.coef_[0] + model.intercept_, atol=1e-5)
+    model.coef_ = np.zeros((1, 4))
+    assert_allclose(model.decision_function(rows), np.full(len(rows), model.intercept_), rtol=1e-7)
+
+
 def test_weights_beyond_float32_stay_float64():
     rows = (1e-39 * X[y < 2]).astype(np.float32)
     model = sx.LogisticRegression(alpha=1e-80).fit(rows, y[y < 2])

@@ -310,6 +310,18 @@ def test_batches_agree_with_scikit_learn(n_classes):
 
 
 @BOTH
+def test_a_batch_that_fails_changes_nothing(reduction):
+    X, y = blobs(300)
+    model = reduction(sx.LinearDiscriminantAnalysis()).partial_fit(X, y, classes=[0, 1, 2])
+    before = model.predict_proba(X)
+    bad = X.copy()
+    bad[y == 2] = np.inf  # the pair of the first two classes has no such row
+    with pytest.raises(DataError, match="infinity"):
+        model.partial_fit(bad, y)
+    assert (model.predict_proba(X) == before).all()
+
+
+@BOTH
 def test_only_a_classifier_with_batches_gives_batches(reduction):
     assert hasattr(reduction(sx.NaiveBayes()), "partial_fit")
     assert not hasattr(reduction(SVC()), "partial_fit")

@@ -45,6 +45,17 @@ def test_nan_at_predict_names_the_column(model):
 
 
 @every_model
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_every_prediction_of_a_single_bad_row_raises(model, value):
+    model.fit(NAMED, Y)
+    bad = NAMED[:1].assign(height=value)
+    for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        if hasattr(model, name):
+            with pytest.raises(DataError, match=r"'height' \(1 of 1 rows\)"):
+                getattr(model, name)(bad)
+
+
+@every_model
 @pytest.mark.parametrize("missing", [np.nan, None])
 def test_missing_labels(model, missing):
     y = np.where(Y == 1, "a", "b").astype(object)

@@ -207,7 +207,8 @@ BESIDES = {
 }
 PLACES = {"scan": parquet_file(), "torch": torch_tensor, **DASK, **BESIDES}
 # Places and models that only `make test-all` compares.
-SLOW = {"dask_frame", "dask_columns_apart", "libsvm", "scan_by_workers", "bayesian_relevance", "bayesian_importance"}
+SLOW = {"dask_frame", "dask_columns_apart", "libsvm", "scan_by_workers"}
+SLOW |= {"bayesian_relevance", "bayesian_importance", "bayesian_hmc"}
 ASKED = "three", "dask_ragged"  # the Dask case in which all methods are compared; elsewhere only the first
 FIRST, WEIGHTED = "two", "weighted"  # the problem for all places, and the problem for all settings
 
@@ -225,6 +226,8 @@ REFUSALS = {
         ("one_vs_one", place): "by number.*OneVsRest"
         for place in ("dask_frame", "scan", "scan_by_workers", "query", "stream")
     },
+    ("calibrated", "dask_frame"): "by number",
+    **{("calibrated", place): "FrozenEstimator" for place in ("scan", "scan_by_workers", "libsvm", "query", "stream")},
 }
 
 

@@ -58,7 +58,7 @@ class Activations:
     @property
     def is_finite(self) -> Array:
         """Whether each row has a finite activation, (n,)."""
-        return np.asarray(np.isfinite(self.mean.reshape(len(self.mean), -1)).all(axis=1))
+        return np.asarray(np.isfinite(self.mean).all(axis=tuple(range(1, self.mean.ndim))))
 
     @property
     def variance(self) -> Float:

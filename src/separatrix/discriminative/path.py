@@ -23,7 +23,7 @@ from separatrix._arguments import check_count, check_number
 from separatrix._array import Array, Codes, Float
 from separatrix._threads import single_thread_blas
 from separatrix.discriminative.logistic import LogisticRegression
-from separatrix.discriminative.model import prior_shift
+from separatrix.discriminative.model import prior_shift, require_shiftable
 from separatrix.discriminative.probit import ProbitRegression
 from separatrix.exceptions import ConvergenceWarning, DataError, warn
 from separatrix.priors import ElasticNet
@@ -143,6 +143,9 @@ def regularization_path(
     check_number(name, "ratio", ratio, low=0.0, high=1.0)
     if folds is not None:
         check_count(name, "folds", folds, least=2)
+    if model.prior_correction:
+        is_logit = isinstance(model, LogisticRegression)
+        require_shiftable(type(model).__name__, is_logit=is_logit, fit_intercept=model.fit_intercept)
     model, solver = clone(model), ProximalNewton(model.tol)
     with single_thread_blas():
         source = model._open_training(X, y, sample_weight, soft=True)

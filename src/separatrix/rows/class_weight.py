@@ -48,13 +48,14 @@ def weigh_classes(source: Source, owner: str, class_weight: Any, *, is_batch: bo
         factors = np.divide(count.sum(), len(classes) * count, out=np.ones_like(count), where=count > 0)
     else:
         factors = class_factors(owner, class_weight, classes)
-        if not is_batch and isinstance(class_weight, Mapping):
+        if not is_batch:
             unknown = [label for label in class_weight if label not in classes.tolist()]
             if unknown:
                 raise DataError(
                     f"{owner}(class_weight=...) has a factor for {unknown[0]!r}, which is not a label in y. The labels "
                     f"are {listed(classes.tolist())}."
                 )
+    require_weight(factors)
     if targets is None:
         return source.viewed(partial(weighted, factors=factors)), factors
     found = weighted(targets, factors)
@@ -85,7 +86,11 @@ def class_factors(owner: str, class_weight: Any, classes: Array) -> Float:
                 f"{owner}(class_weight=...): the factor of {label!r} is {factor!r}, but a factor must be a finite "
                 "number, at least 0."
             )
-    return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    factors, known = np.ones(len(classes)), classes.tolist()
+    for label, factor in class_weight.items():
+        if label in known:  # by equality: a date and a datetime64 are equal, but have different hashes
+            factors[known.index(label)] = factor
+    return factors
 
 
 def class_totals(block: Block, n_classes: int) -> Float:
