@@ -27,8 +27,8 @@ import separatrix as sx
 
 MODELS: dict[str, Any] = {
     "logistic": sx.LogisticRegression(),
-    "logistic with posterior and evidence": sx.BayesianLogisticRegression(),
-    "the same, Laplace's as it is": sx.BayesianLogisticRegression(approximation="laplace"),
+    "logistic with posterior and evidence": sx.BayesianLogisticRegression(tune=None),
+    "the same, Laplace's as it is": sx.BayesianLogisticRegression(tune=None, approximation="laplace"),
     "probit": sx.ProbitRegression(),
     "linear discriminant": sx.LinearDiscriminantAnalysis(),
     "quadratic discriminant": sx.QuadraticDiscriminantAnalysis(),

@@ -130,7 +130,7 @@ def logistic_hessian(data: Data) -> Job:
 
 def posterior(data: Data) -> Job:
     """Mode, covariance and evidence, and whatever the diagnosis asks for."""
-    return _bayesian(sx.BayesianLogisticRegression(), data)
+    return _bayesian(sx.BayesianLogisticRegression(tune=None), data)
 
 
 def tuned(data: Data) -> Job:
