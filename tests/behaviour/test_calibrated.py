@@ -98,6 +98,22 @@ def test_sets_keep_their_coverage_in_every_class() -> None:
     assert (mean <= level + 1 / (np.array([20, 12, 8]) + 1) + 2 * error).all()
 
 
+def test_sets_of_a_class_do_not_depend_on_rows_of_other_classes() -> None:
+    """Otherwise the scores of unseen rows and new rows would not be exchangeable."""
+    X, y = blobs(400, n_classes=3, distance=1.0)
+    machine = FrozenEstimator(LinearSVC().fit(X[::2], y[::2]))
+    far = X.copy()
+    far[y == 0] *= 50.0
+    plain, moved = (sx.Calibrated(machine, "platt").fit(rows[1::2], y[1::2]).predict_set(X, 0.8) for rows in (X, far))
+    np.testing.assert_array_equal(plain[:, 1:], moved[:, 1:])
+
+
+def test_a_fitted_model_with_a_given_map_needs_no_folds() -> None:
+    X, y = blobs(100, n_classes=2, distance=1.0)
+    model = sx.Calibrated(FrozenEstimator(GaussianNB().fit(X[4:], y[4:])), "temperature").fit(X[:4], y[:4])
+    assert model.predict_proba(X).shape == (100, 2)
+
+
 def test_em_finds_the_proportions_of_new_rows() -> None:
     rng = np.random.default_rng(0)
     old = np.array([0.5, 0.3, 0.2])

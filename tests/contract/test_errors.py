@@ -135,7 +135,7 @@ def calibrated(estimator: Any = None, y: Any = Y, weight: Any = None, **options:
 
 
 RULES += mistakes(
-    ("an unknown map", lambda: calibrated(method="sigmoid"), ValueError, "method='sigmoid'", "'platt'"),
+    ("an unknown map", lambda: calibrated(method="sigmoid"), ValueError, "method='sigmoid'", "'sigmoid' is 'platt'"),
     ("a map of one class", lambda: calibrated(y=np.ones(60)), DataError, "only one class", "1.0"),
     ("a map of a class with one row", lambda: calibrated(y=LONELY, cv=[(np.arange(30, 60), np.arange(30))]), DataError,
      "class 'rare' is in the same fold", "drop the class"),
@@ -158,6 +158,7 @@ RULES += mistakes(
     ("a shift of an absent class", lambda: calibrated(FITTED, Y[Y == 0][:1].repeat(60), prior_shift="em"), DataError,
      "without rows of class 1", "prior_shift"),
     ("a set of level 95", lambda: calibrated().predict_set(X, 95), ValueError, "level=95", "between 0 and 1"),
+    ("a map of a fitted model", lambda: calibrated(cv="prefit"), ValueError, "'prefit'", "FrozenEstimator"),
     ("a set before the fit", lambda: sx.Calibrated(GaussianNB()).predict_set(X), NotFittedError, "Calibrated"),
 )  # fmt: skip
 

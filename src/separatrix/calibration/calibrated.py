@@ -113,7 +113,12 @@ class Calibrated(AbstractWrapper):
         X is any table that the wrapped classifier accepts and that can be split into folds. ``sample_weight`` is
         allowed if the wrapped classifier accepts weights. ``groups`` is passed on to ``cv``.
         """
-        check_option("Calibrated", "method", self.method, ("auto", *METHODS))
+        check_option("Calibrated", "method", self.method, ("auto", *METHODS), otherwise=". scikit-learn's 'sigmoid' is 'platt'")
+        if isinstance(self.cv, str):
+            raise ValueError(
+                f"Calibrated(cv={self.cv!r}): give the number of folds or a splitter. To calibrate a fitted model, use "
+                "Calibrated(sklearn.frozen.FrozenEstimator(model))."
+            )
         y, sample_weight = targets_in_memory(X, y, sample_weight)
         classes, codes = encode_labels(y)
         weight = check_weight(sample_weight, len(codes))
@@ -142,7 +147,9 @@ class Calibrated(AbstractWrapper):
                 self._shifted(np.log(np.full((1, K), 1 / K)))  # raises before the folds are fitted
 
             rows = codes if isinstance(X, RowStore) else X
-            splits = list(check_cv(self.cv, codes, classifier=True).split(rows, codes, groups))
+            needs_folds = self.method == "auto" or not is_frozen
+            folding = check_cv(self.cv, codes, classifier=True)
+            splits = list(folding.split(rows, codes, groups)) if needs_folds else []
             folds = np.zeros(len(codes), dtype=np.intp)
             for fold, (_, test) in enumerate(splits, start=1):
                 folds[test] = fold
@@ -162,7 +169,7 @@ class Calibrated(AbstractWrapper):
                     S[test] = found
 
             self._unit = score_unit(self.estimator_, S, w)
-            self._ranks = fit_ranks(log_odds(log_p(unseen / self._unit)), codes[first], w[first])
+            self._ranks = fit_ranks(set_scores(self._set_model, unseen), codes[first], w[first])
             seen = ~np.isnan(S[:, 0])
             S, codes, w, folds = S[seen] / self._unit, codes[seen], w[seen], folds[seen]
             self.method_, self.losses_ = self.method, {}
@@ -203,7 +210,7 @@ class Calibrated(AbstractWrapper):
         """
         level = check_number("Calibrated.predict_set", "level", level, low=0.0, high=1.0)
         check_is_fitted(self)
-        A = log_odds(log_p(scores(self._set_model, X, len(self.classes_)) / self._unit))
+        A = set_scores(self._set_model, scores(self._set_model, X, len(self.classes_)))
         return np.column_stack([ranks.contain(a, level) for ranks, a in zip(self._ranks, A.T, strict=True)])
 
     def class_proportions(self, X: Any) -> Float:
@@ -272,6 +279,17 @@ def score_unit(model: Any, S: Float, weight: Float) -> float:
         return 1.0
     spread = np.abs(S - S.mean(axis=1, keepdims=True)).mean(axis=1)
     return float(np.average(spread[seen := ~np.isnan(spread)], weights=weight[seen])) or 1.0
+
+
+def set_scores(model: Any, S: Float) -> Float:
+    """Scores (N, K) that rank rows in prediction sets: log-odds, or decision values minus the largest of the others.
+
+    Each row's score depends on this row alone; a unit computed from other rows would break the guarantee.
+    """
+    if score_name(model) != "decision_function":
+        return log_odds(log_p(S))
+    second, first = np.partition(S, -2, axis=1)[:, -2:].T
+    return np.asarray(S - np.where(S == first[:, None], second[:, None], first[:, None]))
 
 
 def scores(model: Any, X: Any, K: int) -> Float:
