@@ -113,12 +113,7 @@ class Calibrated(AbstractWrapper):
         X is any table that the wrapped classifier accepts and that can be split into folds. ``sample_weight`` is
         allowed if the wrapped classifier accepts weights. ``groups`` is passed on to ``cv``.
         """
-        check_option("Calibrated", "method", self.method, ("auto", *METHODS), otherwise=". scikit-learn's 'sigmoid' is 'platt'")
-        if isinstance(self.cv, str):
-            raise ValueError(
-                f"Calibrated(cv={self.cv!r}): give the number of folds or a splitter. To calibrate a fitted model, use "
-                "Calibrated(sklearn.frozen.FrozenEstimator(model))."
-            )
+        self._check_arguments()
         y, sample_weight = targets_in_memory(X, y, sample_weight)
         classes, codes = encode_labels(y)
         weight = check_weight(sample_weight, len(codes))
@@ -147,9 +142,9 @@ class Calibrated(AbstractWrapper):
                 self._shifted(np.log(np.full((1, K), 1 / K)))  # raises before the folds are fitted
 
             rows = codes if isinstance(X, RowStore) else X
-            needs_folds = self.method == "auto" or not is_frozen
-            folding = check_cv(self.cv, codes, classifier=True)
-            splits = list(folding.split(rows, codes, groups)) if needs_folds else []
+            splits = []
+            if self.method == "auto" or not is_frozen:
+                splits = list(check_cv(self.cv, codes, classifier=True).split(rows, codes, groups))
             folds = np.zeros(len(codes), dtype=np.intp)
             for fold, (_, test) in enumerate(splits, start=1):
                 folds[test] = fold
@@ -177,6 +172,15 @@ class Calibrated(AbstractWrapper):
                 self.method_, self.losses_ = choose(self._methods(S), S, codes, w, folds)
             self.map_ = fit_map(self.method_, S, codes, w)
         return self
+
+    def _check_arguments(self) -> None:
+        name = "Calibrated"
+        check_option(name, "method", self.method, ("auto", *METHODS), otherwise=". scikit-learn's 'sigmoid' is 'platt'")
+        if isinstance(self.cv, str):
+            raise ValueError(
+                f"{name}(cv={self.cv!r}): give the number of folds or a splitter. To calibrate a fitted model, use "
+                "Calibrated(sklearn.frozen.FrozenEstimator(model))."
+            )
 
     def _methods(self, S: Float) -> tuple[str, ...]:
         """Maps for "auto" to try."""
@@ -289,7 +293,7 @@ def set_scores(model: Any, S: Float) -> Float:
     if score_name(model) != "decision_function":
         return log_odds(log_p(S))
     second, first = np.partition(S, -2, axis=1)[:, -2:].T
-    return np.asarray(S - np.where(S == first[:, None], second[:, None], first[:, None]))
+    return np.asarray(S - np.where(first[:, None] == S, second[:, None], first[:, None]))
 
 
 def scores(model: Any, X: Any, K: int) -> Float:
