@@ -39,7 +39,7 @@ class SingularError(Exception):
         """Text with one clause per constant or dependent column."""
         clauses = [f"{columns[j]!r} is constant" for j in self.constant]
         for j, others in self.combination.items():
-            verb = "is a multiple of" if len(others) == 1 else "is a combination of"
+            verb = "is a linear function of" if len(others) == 1 else "is a combination of"
             clauses.append(f"{columns[j]!r} {verb} {first_few([repr(columns[i]) for i in others])}")
         return "; ".join(clauses[:8]) + (f"; and {len(clauses) - 8} more" if len(clauses) > 8 else "")
 
@@ -124,7 +124,7 @@ def dependent_columns(F: Float, smallest: float) -> SingularError:
     preference = np.linspace(1.0, 0.5, len(live))  # equal columns would be chosen by their rounding errors
     R, order = linalg.qr(F[:, live] / scale[live] * preference, mode="r", pivoting=True)[-2:]
     rank = int((R.diagonal() ** 2 > smallest).sum())
-    return _combinations(scale, live, R[:rank] / preference[order], order)
+    return _combinations(scale, live, R[:rank] / preference[order], order, smallest)
 
 
 def _diagnose(A: Float) -> SingularError:
@@ -132,17 +132,18 @@ def _diagnose(A: Float) -> SingularError:
     scale = np.sqrt(np.maximum(np.diag(A), 0.0))
     live = np.flatnonzero(scale > 0)
     C = A[np.ix_(live, live)] / np.outer(scale[live], scale[live])
-    L, pivot, rank, _ = linalg.lapack.dpstrf(C, lower=1, tol=SINGULAR_PER_COLUMN * len(A))
-    return _combinations(scale, live, np.tril(L)[:, :rank].T, pivot - 1)
+    smallest = SINGULAR_PER_COLUMN * len(A)
+    L, pivot, rank, _ = linalg.lapack.dpstrf(C, lower=1, tol=smallest)
+    return _combinations(scale, live, np.tril(L)[:, :rank].T, pivot - 1, smallest)
 
 
-def _combinations(scale: Float, live: Codes, R: Float, order: Codes) -> SingularError:
+def _combinations(scale: Float, live: Codes, R: Float, order: Codes, smallest: float) -> SingularError:
     """Columns of weights in the triangular R (rank, M), whose first columns are independent."""
-    rank = len(R)
+    rank, noise = len(R), max(1e-6, smallest**0.5)  # 1 - R² is a square
     weights = linalg.solve_triangular(R[:, :rank], R[:, rank:])
     combination = {}
     for i in range(len(live) - rank):
-        others = live[order[:rank][np.abs(weights[:, i]) > 1e-6]]
+        others = live[order[:rank][np.abs(weights[:, i]) > noise]]
         combination[int(live[order[rank + i]])] = np.sort(others).tolist()
     return SingularError(np.flatnonzero(scale == 0).tolist(), dict(sorted(combination.items())))
 

@@ -42,9 +42,9 @@ def columns_are(names: Sequence[str]) -> str:
 
 
 def decimals(value: float, form: str = ".4f") -> str:
-    """Format a number with a fixed number of decimals, or with an exponent if it is huge.
+    """Format a number with a fixed number of decimals, or with an exponent if it is huge. Zero has no sign.
 
-    >>> decimals(0.25), decimals(1e300)
-    ('0.2500', '1e+300')
+    >>> decimals(0.25), decimals(1e300), decimals(-1e-9)
+    ('0.2500', '1e+300', '0.0000')
     """
-    return f"{value:{form}}" if abs(value) < 1e7 else f"{value:.4g}"
+    return f"{value:z{form}}" if abs(value) < 1e7 else f"{value:.4g}"

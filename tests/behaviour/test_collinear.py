@@ -3,6 +3,7 @@
 
 import warnings
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +24,7 @@ OPTIONS = [{}, {"shrinkage": 0.3}, {"shrinkage": "evidence"}, {"shrinkage": "led
 OPTIONS += [{"estimate": "map"}, {"estimate": "predictive"}, {"priors": [0.2, 0.3, 0.5]}]
 
 
-def fitted(model, X, y, match="Collinear", **options):
+def fitted(model, X, y, match=None, **options):
     with pytest.warns(CollinearWarning, match=match) as caught:
         model.fit(X, y, **options)
     assert len(caught) == 1
@@ -198,7 +199,7 @@ def test_missing_values_are_fitted_if_columns_are_collinear(kind, table, rng):
     holes[:, 5] &= ~holes[:, 0]  # the multiple of x0 is known if x0 is missing
     holes[:, 4] = False
     some = np.where(holes, np.nan, wide)
-    model = fitted(kind(), some, y, "'x4' is constant; 'x5' is a multiple of 'x0'")
+    model = fitted(kind(), some, y, "'x4' is constant; 'x5' is a linear function of 'x0'")
     known = np.where(holes[:, :4], np.nan, X)
     known[:, 0] = X[:, 0]
     alone = kind().fit(known, y)
@@ -229,6 +230,18 @@ def test_columns_that_only_repeat_the_class_predict_it(kind):
     model = fitted(kind(), X, y, "constant within")
     assert_allclose(model.predict(X), y)
     assert_allclose(model.predict([[0.9, 2.1], [0.1, 3.6]]), [1, 2])
+
+
+@pytest.mark.parametrize("options", [{}, {"shrinkage": 0.3}], ids=str)
+@pytest.mark.parametrize("kind", [LDA, QDA, sx.FisherDiscriminant], ids=lambda kind: kind.__name__)
+def test_shrinkage_is_no_remedy_for_a_column_without_variance_within_classes(kind, options, table):
+    X, _, y = table
+    model = fitted(kind(**options), np.column_stack([X, y]), y, "^Column 'x4' is constant within .*Drop those columns.$")
+    rows = np.column_stack([X[::-1], y])
+    assert_allclose(model.predict(rows), y)
+    chunks = da.from_array(np.column_stack([X, y]), chunks=(40, 5)), da.from_array(y, chunks=40)
+    other = fitted(kind(**options), *chunks, "^Column 'x4' is constant within .*Drop those columns.$")
+    assert_allclose(other.predict(rows), y)
 
 
 def test_a_class_of_equal_rows_is_a_point(rng):
@@ -367,9 +380,10 @@ def test_other_rows_and_saved_models_give_the_same_predictions(kind, options, ta
     expected = model.decision_function(wide)
     pd.DataFrame(wide, columns=list("abcdef")).assign(y=y).to_csv(tmp_path / "table.csv", index=False)
     scan = sx.scan(tmp_path / "table.csv", target="y")
-    for rows, labels in ((sparse.csr_array(wide), y), (scan, None)):
+    chunks = da.from_array(wide, chunks=(40, 6)), da.from_array(y, chunks=40)
+    for rows, labels in ((sparse.csr_array(wide), y), (scan, None), chunks):
         other = fitted(kind(**options), rows, labels, "constant")
-        assert_allclose(other.decision_function(rows), expected, rtol=1e-6, atol=1e-6)
+        assert_allclose(np.asarray(other.decision_function(rows)), expected, rtol=1e-6, atol=1e-6)
     sx.save(model, tmp_path / "model.sx")
     assert_allclose(sx.load(tmp_path / "model.sx").decision_function(wide), expected, rtol=1e-12)
 
@@ -379,7 +393,7 @@ def test_other_rows_and_saved_models_give_the_same_predictions(kind, options, ta
 def test_columns_that_are_combinations_up_to_single_precision_are_dropped(kind, N):
     X, y = blobs(N, n_features=4, n_classes=3, distance=2.0)
     wide = np.column_stack([X, X[:, 0] - 3 * X[:, 2] + 5, 2 * X[:, 1]]).astype(np.float32)
-    model = fitted(kind(), wide, y, "'x4' is a combination of 'x0' and 'x2'; 'x5' is a multiple of 'x1'")
+    model = fitted(kind(), wide, y, "'x4' is a combination of 'x0' and 'x2'; 'x5' is a linear function of 'x1'")
     assert_allclose(model.decision_function(wide), kind().fit(X, y).decision_function(X), rtol=1e-3, atol=2e-3)
 
 

@@ -111,7 +111,7 @@ def test_a_penalised_model_has_errors_but_no_tests():
 def test_collinear_and_constant_columns_are_named():
     X, y = counts()
     frame = pd.DataFrame(X, columns=list("abc")).assign(d=2 * X[:, 0] + 0.1)
-    with pytest.warns(CollinearWarning, match=r"'d' is a multiple of 'a'.*set alpha > 0"):
+    with pytest.warns(CollinearWarning, match=r"'d' is a linear function of 'a'.*set alpha > 0"):
         GeneralizedLinearModel("poisson").fit(frame, y)
     with pytest.warns(CollinearWarning, match="'d' is constant"):
         GeneralizedLinearModel("poisson").fit(frame.assign(d=0.1), y)

@@ -126,14 +126,18 @@ def test_more_columns_than_rows(model, K):
 @pytest.mark.parametrize("N", [150, 20])
 @pytest.mark.parametrize(
     "model",
-    [*(make() for make in NORMAL.values()), sx.FisherDiscriminant(shrinkage=0.1), sx.NaiveBayes("normal")],
+    [
+        *(make() for make in NORMAL.values()),
+        sx.FisherDiscriminant(shrinkage=0.1),
+        sx.FisherDiscriminant(threshold="normal"),
+        sx.NaiveBayes("normal"),
+    ],
     ids=lambda model: type(model).__name__,
 )
 def test_collinear_columns(model, N):
     rows, y = blobs(N, n_features=30, n_classes=3)
     rows[:, 4] = 3.0
-    if not isinstance(model, sx.FisherDiscriminant):  # its linear scores would be too large for single precision
-        rows[:, 7] = np.where(y == 1, 2.0, -1.0)
+    rows[:, 7] = np.where(y == 1, 2.0, -1.0)
     agree(model.fit(rows, y), rows)
 
 

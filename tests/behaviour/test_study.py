@@ -308,6 +308,19 @@ def test_odd_cells_are_noted_before_the_separation_that_they_cause():
     assert shown.index("odd cells") < shown.index("separation")
 
 
+def test_a_note_on_collinear_columns_has_a_remedy_for_the_command_line(rng):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    with captured() as notes:
+        sx.LinearDiscriminantAnalysis().fit(np.column_stack([X, X[:, 0] + X[:, 1]]), y)
+        sx.LinearDiscriminantAnalysis().fit(np.column_stack([X, y]), y)
+    assert [note.topic for note in notes] == ["collinear", "collinear"]
+    assert notes[0].text.endswith("'x3' is a combination of 'x0' and 'x1'. Leave out those columns.")
+    assert notes[1].text == (
+        "Column 'x3' is constant within every class, so a row belongs to the class with the nearest value. Drop those "
+        "columns."
+    )
+
+
 def test_notes_of_a_model_come_once_with_the_topic_of_their_cause():
     flat = pd.DataFrame({"x": [-1.5, 1.5, -1.5, 1.5] * 50})
     apart = pd.DataFrame({"x": np.r_[np.linspace(-3, -1, 30), np.linspace(1, 3, 30)]})

@@ -137,7 +137,7 @@ def test_least_squares_names_collinear_columns_and_predicts_the_same():
     table = NAMED.assign(year=2020.0, age_again=NAMED["age"], sum=NAMED["income"] + NAMED["height"])
     with pytest.warns(CollinearWarning) as caught:
         model = sx.LeastSquaresClassifier().fit(table, Y)
-    for words in ("'year' is constant", "is a multiple of", "is a combination of", "alpha > 0"):
+    for words in ("'year' is constant", "is a linear function of", "is a combination of", "alpha > 0"):
         assert words in str(caught[0].message)
     assert_allclose(
         model.decision_function(table),
@@ -160,7 +160,7 @@ def test_a_constant_column_is_recognised_at_any_offset(offset, dtype):
 def test_fisher_warns_of_constant_and_duplicate_columns_with_a_remedy():
     with pytest.warns(CollinearWarning, match=r"'year' is constant. Drop those columns.$"):
         sx.FisherDiscriminant().fit(NAMED.assign(year=2020.0), Y)
-    with pytest.warns(CollinearWarning, match=r"'twin' is a multiple of 'age'.*or set shrinkage"):
+    with pytest.warns(CollinearWarning, match=r"'twin' is a linear function of 'age'.*or set shrinkage"):
         sx.FisherDiscriminant().fit(NAMED.assign(twin=2 * NAMED["age"]), Y)
     with pytest.warns(CollinearWarning, match="'year' is constant"):
         shrunk = sx.FisherDiscriminant(shrinkage=0.1).fit(NAMED.assign(twin=2 * NAMED["age"], year=2020.0), Y)

@@ -136,7 +136,7 @@ def report(
     figures = output.text_table("metric", "value", "standard error", right=(1, 2))
     for name, (value, error) in output.figures_of(study).items():
         if not isnan(value):
-            figures.add_row(METRICS[name], f"{value:.4f}", "" if isnan(error) else f"{error:.4f}")
+            figures.add_row(METRICS[name], f"{value:z.4f}", "" if isnan(error) else f"{error:.4f}")
     is_one_of_many = study.positive is not None and len(study.classes) > 2
     printer.heading(f"Metrics, {study.positive} against all other classes" if is_one_of_many else "Metrics")
     printer.text(figures)

@@ -84,7 +84,7 @@ def predict(
     proportions = ", ".join(f"{label} {100 * n / total:.3g} %" for label, n in counts.predicted.most_common(8))
     printer.text(f"{counts.rows:,} rows predicted{f': {proportions}' if proportions else ''}.")
     if scores is not None:
-        loss_text = "" if loss is None else f"log-loss {loss:.4f}, "
+        loss_text = "" if loss is None else f"log-loss {loss:z.4f}, "
         printer.text(f"Compared with {counts.labelled:,} labels: {loss_text}accuracy {scores['accuracy']:.4f}.")
     printer.notes(notes)
     printer.text(*([""] if notes else []), f"Written: {'standard output' if output == STANDARD else output}")

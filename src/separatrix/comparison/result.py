@@ -31,17 +31,17 @@ TEXT_WIDTH, MIN_NAME_WIDTH = 80, 12  # characters
 # Heads and formats of two tables: scores on test rows with standard errors; training scores, evidence and times.
 TEXT_COLUMNS = (
     {
-        "test_log_likelihood": ("log-lik.", "z.4f"),
-        "difference": ("to best", "z.4f"),
-        "test_accuracy": ("accuracy", "z.4f"),
-        "test_brier": ("Brier", "z.4f"),
-        "test_ece": ("ECE", "z.4f"),
-        "test_auc": ("AUC", "z.4f"),
+        "test_log_likelihood": ("log-lik.", ".4f"),
+        "difference": ("to best", ".4f"),
+        "test_accuracy": ("accuracy", ".4f"),
+        "test_brier": ("Brier", ".4f"),
+        "test_ece": ("ECE", ".4f"),
+        "test_auc": ("AUC", ".4f"),
     },
     {
-        "train_log_likelihood": ("train", "z.4f"),
+        "train_log_likelihood": ("train", ".4f"),
         "log_evidence": ("ln p(D)", ".1f"),
-        "probability": ("P(model)", "z.4f"),
+        "probability": ("P(model)", ".4f"),
         "bic": ("BIC", ".1f"),
         "aic": ("AIC", ".1f"),
         "fit_seconds": ("fit s", ".3f"),

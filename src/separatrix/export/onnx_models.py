@@ -55,7 +55,7 @@ from separatrix.likelihoods import (
     Softmax,
     SoftmaxLabelNoise,
 )
-from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron
+from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron, log_priors
 from separatrix.study import PriorOnly, RampFunctions
 
 FAR_IN_WIDTHS = 1e4  # spread of the centres, in widths, beyond which |x|² + |c|² - 2 x'c loses too many digits
@@ -118,10 +118,21 @@ def _of_scores(labels: Array, scores: Value, probabilities: Value | None = None)
 
 
 @predictions.register(LeastSquaresClassifier)
-@predictions.register(FisherDiscriminant)
 @predictions.register(Perceptron)
 def _(model: Any, X: Value) -> Predictions:
     return _of_scores(model.classes_, activation(model, X))  # these models have no probabilities
+
+
+@predictions.register
+def _(model: FisherDiscriminant, X: Value) -> Predictions:
+    centres = model._centres
+    if centres is None:
+        return _of_scores(model.classes_, activation(model, X))
+    Z = (features(model, X) - model.mean_) @ model.scalings_
+    nearest = (Z @ centres.T - 0.5 * (centres**2).sum(axis=1)).argmax()
+    near = Z.graph.op("Gather", centres, nearest, axis=0)
+    scores = [((c - near) * (Z - 0.5 * (c + near))).sum(1) for c in centres]
+    return _of_scores(model.classes_, Z.graph.stack(scores) + log_priors(model.priors_, model.threshold))
 
 
 @predictions.register

@@ -215,7 +215,8 @@ class FamilyClassifier(GenerativeClassifier):
                 fixed += [(labels[k], self._columns[group.columns[i]]) for k, i in np.argwhere(equal)]
         if fixed:
             label, name = fixed[0]
-            more = f" (and {len(fixed) - 1} more such pairs)" if len(fixed) > 1 else ""
+            pairs = "pair" if len(fixed) == 2 else "pairs"
+            more = f" (and {len(fixed) - 1} more such {pairs})" if len(fixed) > 1 else ""
             where = f"Column {name!r} is constant within class {label!r}{more}"
             clauses.append(f"{where}: rows with other values do not belong to it. Use estimate='map' to allow them.")
         return " ".join(clauses)

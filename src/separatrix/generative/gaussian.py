@@ -206,12 +206,12 @@ class GaussianClassifier(GenerativeClassifier):
                 what = columns_are(fixed) if fixed else f"Combinations of {Sigma.n_used} columns are"
                 leaks.append(f"{what} constant within {which}: rows with other values do not belong to it.")
         more = f"The same is true of {len(leaks) - 2} other classes." * (len(leaks) > 2)
-        remedy = "Drop those columns" + (
-            ", or set shrinkage (for example 0.1, or 'evidence')." if leaks or singular.combination else "."
-        )
+        # Shrinkage is towards variances, so it does not help if a column has none within any class.
+        helps = singular.combination or len(leaks) > within.any()
+        remedy = "Drop those columns" + (", or set shrinkage=0.1 or shrinkage='evidence'." if helps else ".")
         if not used and not leaks:  # at the limit of precision
             return ""
-        return " ".join(filter(None, ["Collinear columns.", used, *leaks[:2], more, remedy]))
+        return " ".join(filter(None, ["Collinear columns." * bool(used), used, *leaks[:2], more, remedy]))
 
     @abstractmethod
     def _expanded(self, X: Rows) -> Float | None:

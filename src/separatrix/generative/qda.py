@@ -116,7 +116,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
             if N <= 1 and not (ridge[k].any() or variance_of(facts, factor[k]).any()):
                 raise CollinearError(
                     f"One row of class {self.classes_.tolist()[k]!r} (n_samples = {N:g}) cannot determine a covariance."
-                    " Provide more rows, or set shrinkage (for example 0.1, or 'evidence')."
+                    " Provide more rows, or set shrinkage=0.1 or shrinkage='evidence'."
                 )
         found, singular = covariances(
             facts, factor[seen], ridge[seen], in_em=in_em or self.n_steps_ > 1, is_single=self._is_single

@@ -5,6 +5,7 @@
 """
 
 from separatrix.rules.fisher import FisherDiscriminant as FisherDiscriminant
+from separatrix.rules.fisher import log_priors as log_priors
 from separatrix.rules.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
 from separatrix.rules.perceptron import Perceptron as Perceptron
 from separatrix.rules.perceptron import Update as Update

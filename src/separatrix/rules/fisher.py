@@ -148,17 +148,18 @@ def _warn_of_collinear(
     few: str = "",
 ) -> None:
     """Warn of columns that are not used, and of directions in which no class has any variance."""
-    clauses = [few] if few else []
+    clauses = [f"Collinear columns. {few}"] if few else []
     if singular.dropped and not few:
-        clauses.append(f"Columns that add no information are not used: {singular.describe(columns)}.")
+        described = singular.describe(columns)
+        clauses.append(f"Collinear columns. Columns that add no information are not used: {described}.")
     if len(within) or n_vanishing:
         what = columns_are([columns[j] for j in within]) if len(within) else "Combinations of columns are"
         clauses.append(f"{what} constant within every class, with different values, so J(w) is infinite.")
-    remedy = (
-        "." if shrinkage > 0 or not (singular.combination or n_vanishing) else ", or set shrinkage (for example 0.1)."
-    )
+    # Shrinkage is towards variances, so it does not help if a column has none within any class.
+    helps = shrinkage == 0 and (singular.combination or n_vanishing > len(within))
     if clauses:  # none at the limit of precision
-        warn(f"Collinear columns. {' '.join(clauses)} Drop those columns{remedy}", CollinearWarning)
+        remedy = ", or set shrinkage=0.1." if helps else "."
+        warn(f"{' '.join(clauses)} Drop those columns{remedy}", CollinearWarning)
 
 
 def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Float]:
@@ -295,10 +296,17 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
             self._keep_weights(*linear_rule(self.scalings_, moments, self.threshold), source)
         return self
 
+    @property
+    def _centres(self) -> Float | None:
+        """Class means (K, Q) along the directions, if terms of the linear form would be too large; otherwise None."""
+        centres = (self.means_ - self.mean_) @ self.scalings_
+        is_far = len(centres) > 2 and (centres**2).sum(axis=1).max() >= MAX_CANCELLING_NATS
+        return centres if is_far else None
+
     def _activation(self, X: Rows) -> Array:
         """Scores of K classes; if their terms are too large for the linear form, relative to the nearest class mean."""
-        centres = (self.means_ - self.mean_) @ self.scalings_
-        if len(self.classes_) == 2 or (centres**2).sum(axis=1).max() < MAX_CANCELLING_NATS:
+        centres = self._centres
+        if centres is None:
             return super()._activation(X)
         Z = (to_dense(X) - self.mean_) @ self.scalings_
         nearest = centres[((Z[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1), None]

@@ -313,7 +313,7 @@ def choose(comparison: Comparison) -> Choice:
 def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tied: list[Trial]) -> Iterator[str]:
     """Sentences about held-out scores, evidence, the cost of the choice, and its gain over the class proportions."""
     best, chosen, gaps = scored[0], (tied or scored)[0], comparison.differences()
-    behind = {name: f"{decimals(-gap.value, 'z.4f')} ± {decimals(gap.standard_error)}" for name, gap in gaps.items()}
+    behind = {name: f"{decimals(-gap.value)} ± {decimals(gap.standard_error)}" for name, gap in gaps.items()}
     loss, tested = best.test.log_likelihood, f"{comparison.tested} rows"
     yield (
         f"On {len(comparison.test_rows):,} {tested}, {best.name} is best, with a log-loss of "
@@ -347,7 +347,7 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
         yield TIME_RAN_OUT if any(trial.outcome == "not tried" for trial in comparison) else NOTHING_BEATS
     elif base is not None:
         gain = chosen.test.log_likelihood.value - base.test.log_likelihood.value
-        yield f"Compared with the class proportions, {chosen.name} gains {decimals(gain, 'z.4f')} nats per row."
+        yield f"Compared with the class proportions, {chosen.name} gains {decimals(gain)} nats per row."
 
 
 def _evidence_reasons(near: list[Trial], tied: list[Trial]) -> Iterator[str]:

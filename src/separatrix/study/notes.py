@@ -48,6 +48,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
         "Check the calibration error before you rely on the probabilities. More rows or fewer columns make them more "
         "accurate.",
     ),
+    "collinear": ("Leave out those columns.",),
     "convergence": ("Leave out redundant columns.",),
 }
 TUNING = "Tuning of the prior"
