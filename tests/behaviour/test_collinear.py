@@ -236,12 +236,10 @@ def test_columns_that_only_repeat_the_class_predict_it(kind):
 @pytest.mark.parametrize("kind", [LDA, QDA, sx.FisherDiscriminant], ids=lambda kind: kind.__name__)
 def test_shrinkage_is_no_remedy_for_a_column_without_variance_within_classes(kind, options, table):
     X, _, y = table
-    model = fitted(kind(**options), np.column_stack([X, y]), y, "^Column 'x4' is constant within .*Drop those columns.$")
-    rows = np.column_stack([X[::-1], y])
-    assert_allclose(model.predict(rows), y)
-    chunks = da.from_array(np.column_stack([X, y]), chunks=(40, 5)), da.from_array(y, chunks=40)
-    other = fitted(kind(**options), *chunks, "^Column 'x4' is constant within .*Drop those columns.$")
-    assert_allclose(other.predict(rows), y)
+    leak, new = np.column_stack([X, y]), np.column_stack([X[::-1], y])
+    for rows, labels in ((leak, y), (da.from_array(leak, chunks=(40, 5)), da.from_array(y, chunks=40))):
+        model = fitted(kind(**options), rows, labels, "^Column 'x4' is constant within .*Drop those columns.$")
+        assert_allclose(model.predict(new), y)
 
 
 def test_a_class_of_equal_rows_is_a_point(rng):
