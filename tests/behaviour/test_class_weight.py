@@ -41,6 +41,7 @@ PROBABILISTIC = {
     "exponential_family": sx.ExponentialFamilyClassifier(),
     "logistic": sx.LogisticRegression(),
     "logistic_diagonal": sx.LogisticRegression(prior=sx.ElasticNet(2.0, 0.5)),
+    "probit": sx.ProbitRegression(),
 }
 STORES = {
     "memory": lambda X: X,
@@ -142,6 +143,8 @@ def test_a_row_of_soft_targets_is_a_row_of_each_class(n_classes, rng):
 @pytest.mark.parametrize("model", PROBABILISTIC.values(), ids=PROBABILISTIC)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_corrected_probabilities_are_divided_by_the_factors(model, n_classes):
+    if isinstance(model, sx.ProbitRegression) and n_classes == 3:
+        pytest.skip("two classes only")
     rows, t = X[y < n_classes], y[y < n_classes]
     factors = np.array([0.5, 3.0, 8.0])[:n_classes]
     plain = weighted(model, dict(enumerate(factors))).fit(rows, t)
@@ -149,6 +152,7 @@ def test_corrected_probabilities_are_divided_by_the_factors(model, n_classes):
     P = plain.predict_proba(rows) / factors
     P /= P.sum(axis=1, keepdims=True)
     assert_allclose(corrected.predict_proba(rows), P, atol=1e-12)
+    assert_allclose(corrected.predict_log_proba(rows), np.log(P), atol=1e-9)
     assert (corrected.predict(rows) == P.argmax(axis=1)).all()
     a = corrected.decision_function(rows)
     assert ((a > 0) == (P[:, 1] > 0.5)).all() if n_classes == 2 else (a.argmax(axis=1) == P.argmax(axis=1)).all()
@@ -181,6 +185,14 @@ def test_batches_of_a_corrected_bayesian_model_do_not_repeat_the_shift():
             model.partial_fit(X[y < 2][part], y[y < 2][part], classes=[0, 1])
     assert_allclose(corrected.intercept_, plain.intercept_ - np.log(6.0), rtol=1e-9)
     assert_allclose(corrected.coef_, plain.coef_, rtol=1e-9)
+
+
+def test_a_path_is_corrected_as_a_fit():
+    t = y > 0
+    for model in (sx.LogisticRegression(), sx.ProbitRegression()):
+        model.set_params(prior=sx.ElasticNet(2.0), class_weight="balanced", prior_correction=True)
+        path = sx.regularization_path(model, X, t, alphas=[5.0, 2.0])
+        assert_allclose(path.intercept[-1], model.fit(X, t).intercept_, atol=1e-6)
 
 
 @pytest.mark.parametrize("model", [sx.LogisticRegression(alpha=0), sx.LinearDiscriminantAnalysis()], ids=str)
@@ -220,8 +232,9 @@ def test_generative_models_in_parts():
 
 def test_saved_and_exported_models_keep_the_correction(tmp_path):
     bayesian = sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace", predictive="probit")
-    for model in (sx.LogisticRegression(), sx.LinearDiscriminantAnalysis(), bayesian):
-        fitted = model.set_params(class_weight=FACTORS, prior_correction=True).fit(X, LABELS[y])
+    for model in (sx.LogisticRegression(), sx.LinearDiscriminantAnalysis(), bayesian, sx.ProbitRegression()):
+        t = np.where(y == 0, "a", "c") if isinstance(model, sx.ProbitRegression) else LABELS[y]
+        fitted = model.set_params(class_weight=FACTORS, prior_correction=True).fit(X, t)
         again = sx.load(sx.save(fitted, tmp_path / f"{type(model).__name__}.sx"))
         assert_allclose(again.predict_proba(X), fitted.predict_proba(X), rtol=1e-12)
         runtime = pytest.importorskip("onnxruntime")

@@ -411,7 +411,7 @@ class BayesianLogisticRegression(LinearClassifier):
         check_option(name, "predictive", self.predictive, RULES)
         check_positive(name, "tol", self.tol)
         if self.prior_correction:
-            require_shiftable(name, is_logit=self.likelihood == "logit", fit_intercept=self.fit_intercept)
+            require_shiftable(name, fit_intercept=self.fit_intercept, has_shift=self.likelihood == "logit")
         if self.structure is not None:
             check_option(name, "structure", self.structure, STRUCTURES, otherwise=", or None")
         if self.tune is not None:

@@ -171,7 +171,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         """Fit to labels y, some of which may be wrong."""
         check_option(type(self).__name__, "rates", self.rates, STRUCTURES)
         if self.prior_correction:  # weights by the given label also change how often a label is wrong
-            require_shiftable(type(self).__name__, is_logit=False, fit_intercept=self.fit_intercept)
+            require_shiftable(type(self).__name__, fit_intercept=self.fit_intercept, has_shift=False)
         if isinstance(self.prior, ElasticNet):
             raise ValueError(
                 f"{type(self).__name__}(prior={self.prior!r}): weights and rates are estimated together, which needs a "

@@ -103,8 +103,7 @@ class DiscriminativeClassifier(LinearClassifier):
             training = self._open_training(X, y, sample_weight, soft=True)
             likelihood = self._likelihood(len(training.classes))
             if self.prior_correction:
-                is_logit = isinstance(likelihood, Logit | Softmax)
-                require_shiftable(name, is_logit=is_logit, fit_intercept=self.fit_intercept)
+                require_shiftable(name, fit_intercept=self.fit_intercept)
             objective = pose(training, likelihood, prior, fit_intercept=self.fit_intercept)
             start = np.zeros(objective.shape) if last is None else start_of(objective, training.classes, last)
             if start.any():  # a fit to a sample would move away from a good start
@@ -121,7 +120,7 @@ class DiscriminativeClassifier(LinearClassifier):
         """
         design, centred = objective.design, objective.centre_classes  # so that all solvers give the same weights
         W, w0 = design.in_user_units(centred(solution.value))
-        self._keep_weights(W, w0 + prior_shift(self.class_weight_) if self.prior_correction else w0, training)
+        self._keep_weights(W, w0 + self._shift(), training)
         if solution.trace:
             steps = (Step(design.in_user_units(centred(step.theta)), *step[1:]) for step in solution.trace)
             solution = replace(solution, trace=tuple(steps))
@@ -133,6 +132,10 @@ class DiscriminativeClassifier(LinearClassifier):
             warn_if_collinear(objective, solution)
         if not solution.is_converged and not (self.separation_ and has_free_weights(objective)):
             self._warn_of_steps(objective, solution)
+
+    def _shift(self) -> Float:
+        """Change of each intercept that undoes class weights."""
+        return prior_shift(self.class_weight_) if self.prior_correction else np.zeros(1)
 
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), shape (N, K); columns are in the order of ``classes_``."""
@@ -208,12 +211,12 @@ def start_of(objective: Posterior, classes: Array, last: tuple[Array, Float, Flo
     return objective.design.of_user_units(*last[1:])
 
 
-def require_shiftable(owner: str, *, is_logit: bool, fit_intercept: bool) -> None:
-    """Raise unless the effect of class weights on the probabilities is a shift of the intercept."""
-    if not is_logit:
+def require_shiftable(owner: str, *, fit_intercept: bool, has_shift: bool = True) -> None:
+    """Raise unless a shift of the intercept undoes class weights."""
+    if not has_shift:
         raise ValueError(
-            f"{owner}(prior_correction=True): class weights shift log-odds, and only with a logit is the corrected "
-            "model one of the same kind. Use LogisticRegression, or DecisionRule instead of class_weight."
+            f"{owner}(prior_correction=True): class weights shift log-odds, and with this likelihood no change of the "
+            "intercept does the same. Use LogisticRegression, or DecisionRule instead of class_weight."
         )
     if not fit_intercept:
         raise ValueError(

@@ -23,7 +23,7 @@ from separatrix._arguments import check_count, check_number
 from separatrix._array import Array, Codes, Float
 from separatrix._threads import single_thread_blas
 from separatrix.discriminative.logistic import LogisticRegression
-from separatrix.discriminative.model import prior_shift, require_shiftable
+from separatrix.discriminative.model import require_shiftable
 from separatrix.discriminative.probit import ProbitRegression
 from separatrix.exceptions import ConvergenceWarning, DataError, warn
 from separatrix.priors import ElasticNet
@@ -144,8 +144,7 @@ def regularization_path(
     if folds is not None:
         check_count(name, "folds", folds, least=2)
     if model.prior_correction:
-        is_logit = isinstance(model, LogisticRegression)
-        require_shiftable(type(model).__name__, is_logit=is_logit, fit_intercept=model.fit_intercept)
+        require_shiftable(type(model).__name__, fit_intercept=model.fit_intercept)
     model, solver = clone(model), ProximalNewton(model.tol)
     with single_thread_blas():
         source = model._open_training(X, y, sample_weight, soft=True)
@@ -163,8 +162,7 @@ def regularization_path(
             loss, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(folds)
     weights = [objective.design.in_user_units(objective.centre_classes(theta)) for theta in thetas]
     coef, intercept = (np.stack(part) for part in zip(*weights, strict=True))
-    if model.prior_correction:
-        intercept += prior_shift(model.class_weight_)
+    intercept += model._shift()
     return RegularizationPath(
         strengths, coef, intercept, loss, error, prior, source.columns, source.classes, source.passes
     )

@@ -5,15 +5,24 @@
 
 with the normal distribution function Φ. Its tails decrease as e^(-a²/2), so a row far on the wrong side has more
 influence than in logistic regression. The model has two classes, and the priors and solvers of logistic regression.
+
+If class weights c_k are undone, p(C_1 | x) ∝ Φ(a) / c_1 and p(C_0 | x) ∝ Φ(-a) / c_0, by Bayes' theorem. They are equal
+at Φ(a) = c_1 / (c_0 + c_1). This a is subtracted from the intercept, so that the boundary is at zero.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from scipy import special
+
+from separatrix._array import Array, Float
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.estimator import require_two_classes
 from separatrix.likelihoods import ClassLikelihood, Probit
+from separatrix.rows import Source
+from separatrix.solvers import Posterior, Solution
 
 
 class ProbitRegression(DiscriminativeClassifier):
@@ -45,7 +54,10 @@ class ProbitRegression(DiscriminativeClassifier):
     rng : int or numpy.random.Generator, optional
         Seed for the order of the rows in ``solver="stochastic"``.
     class_weight : {"balanced"} or mapping {label: factor}, optional
-        Factor of the weights of each class, as in `LogisticRegression`. Its ``prior_correction`` needs a logit.
+        Factor of the weights of each class, as in `LogisticRegression`.
+    prior_correction : bool, default False
+        Whether probabilities and decisions are those of the original class proportions: Φ(a) and Φ(-a) are divided by
+        the factors of the classes, and ``intercept_`` is shifted so that the boundary is at zero.
     warm_start : bool, default False
         Whether `fit` starts from the weights of the last fit, as in `LogisticRegression`.
 
@@ -75,6 +87,34 @@ class ProbitRegression(DiscriminativeClassifier):
     >>> model.coef_.round(2), model.intercept_.round(2)
     (array([[19.73]]), array([-34.94]))
     """
+
+    _undone: Float | None = None  # class weights (2,) that predictions undo
+
+    def _shift(self) -> Float:
+        """Change of the intercept that moves the boundary to zero, if class weights are undone."""
+        return np.asarray(special.ndtri(special.expit(super()._shift())))
+
+    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source, start: Float) -> None:
+        super()._conclude(objective, solution, training, start)
+        self._undone = self.class_weight_ if self.prior_correction else None
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(C_k | x), shape (N, 2)."""
+        return super().predict_proba(X) if self._undone is None else np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """ln p(C_k | x), finite even if p underflows."""
+        if self._undone is None:
+            return super().predict_log_proba(X)
+        factors, log_p = self._undone, self.likelihood_.log_probability
+        boundary = special.ndtri(factors[1] / factors.sum())
+
+        def corrected(a: Array) -> Array:
+            a = a + boundary
+            L = np.column_stack([log_p(-a), log_p(a)]) - np.log(factors)
+            return np.asarray(L - np.logaddexp.reduce(L, axis=1, keepdims=True))
+
+        return self._map_rows(X, lambda Phi: self._of_classes(corrected, Phi), read_once=True)
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         remedy = "Use LogisticRegression, or wrap the model in OneVsRest or OneVsOne."

@@ -25,7 +25,7 @@ from separatrix.bayesian import (
     DiagonalApproximation,
     DualApproximation,
 )
-from separatrix.discriminative import DiscriminativeClassifier, GeneralizedLinearModel
+from separatrix.discriminative import DiscriminativeClassifier, GeneralizedLinearModel, ProbitRegression
 from separatrix.estimator import LinearClassifier
 from separatrix.exceptions import ExportError
 from separatrix.export.graph import Value
@@ -138,6 +138,10 @@ def _(model: FisherDiscriminant, X: Value) -> Predictions:
 @predictions.register
 def _(model: DiscriminativeClassifier, X: Value) -> Predictions:
     a, p = activation(model, X), partial(probability, model.likelihood_)
+    if isinstance(model, ProbitRegression) and (c := model._undone) is not None:
+        weighted = a + float(special.ndtri(c[1] / c.sum()))
+        P = a.graph.stack([p(-weighted) / float(c[0]), p(weighted) / float(c[1])])
+        return _of_scores(model.classes_, a, P / P.sum(1, keep=True))
     return _of_scores(model.classes_, a, p(a) if len(model.classes_) > 2 else a.graph.stack([p(-a), p(a)]))
 
 
