@@ -235,6 +235,9 @@ FITTED = {
         WIDE, np.arange(20) % 2
     ),
     "wide lda": lambda: sx.LinearDiscriminantAnalysis(shrinkage=0.3).fit(WIDE, np.arange(20) % 2),
+    "singular lda": lambda: sx.LinearDiscriminantAnalysis().fit(np.column_stack([X, Y, X[:, 0]]), Y),
+    "singular qda": lambda: sx.QuadraticDiscriminantAnalysis().fit(np.column_stack([X, Y, X[:, 0]]), Y),
+    "elastic net": lambda: sx.LogisticRegression(prior=sx.ElasticNet(5.0, groups=[0, 1, 1, 0])).fit(X, Y),
     "poisson": lambda: sx.GeneralizedLinearModel("poisson").fit(X, Y),
     "probit": lambda: sx.ProbitRegression().fit(X, Y > 0),
     "noise": lambda: sx.LabelNoiseLogisticRegression(rates="per-class").fit(X, Y > 0),
@@ -267,7 +270,7 @@ FITTED = {
 }
 #: Arrays whose size along an axis does not depend on any other array: rows of the training table, directions, levels.
 FREE = {"mislabelled_", "widths", "straight", "eta", "factors", "gradient", "basis", "values", "_text", "scale", "counts",
-        "grad", "total_u", "gap", "rows", "F", "theta", "coef", "knots", "log_probability", "trials", "alpha"}  # fmt: skip
+        "grad", "total_u", "gap", "rows", "F", "root", "theta", "coef", "knots", "log_probability", "trials", "alpha"}  # fmt: skip
 MAY_BE_NAN = {"covariance_", "_unscaled", "standard_errors_", "grad", "gradient", "eta"}
 
 

@@ -21,8 +21,8 @@ from separatrix.exceptions import PACKAGE, FileError
 
 _TABLE = """
 classes_ #K; feature_names_in_ #D; coef_ CM; intercept_ C; priors_ K; class_count_ K; means_ KM; mean_ M; shrinkage_ K
-GeneralizedLinearModel.coef_ M; covariance_ ?PP; _unscaled ?PP; standard_errors_ ?P; _linear KM,K,M; _fourth K
-_contrasts M,KMM,KM,K; scalings_ Mr; ratio_ r; noise_ K; confusion_ KK; mislabelled_ n; centre_ f; spread_ f
+class_weight_ K; GeneralizedLinearModel.coef_ M; covariance_ ?PP; _unscaled ?PP; standard_errors_ ?P; _linear KM,K,M
+_fourth K; _contrasts M,KMM,KM,K; scalings_ Mr; ratio_ r; noise_ K; confusion_ KK; mislabelled_ n; centre_ f; spread_ f
 value CP; grad ?CP; coef kM; intercept k; W kM; w0 ~k; V Mr; ratio r; confusion kk
 theta skm|km|k; weights s; mean km|m; precision km|M; basis Mr; axes kk; L qq; scale q; covariance mm
 origin M; spread M; column_factors M; AveragedApproximation.widening s; factors j; gradient ?j; eta ?j
@@ -100,8 +100,8 @@ def _check_parts(kind: type, fields: Mapping[str, Any]) -> None:
 def check_sizes(sizes: Mapping[str, int], fields: Mapping[str, Any]) -> None:
     """Raise if the sizes of an estimator do not match each other."""
     D, M, K, C, P = (sizes.get(letter) for letter in "DMKCP")
-    columns = fields.get("n_features_in_", D)
-    if K is not None and len(np.unique(fields.get("classes_", range(K)))) < K:
+    columns, labels = fields.get("n_features_in_", D), fields.get("classes_")
+    if K is not None and labels is not None and len(np.unique(labels)) < K:
         raise FileError("two classes have the same label")
     for what, size, possible in (
         ("columns", D, (columns,)),
