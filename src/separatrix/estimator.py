@@ -156,7 +156,14 @@ class LinearClassifier(Classifier):
 
     def _last_weights(self) -> tuple[Array, Float, Float] | None:
         """Classes, weights and intercepts of the last fit, from which a warm start begins; None before a fit."""
-        return (self.classes_, *self._weights) if "coef_" in vars(self) else None
+        if "coef_" not in vars(self):
+            return None
+        W, w0 = self._weights
+        return self.classes_, W, w0 - self._shift()
+
+    def _shift(self) -> Float:
+        """Change of each intercept after the fit, which undoes class weights."""
+        return np.zeros(1)
 
     def decision_function(self, X: Any) -> Array:
         """Activations a(x) = w'φ(x) + w0: (N,) for two classes, positive for ``classes_[1]``; (N, K) for more."""

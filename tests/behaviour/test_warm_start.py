@@ -33,6 +33,12 @@ def test_a_second_fit_to_nearly_the_same_rows_needs_fewer_steps(model, n_classes
     assert_allclose(model.predict_proba(rows), P, atol=1e-7)
 
 
+@pytest.mark.parametrize("kind", [sx.LogisticRegression, sx.ProbitRegression])
+def test_the_start_does_not_include_the_correction_of_class_weights(kind):
+    model = kind(class_weight={False: 1.0, True: 20.0}, prior_correction=True, warm_start=True).fit(X, y == 0)
+    assert model.fit(X, y == 0).n_steps_ == 0
+
+
 def test_a_large_table_is_not_sampled_first():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300_000, 8))
