@@ -387,6 +387,7 @@ DISCRIMINATIVE = mistakes(
     ("prior as a word", lambda: logistic(prior="normal"), ValueError, "prior='normal'", "Gaussian(...)"),
     ("soft targets that sum to 1.2", lambda: logistic(np.full((60, 2), 0.6)), DataError, "Row 1", "1.2"),
     ("soft targets above 1", lambda: logistic(np.tile([1.5, -0.5], (60, 1))), DataError, "Row 1", "1.5"),
+    ("text in two columns of y", lambda: logistic([("a", "b"), ("c", "d")] * 30), DataError, "(60, 2)", "one label"),
     ("soft targets too few", lambda: logistic(np.full((59, 2), 0.5)), DataError, "60 rows", "59 labels"),
     ("probit of three classes", lambda: sx.ProbitRegression().fit(X, THREE), DataError, "0, 1, 2", "OneVsRest"),
     ("Newton with a negative tol", lambda: Newton(tol=-1e-3), ValueError, "Newton(tol=-0.001)"),

@@ -165,7 +165,11 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
     Raises DataError if a row is not a probability distribution.
     """
     names = getattr(y, "column_names", getattr(y, "columns", None))  # "columns" of an Arrow table are its values
-    T = np.asarray(to_host(y), dtype=np.float64)
+    T = np.asarray(to_host(y))
+    try:
+        T = T.astype(np.float64)
+    except (TypeError, ValueError):
+        raise _not_labels(T) from None
     classes = np.arange(T.shape[1]) if names is None else np.asarray(names)
     total = T.sum(axis=1)
     if ((T == 0) | (T == 1)).all() and (total != 1).any():
