@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, Self
@@ -64,11 +65,21 @@ class Estimator(BaseEstimator):
         cls.__init__ = checked  # type: ignore[method-assign]
 
     def set_params(self, **params: Any) -> Self:
-        """Set arguments, as in scikit-learn; ``estimator__alpha`` is the argument of a model inside this one."""
-        known = list(self.get_params(deep=False))
-        for name in params:
-            if "__" not in name and name not in known:
-                raise ValueError(_unknown_argument(type(self).__name__, name, known))
+        """Set arguments, as in scikit-learn.
+
+        ``estimator__alpha`` is the argument of a model inside this one, and ``prior__alpha`` that of its prior.
+        """
+        known = self.get_params(deep=False)
+        for name in list(params):
+            owner, _, field = name.partition("__")
+            if not field and name not in known:
+                raise ValueError(_unknown_argument(type(self).__name__, name, list(known)))
+            record = params.get(owner, known.get(owner))
+            if field and is_dataclass(record) and not isinstance(record, BaseEstimator | type):
+                options = [each.name for each in fields(record)]
+                if field not in options:
+                    raise ValueError(_unknown_argument(type(record).__name__, field, options))
+                params[owner] = replace(record, **{field: params.pop(name)})
         super().set_params(**params)
         return self
 

@@ -264,7 +264,10 @@ def _elastic_net(prior: ElasticNet, shape: tuple[int, int], columns: tuple[str, 
             raise DataError(
                 f"ElasticNet(groups=...) has shape {labels.shape}, but there are {M} columns: use one label per column."
             )
-        groups = np.unique(labels, return_inverse=True)[1]
+        try:
+            groups = np.unique(labels, return_inverse=True)[1]
+        except TypeError:
+            raise DataError("ElasticNet(groups=...): labels must be all numbers or all text.") from None
         threshold[:M] *= np.sqrt(C * np.bincount(groups))[groups]
         groups = np.append(groups, np.full(P - M, groups.max(initial=-1) + 1))
     return Penalty(np.zeros(shape), ridge, Corner(threshold, groups) if threshold.any() else None)

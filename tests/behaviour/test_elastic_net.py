@@ -11,8 +11,12 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn import linear_model
 from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
+from separatrix.solvers import parabola
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -75,6 +79,23 @@ def test_groups_are_zero_together(classes: int) -> None:
     is_zero = (model.coef_ == 0).reshape(-1, 4, 3).all(axis=(0, 2))
     assert (is_zero == (model.coef_ == 0).reshape(-1, 4, 3).any(axis=(0, 2))).all()
     assert 0 < is_zero.sum() < 4
+
+
+def test_newton_steps_over_groups_of_columns_in_different_units_lead_downwards(monkeypatch) -> None:
+    """A full step may lead upwards, because the penalty of a group is not a parabola."""
+    X, y = table(80, 60, classes=3, seed=3)
+    X *= 10.0 ** np.random.default_rng(0).uniform(-2, 2, size=60)
+    groups, moves = np.arange(60) // 4, []
+
+    def recorded(hess, slope, x, corner, newton=parabola._over_nonzero):
+        moves.append((lower := newton(hess, slope, x, corner)) is not x)
+        return lower
+
+    monkeypatch.setattr(parabola, "_over_nonzero", recorded)
+    model = sx.LogisticRegression(prior=sx.ElasticNet(0.5, 0.2, groups=groups)).fit(X, y)
+    assert conditions(model, X, y, alpha=0.5, l1_ratio=0.2, groups=groups) < 1e-6
+    assert len(moves) >= 3
+    assert np.mean(moves) > 0.8
 
 
 def test_without_a_corner_the_prior_is_gaussian() -> None:
@@ -235,3 +256,15 @@ def test_paths_of_probit_and_of_rows_in_dask_have_log_losses() -> None:
         assert memory.log_loss is not None
         np.testing.assert_allclose(lazy.log_loss, memory.log_loss, rtol=1e-6)
         assert memory.log_loss[0] == pytest.approx(np.log(2), rel=0.1)
+
+
+def test_a_grid_search_over_the_strength_of_the_prior():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), sx.LogisticRegression(prior=sx.ElasticNet(l1_ratio=0.5)))
+    grid = {"logisticregression__prior__alpha": [1e3, 10.0]}
+    search = GridSearchCV(model, grid, scoring="neg_log_loss", cv=3).fit(X, y)
+    assert search.best_params_ == {"logisticregression__prior__alpha": 10.0}
+    assert repr(search.best_estimator_[-1].prior) == "ElasticNet(alpha=10.0, l1_ratio=0.5)"
+    assert model[-1].prior.alpha == 1.0
+    changed = model[-1].set_params(prior__l1_ratio=0.2, prior=sx.ElasticNet(3.0))
+    assert (changed.prior.alpha, changed.prior.l1_ratio) == (3.0, 0.2)

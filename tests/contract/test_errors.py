@@ -370,6 +370,9 @@ DISCRIMINATIVE = mistakes(
     ("a Newton step to a corner", lambda: logistic(prior=sx.ElasticNet(), solver="newton"), ValueError,
      "solver='newton'", "solver='auto'"),
     ("a group per class", lambda: logistic(prior=sx.ElasticNet(groups=[0, 1])), DataError, "(2,)", "one label per"),
+    ("groups with None", lambda: logistic(prior=sx.ElasticNet(groups=["a", *[None] * (X.shape[1] - 1)])), DataError,
+     "groups=", "all numbers or all text"),
+    ("a path down to zero", lambda: path(ratio=0.0), ValueError, "ratio=0", "greater than 0"),
     ("a ratio above one", lambda: logistic(prior=sx.ElasticNet(l1_ratio=2.0)), ValueError, "l1_ratio=2.0", "between 0"),
     ("a negative strength", lambda: logistic(prior=sx.ElasticNet(-1.0)), ValueError, "alpha=-1.0", "at least 0"),
     ("label noise with a corner", lambda: sx.LabelNoiseLogisticRegression(prior=sx.ElasticNet()).fit(X, Y), ValueError,
@@ -804,6 +807,8 @@ ARGUMENTS = [
         (sx.basis.Polynomial, "degre", "'degree'"),
     ]
 ] + [
+    Mistake("set_params(prior__C=1)", lambda _: sx.LogisticRegression(prior=sx.ElasticNet()).set_params(prior__C=1),
+            ValueError, ("ElasticNet", "'C'")),
     Mistake("set_params(C=1)", lambda _: sx.LogisticRegression().set_params(C=1), ValueError, ("'C'", "alpha=1/C")),
     Mistake("too many arguments", lambda _: sx.LogisticRegression(*range(20)), TypeError,
             ("LogisticRegression(alpha, ",)),

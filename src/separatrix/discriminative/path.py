@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from separatrix._arguments import check_count, check_number
+from separatrix._arguments import check_count, check_number, check_positive
 from separatrix._array import Array, Codes, Float
 from separatrix._threads import single_thread_blas
 from separatrix.discriminative.logistic import LogisticRegression
@@ -140,7 +140,7 @@ def regularization_path(
     if not isinstance(prior, ElasticNet):
         raise ValueError(f"{name} needs a model with prior=ElasticNet(...); its prior is {prior!r}.")
     check_count(name, "n_alphas", n_alphas)
-    check_number(name, "ratio", ratio, low=0.0, high=1.0)
+    check_number(name, "ratio", check_positive(name, "ratio", ratio), low=0.0, high=1.0)
     if folds is not None:
         check_count(name, "folds", folds, least=2)
     if model.prior_correction:

@@ -38,6 +38,8 @@ from separatrix.solvers.posterior import Posterior
 MAX_SWEEPS = 1000
 SWEEPS_PER_ATTEMPT, SWEEPS_OF_ANY_ZEROS = 5, 20  # sweeps before Newton's method if zeros stay, and if they change
 MAX_NEWTON_STEPS = 8
+MAX_NEWTON_HALVINGS = 6
+NEGLIGIBLE_DECREASE = 1e-9  # relative to all steps before; Newton's method over groups then ends
 MAX_ROW_SWEEPS, SWEEPS_OF_NONZERO = 20, 10  # sweeps over all weights, each followed by sweeps over nonzero weights
 
 
@@ -119,10 +121,17 @@ def _over_nonzero(hess: Float, slope: Float, x: Float, corner: Corner) -> Float:
     """A lower point, by Newton's method over the nonzero groups of x, where ``slope`` is the gradient of the parabola.
 
     Without groups, one step leads to the minimum. If it changes the sign of a weight, it ends where the first such
-    weight is zero, and another step over the others follows (an active-set method; Lawson & Hanson 1974).
+    weight is zero, and another step over the others follows (an active-set method; Lawson & Hanson 1974). With groups,
+    a step is halved until it leads to a lower point.
     """
+
+    def height(y: Float) -> float:
+        moved = y - x
+        return float(slope @ moved + 0.5 * moved @ hess @ moved) + corner.value(y[None])
+
     live = np.flatnonzero((corner.lengths(x[None])[0] > 0) | (corner.threshold == 0))
-    y = x.copy()
+    y, start = x.copy(), height(x)
+    lowest = start
     for _ in range(MAX_NEWTON_STEPS):
         part, here = corner.on_columns(live), y[live]
         u = part.directions(here[None])[0]
@@ -138,7 +147,16 @@ def _over_nonzero(hess: Float, slope: Float, x: Float, corner: Corner) -> Float:
         except linalg.LinAlgError:  # the minimum is not unique
             break
         if part.groups is not None:
-            y[live] += step
+            for s in 0.5 ** np.arange(MAX_NEWTON_HALVINGS):
+                y[live] = here + s * step
+                if (reached := height(y)) < lowest:
+                    break
+            else:
+                y[live] = here
+                break
+            lowest, before = reached, lowest
+            if before - lowest <= NEGLIGIBLE_DECREASE * (start - lowest):
+                break
             continue
         room = np.full(len(live), np.inf)  # as a multiple of the step, until a weight is zero
         np.divide(-here, step, out=room, where=(here * step < 0) & (part.threshold > 0))
@@ -147,9 +165,7 @@ def _over_nonzero(hess: Float, slope: Float, x: Float, corner: Corner) -> Float:
         if room[first] >= 1:
             break
         y[live[first]], live = 0.0, np.delete(live, first)
-    moved = y - x
-    rise = slope @ moved + 0.5 * moved @ hess @ moved + corner.value(y[None]) - corner.value(x[None])
-    return y if rise < 0 else x
+    return y if height(y) < start else x
 
 
 @dataclass(frozen=True, eq=False)
