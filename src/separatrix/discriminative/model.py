@@ -120,7 +120,7 @@ class DiscriminativeClassifier(LinearClassifier):
         """
         design, centred = objective.design, objective.centre_classes  # so that all solvers give the same weights
         W, w0 = design.in_user_units(centred(solution.value))
-        self._keep_weights(W, w0 + self._shift(), training)
+        self._keep_weights(W, w0 + self._shift() if self.prior_correction else w0, training)
         if solution.trace:
             steps = (Step(design.in_user_units(centred(step.theta)), *step[1:]) for step in solution.trace)
             solution = replace(solution, trace=tuple(steps))
