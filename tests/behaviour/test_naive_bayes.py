@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse, special, stats
+from sklearn.datasets import load_digits
 
 from separatrix.exceptions import DataError, SupportWarning
 from separatrix.generative import NaiveBayes
@@ -166,3 +167,17 @@ def test_values_outside_an_automatic_family_are_missing(as_sparse, rng):
     assert_allclose(found, model.predict_log_proba(as_missing), rtol=1e-12)
     with pytest.raises(DataError, match="'x1' contains 3.5"):  # a family that was named
         model.predict([[1.0, 3.5, 1.0]])
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.CollinearWarning")
+@pytest.mark.parametrize(
+    "options", [{}, {"temper": True}, {"families": "categorical"}, {"unlabelled": "missing"}], ids=str
+)
+def test_rows_of_weight_zero_may_be_outside_the_support_of_a_family(options):
+    """Bagging passes the rows that it leaves out with weight zero."""
+    X, y = load_digits(return_X_y=True)
+    kept, labels = np.arange(len(y)) % 5 == 0, np.where(np.arange(len(y)) % 7 == 0, None, y)
+    labels = labels if "unlabelled" in options else y
+    weighted = NaiveBayes(**options).fit(X, labels, sample_weight=1.0 * kept)
+    alone = NaiveBayes(**options).fit(X[kept], labels[kept])
+    assert_allclose(weighted.predict_proba(X[kept]), alone.predict_proba(X[kept]), rtol=1e-12)

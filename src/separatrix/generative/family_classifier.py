@@ -308,6 +308,7 @@ Parameters = tuple[GroupedDensity, tuple[Group, ...], Float, float, Sequence[str
 def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedFacts]:
     """E step of one block: statistics weighted by p(C_k | x), and the log likelihood.                  PRML (9.13)"""
     density, groups, log_pi, log_prior_per_row, names = parameters
+    n_rows, block = len(block), block.weighted()
     weight = np.ones(len(block)) if block.weight is None else block.weight
     joint = density.log_density(block.X, names) + log_pi
     labelled = block.codes != UNLABELLED
@@ -319,8 +320,7 @@ def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedF
     R = weight[:, None] * np.where(labelled[:, None], one_hot, gamma)
     parts = tuple(group.facts(group.of(block.X), R) for group in groups)
     facts = GroupedFacts(R.sum(axis=0), groups, parts)
-    counted = weight > 0
-    value = float(weight[counted] @ total[counted]) + log_prior_per_row * len(block)
+    value = float(weight @ total) + log_prior_per_row * n_rows
     return Expectation(facts, value, float(weight.sum()))
 
 

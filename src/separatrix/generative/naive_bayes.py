@@ -340,7 +340,7 @@ def survey_block(block: Block) -> ColumnSurvey:
         values = tuple(distinct_values(X[:, d], low[d], high[d], whole=whole[d]) for d in range(X.shape[1]))
         return ColumnSurvey(low.astype(np.float64), high.astype(np.float64), whole, values)
 
-    rows = block.X if block.weight is None else block.X[block.weight > 0]
+    rows = block.weighted().X
     parts = [survey(part) for _, part in dense_chunks(rows)]
     return sum(parts[1:], start=parts[0]) if parts else survey(np.empty((0, rows.shape[1])))
 

@@ -63,11 +63,10 @@ def tempered_likelihood(
     Rows without a label or with weight zero are skipped, and so are rows whose own class has density or prior zero.
     For the other rows, classes with density or prior zero are skipped.
     """
+    block = block.weighted()
     log_p = log_likelihood(block.X)
     own = np.where(block.codes == UNLABELLED, 0, block.codes)
     counted = (block.codes != UNLABELLED) & np.isfinite(log_p[np.arange(len(own)), own]) & np.isfinite(log_pi[own])
-    if block.weight is not None:
-        counted &= block.weight > 0
     rows = np.flatnonzero(counted)
     own, log_p = block.codes[rows], log_p[rows]
     weight = np.ones(len(rows)) if block.weight is None else block.weight[rows]

@@ -43,6 +43,10 @@ class Block:
             offset=None if self.offset is None else self.offset[rows],
         )
 
+    def weighted(self) -> Block:
+        """The rows whose weight is not zero."""
+        return self if self.weight is None or self.weight.all() else self.take(self.weight > 0)
+
     @property
     def targets(self) -> Array:
         """Target of each row; the block must have targets."""

@@ -175,6 +175,7 @@ class GroupedFacts:
 
 def require_support(block: Block, groups: tuple[Group, ...], names: Sequence[str]) -> Tally:
     """Raise DataError with the column, the value and the row number of a value outside the support of its family."""
+    block = block.weighted()
     for group in groups:
         try:
             group.checked(block.X, names)
@@ -195,6 +196,7 @@ def group_statistics(block: Block, groups: tuple[Group, ...], n_classes: int, na
             if facts is not None:
                 return GroupedFacts(facts.count[:, 0], groups, (facts,))
         block = on_host(block)  # other families and missing values are summed on the CPU
+    block = block.weighted()  # values of other rows may be outside the support
     block = replace(block, t=np.where(block.codes == UNLABELLED, n_classes, block.codes))
     R, parts = label_weights(block, n_classes + 1), []
     with np.errstate(invalid="ignore", over="ignore"):
