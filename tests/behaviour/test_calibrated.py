@@ -98,6 +98,14 @@ def test_sets_keep_their_coverage_in_every_class() -> None:
     assert (mean <= level + 1 / (np.array([20, 12, 8]) + 1) + 2 * error).all()
 
 
+def test_sets_keep_their_coverage_if_the_table_is_sorted() -> None:
+    X, y = blobs(900, n_classes=2, distance=0.7)
+    new = np.arange(900) % 3 == 0
+    order = np.argsort(X[~new, 0])
+    sets = sx.Calibrated(GaussianNB()).fit(X[~new][order], y[~new][order]).predict_set(X[new], 0.9)
+    assert all(sets[y[new] == k, k].mean() > 0.8 for k in range(2))
+
+
 def test_sets_of_a_class_do_not_depend_on_rows_of_other_classes() -> None:
     """Otherwise the scores of unseen rows and new rows would not be exchangeable."""
     X, y = blobs(400, n_classes=3, distance=1.0)

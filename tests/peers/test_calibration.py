@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 from sklearn import calibration
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 import separatrix as sx
@@ -15,7 +16,8 @@ class CalibratedClassifierCV(Adapter, like=calibration.CalibratedClassifierCV):
     def build(self, classes):
         estimator = LinearSVC(random_state=0) if self.estimator is None else self.estimator
         method = "platt" if self.method == "sigmoid" else self.method
-        return sx.Calibrated(estimator, method, cv=5 if self.cv is None else self.cv)
+        cv = 5 if self.cv is None else self.cv
+        return sx.Calibrated(estimator, method, cv=StratifiedKFold(cv) if isinstance(cv, int) else cv)  # not shuffled
 
     @property
     def calibrated_classifiers_(self):
