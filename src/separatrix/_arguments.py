@@ -35,6 +35,11 @@ REPLACEMENTS: dict[str, dict[str, str]] = {
     "verbose": {"trace": "trace=True, which stores the steps of the fit"},
     "multi_class": {"": "sx.OneVsRest(model) for one-vs-rest; softmax is the default"},
     "reg_param": {"shrinkage": "shrinkage"},
+    "solver": {"shrinkage": "shrinkage alone; one solver serves all values"},
+    "store_covariance": {"shrinkage": "covariance_, which is always available"},
+    "class_prior": {"priors": "priors"},
+    "fit_prior": {"priors": "priors (equal numbers instead of fit_prior=False)"},
+    "var_smoothing": {"families": "estimate='map', which has a weak prior, or estimate='ml'"},
     "alpha": {"pseudo_count": "pseudo_count", "prior": "prior=sx.Gaussian(scale=alpha**-0.5)"},
 }
 

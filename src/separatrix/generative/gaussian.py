@@ -99,7 +99,8 @@ class GaussianClassifier(GenerativeClassifier):
     def _check_arguments(self) -> None:
         name = type(self).__name__
         if isinstance(self.shrinkage, str):
-            check_option(name, "shrinkage", self.shrinkage, ("ledoit-wolf", "evidence"), otherwise=", or a number")
+            otherwise = ", or a number. scikit-learn's 'auto' is 'ledoit-wolf'"
+            check_option(name, "shrinkage", self.shrinkage, ("ledoit-wolf", "evidence"), otherwise=otherwise)
         else:
             check_number(name, "shrinkage", self.shrinkage, low=0.0, high=1.0)
         check_option(name, "estimate", self.estimate, ("ml", "map", "predictive"))
