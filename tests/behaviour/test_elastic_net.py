@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.special import softmax
 from sklearn import linear_model
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -79,6 +79,14 @@ def test_groups_are_zero_together(classes: int) -> None:
     is_zero = (model.coef_ == 0).reshape(-1, 4, 3).all(axis=(0, 2))
     assert (is_zero == (model.coef_ == 0).reshape(-1, 4, 3).any(axis=(0, 2))).all()
     assert 0 < is_zero.sum() < 4
+
+
+def test_a_weak_prior_of_separable_classes_needs_few_steps() -> None:
+    """Equal changes of a column's weights in all classes have no curvature, and Newton's method must move along them."""
+    X, y = make_classification(n_samples=100, n_classes=3, n_informative=3, random_state=0)
+    model = sx.LogisticRegression(prior=sx.ElasticNet(1e-3)).fit(X, y)
+    assert model.n_steps_ < 30
+    assert conditions(model, X, y, alpha=1e-3, l1_ratio=1.0) < 1e-7
 
 
 def test_newton_steps_over_groups_of_columns_in_different_units_lead_downwards(monkeypatch) -> None:

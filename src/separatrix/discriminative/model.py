@@ -196,9 +196,10 @@ class DiscriminativeClassifier(LinearClassifier):
         is_named = isinstance(self.solver, str) or self.has_own_limits
         goal = f", and tol is {self.tol:.1e}" if is_named else ""
         remedy = "Raise max_steps or tol" if is_named else "Raise the limit of steps or tol of the solver object"
+        remedy += "." if self.solver == "auto" else ", or use solver='auto'."
         warn(
             f"{type(self).__name__} {solution.status.value} ({solution.steps}): the gradient is {size:.1e} per row and "
-            f"standard deviation{goal}. {remedy}, or use solver='auto'.",
+            f"standard deviation{goal}. {remedy}",
             ConvergenceWarning,
         )
 

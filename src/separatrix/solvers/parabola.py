@@ -39,6 +39,7 @@ MAX_SWEEPS = 1000
 SWEEPS_PER_ATTEMPT, SWEEPS_OF_ANY_ZEROS = 5, 20  # sweeps before Newton's method if zeros stay, and if they change
 MAX_NEWTON_STEPS = 8
 MAX_NEWTON_HALVINGS = 6
+ADDED_CURVATURE = 1e-11  # relative; larger than rounding errors, and too small to change a step
 NEGLIGIBLE_DECREASE = 1e-9  # relative to all steps before; Newton's method over groups then ends
 MAX_ROW_SWEEPS, SWEEPS_OF_NONZERO = 20, 10  # sweeps over all weights, each followed by sweeps over nonzero weights
 
@@ -141,6 +142,8 @@ def _over_nonzero(hess: Float, slope: Float, x: Float, corner: Corner) -> Float:
             factor = part.threshold / np.where(u == 0, 1.0, part.lengths(here[None])[0])
             is_same = part.groups[:, None] == part.groups
             curvature += np.diag(factor * (u != 0)) - np.where(is_same, factor[:, None] * np.outer(u, u), 0.0)
+        # Equal changes in all classes have no curvature; along them, the penalty falls until a weight is zero.
+        curvature[np.diag_indices_from(curvature)] *= 1 + ADDED_CURVATURE
         try:
             with single_thread_blas():
                 step = -linalg.cho_solve(linalg.cho_factor(curvature, lower=True), pull)
