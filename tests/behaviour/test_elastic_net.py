@@ -82,7 +82,7 @@ def test_groups_are_zero_together(classes: int) -> None:
 
 
 def test_a_weak_prior_of_separable_classes_needs_few_steps() -> None:
-    """Equal changes of a column's weights in all classes have no curvature, and Newton's method must move along them."""
+    """Equal changes of a column's weights in all classes have no curvature, so that Newton's method must add some."""
     X, y = make_classification(n_samples=100, n_classes=3, n_informative=3, random_state=0)
     model = sx.LogisticRegression(prior=sx.ElasticNet(1e-3)).fit(X, y)
     assert model.n_steps_ < 30
