@@ -51,7 +51,8 @@ ESTIMATORS = {
     "logistic_stochastic": (sx.LogisticRegression(solver="stochastic", tol=1e-10), {}),
     "probit": (sx.ProbitRegression(), {}),
     "label_noise": (sx.LabelNoiseLogisticRegression(), {}),
-    "bayesian": (sx.BayesianLogisticRegression(), AVERAGED | DRAWN),
+    "bayesian": (sx.BayesianLogisticRegression(sx.Gaussian(1.0)), {}),
+    "bayesian_default": (sx.BayesianLogisticRegression(), AVERAGED | DRAWN),
     "bayesian_probit": (sx.BayesianLogisticRegression(likelihood="probit"), AVERAGED),
     "bayesian_tuned": (sx.BayesianLogisticRegression(approximation="laplace", tune="evidence"), AVERAGED),
     "perceptron": (sx.Perceptron(), dict.fromkeys(WEIGHT_CHECKS, WEIGHT_IS_A_STEP) | NO_MISTAKE_IS_ENOUGH),
@@ -64,8 +65,9 @@ ESTIMATORS = {
 }
 
 
-# Options of models whose default is checked in every run; only `make test-all` checks these.
+# Models like those that are checked in every run; only `make test-all` checks these.
 VARIANTS = (
+    "bayesian_default",
     "calibrated",
     "naive_bayes_tempered",
     "fisher_normal",

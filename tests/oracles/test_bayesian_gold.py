@@ -74,7 +74,10 @@ def test_importance(name):
 
 
 @IGNORE_WARNINGS
-@pytest.mark.parametrize("approximation", ["laplace", "variational", "auto"])
+@pytest.mark.parametrize(
+    "approximation",
+    ["auto", pytest.param("laplace", marks=pytest.mark.slow), pytest.param("variational", marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("name", ALL_PROBLEMS)
 def test_the_estimated_error_of_probabilities_is_close_to_the_true_one(name, approximation):
     """Pareto k is not: on these problems it is between 0.3 and 0.7 if the average error is 0.005, or 0.03."""
