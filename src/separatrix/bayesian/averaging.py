@@ -81,7 +81,8 @@ def scale_nodes(objective: Posterior, scales: PriorScales, found: Approximation,
     z = np.random.default_rng(0).standard_normal((N_PAIRS, G))
     if G <= N_PAIRS:  # exact second moments
         z = np.linalg.qr(z)[0] * np.sqrt(N_PAIRS)
-    etas, parabola = (np.concatenate([z, -z]) * spread) @ axes.T, Parabola(found, objective.prior)
+    root = (axes * spread) @ axes.T  # symmetric, so that it does not depend on the signs of the axes
+    etas, parabola = np.concatenate([z, -z]) @ root, Parabola(found, objective.prior)
     fits = tuple(parabola.under(scales.prior(eta)) for eta in etas)
     return Nodes(fits, np.full(len(etas), 1 / len(etas)), np.exp(2 * etas), top + log_volume)
 
