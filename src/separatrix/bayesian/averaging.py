@@ -8,7 +8,7 @@ narrow: in simulations, 85 to 94 % of 95 % intervals contain the true weight. Av
 
 **Nodes.** For one scale, the η_j are the nodes of a Gauss-Hermite rule about η*; their weights follow from the evidence
 of fits. For several scales, the η_j are pairs of points η* ± Δ of the Gaussian at η*, with equal weights. Fits start at
-the prediction of a `Parabola`. For several scales, and if fits are expensive, the prediction is used as it is.
+the prediction of a `Parabola`. For several scales, and if fits are expensive, the prediction replaces a fit.
 
 **Better approximations.** Only the method that tuned the scale is fitted at the nodes. A better Gaussian N(m, S) at η*
 is moved to η_j as the tuned Gaussians are: by the linear map that takes N(m_0, A_0⁻¹) at η* to N(m_j, A_j⁻¹),

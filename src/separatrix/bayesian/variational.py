@@ -216,7 +216,7 @@ def variational_softmax(
 
         f = E[ln Σ_j e^a_j] ≈ mu_K + mean_i ln(1 + Σ_k e^(mu_k - mu_K + (L z_i)_k)),        z_i in K - 1 dimensions
 
-    the average is E[ln p] = Σ_k t_k mu_k - f. The points are fixed and the derivatives are those of this sum, so the
+    the average is E[ln p] = Σ_k t_k mu_k - f. The points are fixed and the derivatives belong to this sum, so the
     bound is a smooth function of q:
 
         ∂f/∂mu = E[p],      curvature = 2 ∂f/∂(L L') = L'⁻¹ (B + B') L⁻¹,  B = lower half of L' E[p z'], diagonal halved

@@ -110,7 +110,7 @@ class WeightPosterior:
                 gaussian = replace(gaussian, nodes=tuple(map(moved, gaussian.nodes)))
             return replace(gaussian, mean=with_bias(gaussian.mean, shift))
 
-        if isinstance(approximation, DualApproximation):  # its bias is that of the thin problem
+        if isinstance(approximation, DualApproximation):  # the thin problem has the bias
             return replace(self, approximation=replace(approximation, thin=moved(approximation.thin)))
         return replace(self, approximation=moved(approximation))
 

@@ -106,7 +106,7 @@ def log_p(S: Float) -> Float:
 
 
 def log_odds(L: Float) -> Float:
-    """ln p_k - ln(1 - p_k) of every class for L = ln p (N, K), also if p_k rounds to one (rounded)."""
+    """ln p_k - ln(1 - p_k) of every class for L = ln p (N, K), precise even if p_k rounds to one."""
     is_top = np.arange(L.shape[1]) == L.argmax(axis=1)[:, None]
     others = np.where(is_top, -np.inf, L)
     rest = np.where(is_top, np.logaddexp.reduce(others, axis=1, keepdims=True), np.log1p(-np.exp(others)))

@@ -210,7 +210,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         """Estimate weights and confusion matrix, starting from the weights of the fit without noise.
 
         The separation of that fit is stored; its convergence is not checked. If there are fewer rows than columns, the
-        dual problem is solved. A warm start is that of the last fit with noise.
+        dual problem is solved. A warm start uses the last fit with noise.
         """
         is_warm = bool(start.any())
         self.separation_ = check_separation(objective, solution, len(training.classes))

@@ -113,8 +113,9 @@ def regularization_path(
     ratio : float, default 1e-3
         Smallest value relative to the largest.
     folds : int, optional
-        Number of folds of cross-validation, for example 5. By default there is none. Each run of ``folds`` consecutive
-        rows has one row of every fold. Alpha is the same for all rows and without a fold, as in scikit-learn.
+        Number of folds of cross-validation, for example 5. By default, no cross-validation is done. Each run of
+        ``folds`` consecutive rows has one row of every fold. Alpha is the same for all rows and without a fold, as in
+        scikit-learn.
 
     Returns
     -------

@@ -56,7 +56,7 @@ class ProbitRegression(DiscriminativeClassifier):
     class_weight : {"balanced"} or mapping {label: factor}, optional
         Factor of the weights of each class, as in `LogisticRegression`.
     prior_correction : bool, default False
-        Whether probabilities and decisions are those of the original class proportions: Φ(a) and Φ(-a) are divided by
+        Whether probabilities and decisions refer to the original class proportions: Φ(a) and Φ(-a) are divided by
         the factors of the classes, and ``intercept_`` is shifted so that the boundary is at zero.
     warm_start : bool, default False
         Whether `fit` starts from the weights of the last fit, as in `LogisticRegression`.

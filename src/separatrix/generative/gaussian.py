@@ -253,7 +253,7 @@ def covariances(
     """C covariances Σ_k factor_ck S_k + diag ridge_c, with factor (C, K) and ridge (C, M).
 
     If one of them is singular, also return the columns that are not used, in any of them. Statistics of EM and of
-    float32 rows have fewer digits.
+    float32 rows are less precise.
     """
     smallest = SINGULAR_IN_SINGLE if is_single else SINGULAR_PER_COLUMN * facts.mean.shape[1]
     smallest = SINGULAR_IN_EM if in_em else smallest

@@ -27,7 +27,7 @@ from separatrix.rows.memory import Memory
 State = TypeVar("State")
 
 TALL = 8  # blocks whose values are read once are this many times taller, because tasks cost time too ...
-MIN_TALL_BLOCKS = 16  # ... if there are at least so many, to keep all threads busy
+MIN_TALL_BLOCKS = 16  # ... but there are at least this many blocks, to keep all threads busy
 
 
 class Addable(Protocol):

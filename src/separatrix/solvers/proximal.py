@@ -12,7 +12,7 @@ A group g is a single weight (the lasso of Tibshirani 1996; with Λ > 0, the ela
 and the size of a violation plays the part that the size of the gradient has in the other solvers.
 
 **A step** (Lee, Sun & Saunders 2014) leads to the minimum of the parabola of E at θ plus the penalty (`parabola`). The
-Hessian is computed anew only if the last step shrank the violation by less than ten times, so most steps take a single
+Hessian is recomputed only if the last step shrank the violation by less than ten times, so most steps take a single
 gradient. A large table starts from the fit to a sample, and with its Hessian.
 
 **Working sets** (Johnson & Guestrin 2015). In a wide table, steps are taken over the few columns that violate the
@@ -210,7 +210,7 @@ def on_columns(objective: Posterior, kept: Codes) -> Posterior:
 
 
 def rows_in_memory(objective: Posterior, n_columns: int) -> int:
-    """Number of rows with so many columns that may be copied."""
+    """Largest number of rows of this many columns that may be copied."""
     stored = getattr(objective.source.partitions[0], "numbers_per_row", n_columns)  # fewer if the rows are sparse
     return int(MAX_COPIED_ENTRIES / max(1.0, min(stored, n_columns)))
 

@@ -388,7 +388,7 @@ def objective_pass(
 
     ``W`` (D, M) and ``bias`` (D,) are the weights of classes 1 to D minus those of class 0: one row for two classes.
     ``targets`` contains t, the weights and the offsets of the rows; weights and offsets may be None. φ = x - origin, or
-    x if origin is None. The sums are those of ln p, curvature (1), slope (D), slope φ (D M) and curvature φ (M).
+    x if origin is None. The sums are Σ ln p, Σ curvature, Σ slope (D), Σ slope φ (D M) and Σ curvature φ (M).
     """
     (N, M), D, (t, weight, offset) = X.shape, len(W), targets
     step = PROGRAMS_PER_PROCESSOR * processors(X)
@@ -435,7 +435,7 @@ def split_gram(X: Any, centre: Any, weight: Any, chunk: int, *, rough: bool = Fa
     """Σ weight (x - centre)(x - centre)' (M, M) in float64; each ``chunk`` of rows is summed in float32.
 
     Weights must not be negative. With ``rough``, only h is used, which has 8 bits. With ``index``, the sum is over
-    these rows, and the weights are those of these rows.
+    these rows, and ``weight`` contains only their weights.
     """
     return _all_tiles(X, centre, weight, (None, 0), chunk, rough=rough, index=index)[1]
 
