@@ -207,8 +207,8 @@ BESIDES = {
 }
 PLACES = {"scan": parquet_file(), "torch": torch_tensor, **DASK, **BESIDES}
 # Places and models that only `make test-all` compares.
-SLOW = {"dask_frame", "dask_columns_apart", "libsvm", "scan_by_workers"}
-SLOW |= {"bayesian_relevance", "bayesian_importance", "bayesian_hmc"}
+SLOW = {"dask_even", "dask_frame", "dask_columns_apart", "libsvm", "scan_by_workers"}
+SLOW |= {"bayesian_relevance", "bayesian_importance", "bayesian_hmc", "bayesian_variational", "average"}
 ASKED = "three", "dask_ragged"  # the Dask case in which all methods are compared; elsewhere only the first
 FIRST, WEIGHTED = "two", "weighted"  # the problem for all places, and the problem for all settings
 
