@@ -474,3 +474,9 @@ def test_intervals_of_k_classes_are_quantiles_of_the_draws():
         below = np.einsum("s,nsk->nk", fitted.draws_.weights, bound[:, None] >= P)
         # 2000 draws estimate a tail of 0.1 with a standard error of 0.007
         assert np.abs(below - tail).max() < 0.03
+
+
+def test_weights_that_hide_the_prior_of_k_classes_are_reported():
+    T = np.array([[0.2, 0.3, 0.5]])
+    with pytest.raises(DataError, match="divide the sample weights by a constant"):
+        sx.BayesianLogisticRegression(Gaussian(1.0)).fit(np.ones((1, 1)), T, sample_weight=[1e20])

@@ -8,7 +8,7 @@ from scipy import sparse
 
 import separatrix as sx
 from problems import blobs, separable
-from separatrix.exceptions import NotSeparableWarning
+from separatrix.exceptions import DataError, NotSeparableWarning
 from separatrix.rows import as_source
 from separatrix.rules._online import perceptron_rows, start, storage
 from separatrix.rules.fisher import fit_fisher
@@ -136,3 +136,10 @@ def test_columns_far_from_zero_are_named_with_the_remedy():
     X, y = separable(60)
     with pytest.warns(NotSeparableWarning, match=r"can be separated.*far from zero, such as 'x0'.*StandardScaler"):
         sx.Perceptron(max_epochs=5).fit(X + 1000, y)
+
+
+@pytest.mark.parametrize("empty", [0, 1])
+def test_fisher_targets_need_weight_in_both_classes(empty):
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    with pytest.raises(DataError, match=r"add up to .*targets='one-of-K'"):
+        sx.LeastSquaresClassifier(targets="fisher").fit(X, y, sample_weight=(y != empty).astype(float))

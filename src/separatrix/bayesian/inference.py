@@ -68,6 +68,7 @@ from separatrix.bayesian.posterior import (
     Approximation,
     DualApproximation,
     choose_structure,
+    improper,
     laplace_by_class,
     weight_names,
 )
@@ -396,10 +397,13 @@ def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
 def _check(found: Inference, options: Options, *, has_typical_rows: bool) -> Inference:
     """Compute Pareto k, the error of probabilities, and for K classes and "auto" the evidence, if affordable."""
     objective, q = found.objective, found.full
+    factor = q.moments or q.factor
+    if factor.singular is not None:  # weights of rows beyond 1e16 leave no digit of the prior
+        raise improper(objective, factor.singular)
     is_bound = options.method == "auto" and q.name == "variational"
     draws, is_small = None, evaluations(objective, PARETO_DRAWS) <= MAX_PARETO_EVALUATIONS
     if is_small:
-        proposal = Proposal(q.mean, q.moments or q.factor, None)
+        proposal = Proposal(q.mean, factor, None)
         draws, smoothed = weighted_draws(objective, proposal, PARETO_DRAWS, options.rng)
         found, log_evidence = replace(found, pareto_k=smoothed.k), smoothed.log_mean
     if not found.pareto_k < USABLE_K:  # unusable or unknown

@@ -162,7 +162,7 @@ def laplace(objective: Posterior, mode: Float, *, steps: int = 0) -> Approximati
     here = objective.value_grad_hess(mode)  # minus (4.142), its gradient, and A = S_N⁻¹ of (4.143)
     factor = factorise(here.hess, objective.shape[0], objective.prior.free)
     if factor.singular is not None:
-        raise _improper(objective, factor.singular)
+        raise improper(objective, factor.singular)
     penalty = objective.prior.value_grad(mode)[0]
     # ±½ CP ln 2π of the prior and of the integral cancel.
     log_evidence = -here.value + 0.5 * objective.prior.log_det() - 0.5 * factor.log_det  # (4.137)
@@ -174,7 +174,8 @@ def weight_names(objective: Posterior) -> tuple[str, ...]:
     return (*objective.source.columns, "the intercept")[: objective.design.width]
 
 
-def _improper(objective: Posterior, singular: SingularError) -> DataError:
+def improper(objective: Posterior, singular: SingularError) -> DataError:
+    """Error for a posterior that the prior and the rows do not determine; it names the weights."""
     (C, P), free = objective.shape, objective.prior.free
     if any(i % P == j % P and not free[i % P] for j, others in singular.combination.items() for i in others):
         return DataError(
@@ -278,7 +279,7 @@ def laplace_by_class(
             factors.append(factorise(B, 1, prior.free))
     for factor in factors:
         if factor.singular is not None:
-            raise _improper(objective, factor.singular)
+            raise improper(objective, factor.singular)
     log_det = sum(factor.log_det for factor in factors)
     log_evidence = here.value - prior.value_grad(mode)[0] + 0.5 * prior.log_det() - 0.5 * log_det
     return ByClassApproximation(mode, axes, tuple(factors), here.value, log_evidence, "laplace", steps)

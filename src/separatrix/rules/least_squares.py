@@ -151,8 +151,9 @@ class LeastSquaresClassifier(LinearClassifier):
             if self.targets == "fisher":
                 remedy = "Set targets='one-of-K', or wrap the model in OneVsRest or OneVsOne."
                 require_two_classes("LeastSquaresClassifier(targets='fisher')", classes, remedy)
-                code = code * (moments.total / moments.count)
-                if code.max() > MAX_MAGNITUDE:
+                with np.errstate(divide="ignore"):  # a class of weight zero
+                    code = code * (moments.total / moments.count)
+                if np.abs(code).max() > MAX_MAGNITUDE:
                     raise DataError(
                         f"The weights of the classes add up to {', '.join(f'{n:.3g}' for n in moments.count)}, and the "
                         "targets N/N_k of targets='fisher' overflow. Set targets='one-of-K', or correct sample_weight."
