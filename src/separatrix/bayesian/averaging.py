@@ -35,10 +35,10 @@ from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import GROUP_STD, LEVEL_STD, Fitter, PriorScales
 from separatrix.bayesian.posterior import Approximation, AveragedApproximation
 from separatrix.bayesian.predictive import class_probabilities, hermite_nodes
-from separatrix.bayesian.sampling import Draws
+from separatrix.bayesian.sampling import Draws, inverse_factor
 from separatrix.bayesian.tuning import Parabola
 from separatrix.likelihoods import ClassLikelihood
-from separatrix.solvers import Factor, Posterior, factorise, has_cheap_hessian
+from separatrix.solvers import Factor, Posterior, has_cheap_hessian
 from separatrix.stats import collect_sample
 
 N_NODES = 5  # nodes for one scale; the rule is exact for polynomials of degree 9
@@ -149,7 +149,7 @@ def average(objective: Posterior, found: Approximation, best: Approximation, nod
     """Return the average of a posterior over the scales.
 
     ``found`` is the fit of the tuned method at η*, the prior of ``objective``; ``best`` is a better one at the same
-    prior, or the same. If the average is not one Gaussian, ln p(D | mean) takes a pass.
+    prior, or the same. If there are several nodes, ln p(D | mean) takes a pass.
     """
     log_evidence = best.log_evidence + nodes.log_ratio
     if len(nodes.fits) == 1:
@@ -162,10 +162,7 @@ def average(objective: Posterior, found: Approximation, best: Approximation, nod
 
     def factor_of(roots: list[Float]) -> Factor:
         """Factorise the inverse covariance of the mixture."""
-        S = between + sum(weight * (root @ root.T) for weight, root in zip(weights, roots, strict=True))
-        with single_thread_blas():
-            inverse = linalg.cho_solve(linalg.cho_factor(S), np.eye(len(S)))
-        return factorise(0.5 * (inverse + inverse.T), len(mean), objective.prior.free)
+        return inverse_factor(between + sum(w * (root @ root.T) for w, root in zip(weights, roots, strict=True)))
 
     value = objective.prior.value_grad(mean)[0] - objective.value_grad(mean).value
     one = replace(

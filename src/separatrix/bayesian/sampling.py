@@ -172,7 +172,7 @@ class Weighted(NamedTuple):
         S, size = self.draws.covariance, self.smoothed.effective_size
         if size < DRAWS_PER_WEIGHT * len(S):
             S = _mixed(S, np.cov(self.draws.theta.reshape(-1, len(S)), rowvar=False).reshape(S.shape), size)
-        return _inverse_factor(S)
+        return inverse_factor(S)
 
 
 def _mixed(S: Float, other: Float, size: float) -> Float:
@@ -181,7 +181,7 @@ def _mixed(S: Float, other: Float, size: float) -> Float:
     return trust * S + (1 - trust) * other
 
 
-def _inverse_factor(S: Float) -> Factor:
+def inverse_factor(S: Float) -> Factor:
     """Factorise the inverse of a covariance."""
     unit = np.sqrt(np.diag(S))
     scale = np.outer(unit, unit)
@@ -322,7 +322,7 @@ def sampled_approximation(
     if len(draws.theta) >= 2 * DRAWS_PER_WEIGHT * len(S):
         early, late = chains.theta[:half].reshape(-1, len(S)), draws.theta[half * len(first) :]
         proposal = Proposal(
-            early.mean(axis=0).reshape(mean.shape), _inverse_factor(np.atleast_2d(np.cov(early.T))), None
+            early.mean(axis=0).reshape(mean.shape), inverse_factor(np.atleast_2d(np.cov(early.T))), None
         )
         theta, log_q = proposal.draw(len(late), rng)
         both = np.concatenate([theta, late])
@@ -333,7 +333,7 @@ def sampled_approximation(
         S = _mixed(S, q.covariance, len(draws.theta))
     log_likelihood = float(objective.reduce(log_likelihood_sums, theta=mean[None]).grad[0])
     log_evidence, _ = replace(chains, log_ratio=log_ratio, first_log_ratio=first).log_evidence()
-    return Approximation(mean, _inverse_factor(S), log_likelihood, log_evidence, "hmc", q.steps)
+    return Approximation(mean, inverse_factor(S), log_likelihood, log_evidence, "hmc", q.steps)
 
 
 def log_likelihood_slopes(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
