@@ -264,7 +264,9 @@ def test_curves_are_ramps_along_the_numbers_with_their_own_prior_scale():
     assert {"charge", "tenure", "calls"} <= {name.split(" from ")[0] for name in model.summary().names}
     bent = np.array([" from " in name for name in model.summary().names[:-1]])
     scales = model.estimator_.prior_.scale
-    assert np.ptp(scales[bent]) == 0
+    owners = np.array(model.sources_)
+    assert all(np.ptp(scales[bent & (owners == column)]) == 0 for column in ("charge", "tenure", "calls"))
+    assert len(np.unique(scales[bent])) == 3
     assert_allclose(np.ptp(scales[~bent] / model.spread_[~bent]), 0, atol=1e-12)
     Phi, names = functions_of(model, model.encoder_.transform(TABLE)), model.contrasts().names
     assert Phi.shape == (300, len(names)) == (300, model.estimator_.coef_.shape[1])

@@ -84,8 +84,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         "first" omits one level of each category, for models without a prior.
     curved : bool, default False
         Whether the effect of numbers and dates may be a curve instead of a line (`Ramps`); needs a model with a
-        ``basis``. All curves share one scale of a tuned prior. A scale for each column fits slightly better but is much
-        less stable: a column with a few values that determine the class gets an extreme scale.
+        ``basis``. If the prior is tuned, each curve has its own scale; the logarithms of the scales share a normal law.
     hashing : int, optional
         Number of columns into which the levels of a category with more than a hundred levels are hashed; see
         `TableEncoder`.
@@ -102,9 +101,9 @@ class TableClassifier(ClassifierMixin, Estimator):
 
     Notes
     -----
-    Columns are found by name, in any order. If a Bayesian model tunes its prior and no prior is given, the prior has
-    two scales: one for weights of numbers and ramps, per standard deviation, and one for weights of indicators, for
-    the change from 0 to 1. `predict_interval`, `decision_distribution`, `summary` and `contrasts`
+    Columns are found by name, in any order. If a Bayesian model tunes its prior and no prior is given, the scales of
+    the prior are per standard deviation for weights of numbers and ramps, and for the change from 0 to 1 for weights
+    of indicators. `predict_interval`, `decision_distribution`, `summary` and `contrasts`
     exist if the model has them.
 
     Examples
@@ -194,7 +193,8 @@ class TableClassifier(ClassifierMixin, Estimator):
             straight, n_ramps = ramps.functions_.straight, len(ramps.functions_.bent)
             model.set_params(basis=ramps.frozen())
             if is_tuned:
-                model.set_params(groups=("line",) * len(straight) + ("curve",) * n_ramps)
+                curves = (f"curve of {schema.columns[d]}" for d in ramps.functions_.bent)
+                model.set_params(groups=(*("line",) * len(straight), *curves))
         if (
             not is_tuned
             or model.prior is not None
