@@ -139,7 +139,8 @@ class Posterior:
 
         Without ``exact``, the Hessian is never indefinite. With ``single``, it is computed in single precision.
         """
-        here = self.reduce(value_grad_hess, theta=theta, exact=exact, single=single)
+        once = type(self.likelihood) in COMPILED_LAWS
+        here = self.reduce(value_grad_hess, reads_once=once, theta=theta, exact=exact, single=single)
         value, pull = self.prior.value_grad(theta)
         return ValueGradHess(here.value + value, here.grad + pull, self.prior.add_to(here.hess))
 

@@ -90,16 +90,17 @@ def row_objective(
     w: Float,
     bias: float,
     targets: tuple[Float, Float, Float],
+    sums: Float,
     slopes: Float,
     curvature: Float,
-) -> tuple[float, float]:
-    """ln p and the sum of the slopes at a = w'x + bias; each row is read once.
+) -> None:
+    """Add ln p and the slope at a = w'x + bias of each row to ``sums`` (2,); each row is read once.
 
-    Adds Σ slope x to ``slopes`` (M,) and writes the curvatures (n,). The targets, weights and offsets, and the
+    Also adds Σ slope x to ``slopes`` (M,) and writes the curvatures (n,). The targets, weights and offsets, and the
     curvatures, are (n,), or (0,) if not used.
     """
     t, weight, offset = targets
-    value = total = 0.0
+    value, total = sums[0], sums[1]
     for n in range(X.shape[0]):
         a = bias
         for m in range(X.shape[1]):
@@ -115,7 +116,38 @@ def row_objective(
             slopes[m] += slope * X[n, m]
         if len(curvature):
             curvature[n] = bend
-    return value, total
+    sums[0], sums[1] = value, total
+
+
+# Numba calls the symmetric products of SciPy's BLAS in the same way; arguments of Fortran are pointers.
+def _symmetric_product(prefix: str, number: Any) -> Any:
+    llvm.add_symbol(
+        f"separatrix_{prefix}syrk", get_cython_function_address("scipy.linalg.cython_blas", f"{prefix}syrk")
+    )
+    letter, integer, real = (types.CPointer(kind) for kind in (types.uint8, types.int32, number))
+    kinds = (letter, letter, integer, integer, real, real, integer, real, real, integer)
+    return types.ExternalFunction(f"separatrix_{prefix}syrk", types.void(*kinds))
+
+
+_dsyrk, _ssyrk = _symmetric_product("d", types.float64), _symmetric_product("s", types.float32)
+_LETTERS = np.frombuffer(b"UN", np.uint8)  # the upper triangle in Fortran's order is the lower one in C's order
+
+
+def _square(Z: Array, G: Array) -> None:
+    """Write Z'Z to the lower triangle of G."""
+
+
+@overload(_square)
+def _compiled_square(Z: Any, G: Any) -> Any:
+    syrk = _dsyrk if Z.dtype == types.float64 else _ssyrk
+
+    def call(Z: Any, G: Any) -> Any:
+        n, width = np.array([Z.shape[0]], np.int32), np.array([Z.shape[1]], np.int32)
+        one, zero = np.ones(1, Z.dtype).ctypes, np.zeros(1, Z.dtype).ctypes
+        upper, plain = _LETTERS[:1].ctypes, _LETTERS[1:].ctypes
+        syrk(upper, plain, width.ctypes, n.ctypes, one, Z.ctypes, width.ctypes, zero, G.ctypes, width.ctypes)
+
+    return call
 
 
 @njit(cache=True, nogil=True)
@@ -130,6 +162,51 @@ def scaled_rows(X: Array, origin: Array, inverse_unit: Array, factor: Array, Z: 
             Z[n, M] = f
 
 
+@njit(cache=True, nogil=True)
+def add_gram(X: Array, origin: Array, inverse_unit: Array, Z: Array, weight: Float, H: Float) -> None:
+    """Add Σ_n weight_n z_n z_n' to the lower triangle of H, z = (inverse_unit (x - origin), 1).
+
+    As many rows at a time as Z has are written to Z, in its precision, and multiplied by BLAS. If Z fits the cache, the
+    memory is read once. Weights must not be negative.
+    """
+    part = np.empty(H.shape, Z.dtype)
+    for start in range(0, X.shape[0], Z.shape[0]):
+        w = weight[start : start + Z.shape[0]]
+        largest = w.max()  # roots of w / largest do not overflow in single precision
+        if largest == 0.0:
+            continue
+        z = Z[: len(w)]
+        scaled_rows(X[start : start + len(w)], origin, inverse_unit, np.sqrt(w / largest).astype(X.dtype), z)
+        _square(z, part)
+        for i in range(H.shape[0]):
+            for j in range(i + 1):
+                H[i, j] += largest * part[i, j]
+
+
+@njit(cache=True, nogil=True)
+def row_hessian(
+    law: int,
+    X: Array,
+    w: Float,
+    bias: float,
+    targets: tuple[Float, Float, Float],
+    origin: Array,
+    inverse_unit: Array,
+    Z: Array,
+    sums: Float,
+    slopes: Float,
+    H: Float,
+) -> None:
+    """The same as `row_objective`; also adds Σ curvature z z' to the lower triangle of H, as `add_gram` does."""
+    t, weight, offset = targets
+    curvature = np.empty(Z.shape[0])
+    for start in range(0, X.shape[0], Z.shape[0]):  # rows are read from memory once, and then from the cache
+        stop = min(start + Z.shape[0], X.shape[0])
+        rows, bends = X[start:stop], curvature[: stop - start]
+        row_objective(law, rows, w, bias, (t[start:stop], weight[start:stop], offset[start:stop]), sums, slopes, bends)
+        add_gram(rows, origin, inverse_unit, Z, bends, H)
+
+
 @njit(cache=True, nogil=True)  # no reordered sums, which would gather w and be slower
 def csr_objective(
     law: int,
@@ -139,13 +216,14 @@ def csr_objective(
     w: Float,
     bias: float,
     targets: tuple[Float, Float, Float],
+    sums: Float,
     slopes: Float,
     curvature: Float,
-) -> tuple[float, float]:
+) -> None:
     """The same as `row_objective`, for compressed sparse rows."""
     # The lines that both loops share stay here: a function for them makes a pass a fifth slower.
     t, weight, offset = targets
-    value = total = 0.0
+    value, total = sums[0], sums[1]
     for n in range(len(t)):
         a = bias
         for i in range(indptr[n], indptr[n + 1]):
@@ -161,7 +239,7 @@ def csr_objective(
             slopes[np.uintp(indices[i])] += slope * data[i]
         if len(curvature):
             curvature[n] = bend
-    return value, total
+    sums[0], sums[1] = value, total
 
 
 @njit(cache=True, nogil=True)  # no reordered sums, which would gather w and be slower

@@ -37,6 +37,7 @@ from separatrix.stats.moments import MIN_COMPILED_ENTRIES
 
 CANCELLED = 1e-14  # a sum of squares about c below this fraction of that about 0 is rounding error
 FAR_IN_STD = 1e5  # with a larger |origin|/std, products with x corrected for c cancel
+GRAM_BYTES, MAX_GRAM_ROWS = 2**19, 1024  # rows that are multiplied at a time: a part of a second-level cache
 MIN_UNIT = 1e-30  # smallest unit by which single precision can divide
 COMPILED_LAWS: dict[type[Any], int] = {
     Logit: 0,
@@ -113,29 +114,31 @@ class Design:
             return self.without_constants(gram_with_bias(X, self.origin, self.bias, X.on(weight)))
         if is_sparse(X):
             return self._sparse_gram(X, weight)
-        is_single = single or X.dtype != np.float64
-        unit, largest = None, 1.0
-        if is_single:
-            # float32 overflows at 1e38, so columns are divided by their spread, and weights by the largest weight.
-            unit = np.ones(self.width)
-            if self.spread is not None:
-                unit[:M] = np.where(self.spread > 0, self.spread, 1.0)
-            unit = np.maximum(unit, MIN_UNIT)
-            largest = float(np.abs(weight).max(initial=0.0))
-            weight = weight / (largest or 1.0)
-        Z = scratch((len(X), self.width), np.dtype(np.float32 if is_single else np.float64))
-        units = None if unit is None else unit[:M]
+        unit = self.single_units() if single or X.dtype != np.float64 else None
+        if (weight >= 0).all() and X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous:
+            from separatrix.stats._kernels import add_gram
+
+            H = np.zeros((self.width, self.width))
+            add_gram(_read_only(X), *self.gram_memory(X, self.origin, unit), _read_only(weight), H)
+            return self.mirrored(H, unit)
+        Z = np.empty((len(X), self.width), np.float64 if unit is None else np.float32)
+        Z[:, :M], Z[:, M:] = X - self.origin if unit is None else (X - self.origin) / unit[:M], 1.0
+        # Weights are divided by the largest, because float32 overflows at 1e38.
+        largest = 1.0 if unit is None else float(np.abs(weight).max(initial=0.0)) or 1.0
+        weight = weight / largest
         if (weight >= 0).all():  # NumPy computes one triangle of Z'Z and mirrors it
-            self._scaled(X, np.sqrt(weight), units, Z)
+            Z *= np.sqrt(weight).astype(Z.dtype)[:, None]
             H = np.asarray(Z.T @ Z, dtype=np.float64)
         else:
-            self._scaled(X, np.ones(len(weight)), units, Z)
             H = np.asarray(Z.T @ (Z * weight.astype(Z.dtype)[:, None]), dtype=np.float64)
         return self.without_constants(H if unit is None else H * unit[:, None] * unit * largest)
 
     def regressors(self, X: Rows) -> Array:
         """φ̃ of some rows, (n, P), dense."""
-        return self._scaled(to_dense(X), np.ones(X.shape[0]), None, np.empty((X.shape[0], self.width)))
+        Z = np.empty((X.shape[0], self.width))
+        np.subtract(to_dense(X), self.origin, out=Z[:, : len(self.origin)])
+        Z[:, len(self.origin) :] = 1.0
+        return Z
 
     def row_variance(self, X: Rows, R: Float) -> Float:
         """|R'φ̃_n|² of each row, (n,): the variance of its activation if R R' is the covariance of θ."""
@@ -196,22 +199,22 @@ class Design:
                 sums[constant] = 0.0
         return sums
 
-    def _scaled(self, X: Array, factor: Array, unit: Float | None, Z: Array) -> Array:
-        """Write factor φ̃ of a dense block to Z, with each column divided by its unit (M,)."""
-        M = len(self.origin)
-        if X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous:
-            from separatrix.stats._kernels import scaled_rows
+    def single_units(self) -> Float:
+        """Unit of each regressor (P,) in single precision, which overflows at 1e38."""
+        spread = np.ones(len(self.origin)) if self.spread is None else np.where(self.spread > 0, self.spread, 1.0)
+        return np.append(np.maximum(spread, MIN_UNIT), np.ones(self.width - len(spread)))
 
-            inverse = np.ones(M, X.dtype) if unit is None else (1.0 / unit).astype(X.dtype)
-            scaled_rows(X, self.origin.astype(X.dtype), inverse, factor.astype(X.dtype, copy=False), Z)
-            return Z
-        if unit is None:
-            np.subtract(X, self.origin, out=Z[:, :M])
-        else:
-            Z[:, :M] = (X - self.origin) / unit
-        Z[:, M:] = 1.0
-        Z *= factor.astype(Z.dtype)[:, None]
-        return Z
+    def gram_memory(self, X: Array, origin: Float, unit: Float | None) -> tuple[Array, Array, Array]:
+        """Origin and inverse units in the precision of X, and working memory for as many rows as fit the cache."""
+        inverse = np.ones(len(origin)) if unit is None else 1.0 / unit[: len(origin)]
+        height = max(GRAM_BYTES // (8 * self.width), min(self.width, MAX_GRAM_ROWS))
+        Z = scratch((min(len(X), height, MAX_GRAM_ROWS), self.width), np.float64 if unit is None else np.float32)
+        return origin.astype(X.dtype), inverse.astype(X.dtype), Z
+
+    def mirrored(self, H: Float, unit: Float | None) -> Float:
+        """A Gram matrix, in its own units, from its lower triangle."""
+        H = np.where(np.tri(len(H), dtype=bool), H, H.T)
+        return self.without_constants(H if unit is None else H * unit[:, None] * unit)
 
     def _sparse_gram(self, block_X: Rows, weight: Array) -> Float:
         """Gram matrix by Σ w (x - c)(x - c)' = Σ w x x' - s c' - c s' + (Σ w) c c' with s = Σ w x."""
@@ -301,13 +304,14 @@ def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Desig
 
 
 def _compiled_objective(
-    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, with_curvature: bool = False
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, hessian: str = "none"
 ) -> tuple[float, Float, Float]:
-    """L, its gradient and the curvature of each row, by a loop that reads each row once."""
-    from separatrix.stats._kernels import csr_objective, row_objective
+    """L, its gradient and its Hessian ("double" or "single"; "none": empty), by a loop that reads each row once."""
+    from separatrix.stats._kernels import csr_objective, row_hessian, row_objective
 
     (X, rest), M, empty = design.shifted(block.X), len(design.origin), np.zeros(0)
-    slopes, curvature = np.zeros(M), np.empty(len(block) if with_curvature else 0)
+    hess = empty
+    sums, slopes, curvature = np.zeros(2), np.zeros(M), np.empty(len(block) if hessian != "none" else 0)
     bias = (theta[0, -1] if design.bias else 0.0) - theta[0, :M] @ rest
     targets = (block.targets.astype(np.float64, copy=False), block.weight, block.offset)
     # Numba would compile a kernel twice: for arrays that can be written to, and for others.
@@ -315,11 +319,17 @@ def _compiled_objective(
     law = COMPILED_LAWS[type(likelihood)]
     if is_sparse(X):
         rows = map(_read_only, (X.data, X.indices, X.indptr))
-        value, total = csr_objective(law, *rows, *at, slopes, curvature)
+        csr_objective(law, *rows, *at, sums, slopes, curvature)
+        hess = empty if hessian == "none" else design.gram(block, curvature)
+    elif hessian == "none":
+        row_objective(law, _read_only(X), *at, sums, slopes, curvature)
     else:
-        value, total = row_objective(law, _read_only(X), *at, slopes, curvature)
-    grad = -np.append(slopes - total * rest, total)[None, : design.width]
-    return -value, design.without_constants(grad, is_gradient=True), curvature
+        unit = design.single_units() if hessian == "single" or X.dtype != np.float64 else None
+        hess = np.zeros((design.width, design.width))
+        row_hessian(law, _read_only(X), *at, *design.gram_memory(X, rest, unit), sums, slopes, hess)
+        hess = design.mirrored(hess, unit)
+    grad = -np.append(slopes - sums[1] * rest, sums[1])[None, : design.width]
+    return -float(sums[0]), design.without_constants(grad, is_gradient=True), hess
 
 
 def _is_row_major(X: Rows) -> bool:
@@ -345,8 +355,8 @@ def value_grad_hess(
         precision = "rough" if single else "full"
         return ValueGradHess(*_device_objective(block, theta, likelihood, design, hessian=precision))
     if type(likelihood) in COMPILED_LAWS and block.X.size >= MIN_COMPILED_ENTRIES and _is_row_major(block.X):
-        loss, grad, bends = _compiled_objective(block, theta, likelihood, design, with_curvature=True)
-        return ValueGradHess(loss, grad, design.gram(block, bends, single=single))
+        precision = "single" if single else "double"
+        return ValueGradHess(*_compiled_objective(block, theta, likelihood, design, hessian=precision))
     a, t, weight = design.activate(block, theta), block.targets, block.weight
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
