@@ -8,10 +8,10 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two targets must not install into the same .venv at the same time
-.PHONY: help demo test test-all test-oldest lint bench clean
+.PHONY: help demo test test-all test-oldest lint bench bench-quick clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3 ... to choose one."
 
 demo: $(VENV)/.installed-app ## Compare models on an embedded table, choose one, write a report
@@ -39,8 +39,12 @@ lint: $(VENV)/.installed-lint ## Check style, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.installed-bench ## Measure speed, memory and accuracy against other libraries (minutes)
+bench: $(VENV)/.installed-bench ## Measure speed, memory and accuracy against other libraries (half an hour)
 	$(BIN)/python -m benchmarks.run $(ARGS)
+	@$(BIN)/python -m benchmarks.report > /dev/null
+
+bench-quick: $(VENV)/.installed-bench ## The same rows in minutes: fewer repeats and rows, a time limit
+	$(BIN)/python -m benchmarks.run --quick $(ARGS)
 	@$(BIN)/python -m benchmarks.report > /dev/null
 
 clean: ## Remove .venv, caches and everything that was made

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time and peak memory of functions.
+"""Time and peak memory of functions, within a time limit.
 
 Every round runs each action once, so that other load on the machine affects all actions equally. Each round
 starts with the next action, so that no action always follows the same one. An action that has used up its allowance of
@@ -8,17 +8,19 @@ seconds is left out of the remaining rounds.
 
 from __future__ import annotations
 
+import signal
 import tracemalloc
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from statistics import median
 from time import perf_counter
 from typing import Any, TypeVar
 
+import numpy as np
 from scipy import sparse
 
-__all__ = ["Effort", "gram", "median_seconds", "peak_bytes", "timed"]
+__all__ = ["Effort", "TooLongError", "gram", "interleaved_seconds", "peak_bytes", "product", "time_limit", "timed"]
 
 Action = Callable[[], object]
 Result = TypeVar("Result")
@@ -31,7 +33,7 @@ class Effort:
     """Number of rounds: at least ``rounds``, more until ``seconds`` have passed, and at most ``limit``.
 
     An action that has run for ``allowance`` seconds in total is not run again. If its first run takes longer than
-    ``once`` seconds, that run is the measurement.
+    ``once`` seconds, that run is the measurement; after ``longest`` seconds it is interrupted.
     """
 
     rounds: int = 7
@@ -39,6 +41,33 @@ class Effort:
     limit: int = 101
     allowance: float = 8.0
     once: float = 10.0
+    longest: float = 600.0
+
+
+class TooLongError(Exception):
+    """An action was interrupted by its time limit."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Interrupt the main thread with a `TooLongError` after some seconds.
+
+    The interruption waits until compiled code returns to Python. Systems without ``setitimer`` have no limit.
+    """
+    if not hasattr(signal, "setitimer") or not np.isfinite(seconds):
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        raise TooLongError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def timed(action: Callable[[], Result]) -> tuple[Result, float]:
@@ -48,8 +77,8 @@ def timed(action: Callable[[], Result]) -> tuple[Result, float]:
     return result, perf_counter() - start
 
 
-def median_seconds(actions: Mapping[str, Action], effort: Effort) -> dict[str, float]:
-    """Median time of each action over interleaved rounds. Call each action once before, to warm up."""
+def interleaved_seconds(actions: Mapping[str, Action], effort: Effort) -> dict[str, list[float]]:
+    """Times of each action over interleaved rounds. Call each action once before, to warm up."""
     times: dict[str, list[float]] = {name: [] for name in actions}
     order = deque(actions)
     begin = perf_counter()
@@ -60,7 +89,7 @@ def median_seconds(actions: Mapping[str, Action], effort: Effort) -> dict[str, f
             if sum(times[name]) < effort.allowance:
                 times[name].append(timed(actions[name])[1])
         order.rotate(-1)
-    return {name: median(taken) for name, taken in times.items()}
+    return times
 
 
 def peak_bytes(action: Action) -> int:
@@ -74,6 +103,14 @@ def peak_bytes(action: Action) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def product(X: Any) -> Action | None:
+    """Function that computes X w, the time of reading the table once; None if X has no entries."""
+    if 0 in X.shape:
+        return None
+    w = np.random.default_rng(0).standard_normal(X.shape[1]).astype(X.dtype)
+    return lambda: X @ w
 
 
 def gram(X: Any) -> Action | None:

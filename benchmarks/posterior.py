@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit, log_ndtr, log_softmax
-from sklearn.preprocessing import StandardScaler
 
 from benchmarks.problems import Data, row_blocks
 
-__all__ = ["Gradient", "LogPosterior", "logit", "probit", "softmax"]
+__all__ = ["Gradient", "LogPosterior", "logistic_hessian", "logit", "probit", "softmax"]
 
 Float = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -77,17 +77,29 @@ class LogPosterior:
 
     def gradient(self, data: Data, W: Float, w0: Float) -> Gradient:
         """Size of the gradient of E at (W, w0)."""
+        by_weight, by_bias = self.derivatives(data, W, w0)
+        n, bias = len(data.y), float(np.abs(by_bias).max())
+        return Gradient(
+            max(float(np.abs(by_weight).max()), bias) / n, max(float(np.abs(by_weight / data.spread).max()), bias) / n
+        )
+
+    def derivatives(self, data: Data, W: Float, w0: Float) -> tuple[Float, Float]:
+        """∂E/∂W and ∂E/∂w0."""
         by_weight, by_bias = self.alpha * W, np.zeros_like(w0, dtype=np.float64)
-        spread = StandardScaler(with_mean=False)
         for a, y, X in _blocks(data, W, w0):
             slope = self.likelihood(a, y)[1]
             by_weight = by_weight - (X.T @ slope).T
             by_bias = by_bias - slope.sum(axis=0)
-            spread.partial_fit(X)
-        n, bias = len(data.y), float(np.abs(by_bias).max())
-        return Gradient(
-            max(float(np.abs(by_weight).max()), bias) / n, max(float(np.abs(by_weight / spread.scale_).max()), bias) / n
-        )
+        return by_weight, by_bias
+
+
+def logistic_hessian(data: Data, W: Float, w0: Float, alpha: float) -> Float:
+    """Σ_n p_n (1 - p_n) x̃_n x̃_n' + alpha, (M + 1, M + 1): second derivatives of E in (W, w0), PRML (4.97)."""
+    H = np.diag(np.append(np.full(W.shape[1], alpha), 0.0))
+    for a, _, X in _blocks(data, W, w0):
+        Z = np.column_stack([X.toarray() if sparse.issparse(X) else X, np.ones(len(a))])
+        H += Z.T @ (expit(a) * expit(-a) * Z)
+    return H
 
 
 def _blocks(data: Data, W: Float, w0: Float) -> Iterator[tuple[Float, Codes, Any]]:

@@ -7,15 +7,13 @@ python -m benchmarks.evidence [tables] [grid] [--quick] [--splits N] [--only NAM
 from __future__ import annotations
 
 import argparse
-import platform
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import joblib
-
 from benchmarks.evidence import duel, grid
 from benchmarks.evidence.tables import TABLES
+from benchmarks.machine import machine_name
 from benchmarks.record import RESULTS, SCRATCH
 
 NAMES = tuple(table.name for table in TABLES)
@@ -57,7 +55,7 @@ def _tables(options: argparse.Namespace, folder: Path) -> None:
 
 def _place(*, whole: bool) -> str:
     """A whole run is kept under the kind of machine; any other is scratch."""
-    return f"{joblib.cpu_count()}-cores-{platform.machine()}" if whole else SCRATCH
+    return machine_name() if whole else SCRATCH
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -11,13 +10,13 @@ import numpy as np
 
 import separatrix as sx
 from benchmarks.libraries import Job, Library, Prepare, import_job
-from benchmarks.objectives import ALPHA, SOFTMAX_TOL, TOL, Answer, lasso_alpha
+from benchmarks.objectives import ALPHA, SOFTMAX_TOL, TOL, Answer, lasso_alpha, pass_point
 from benchmarks.problems import Data
 from separatrix.likelihoods import Logit
 from separatrix.rows import as_source
 from separatrix.solvers import pose
 
-VERSION = version("separatrix")
+VERSION = sx.__version__
 LASSO_TOL = 1e-5  # the gap ends below 1e-6, as those of the other libraries do
 
 
@@ -42,8 +41,42 @@ def predict_linear(data: Data) -> Job:
     return Job(lambda: model.predict(data.X), lambda codes: Answer(model.coef_, model.intercept_, codes=codes))
 
 
+def gradient_pass(data: Data) -> Job:
+    """Value and gradient of the logistic objective; in `read`, the chain rule for b = w0 + w'c."""
+    objective, theta = _objective_and_point(data)
+    c = objective.design.origin
+
+    def read(found: Any) -> Answer:
+        by_bias = found.grad[:, -1:]
+        return Answer(found.grad[:, :-1] + by_bias * c, by_bias[0], passes=1)
+
+    return Job(lambda: objective.value_grad(theta), read)
+
+
+def hessian_pass(*, single: bool) -> Prepare:
+    """Value, gradient and Hessian of the logistic objective, with products in double or in single precision."""
+
+    def prepare(data: Data) -> Job:
+        objective, theta = _objective_and_point(data)
+        J = np.eye(theta.size)  # of (w, b) in (w, w0)
+        J[-1, :-1] = objective.design.origin
+
+        def read(found: Any) -> Answer:
+            return Answer(J.T @ found.hess @ J, np.empty(0), passes=1)
+
+        return Job(lambda: objective.value_grad_hess(theta, single=single), read)
+
+    return prepare
+
+
+def _objective_and_point(data: Data) -> tuple[Any, Any]:
+    source = as_source(data.X).with_numbers(data.y)
+    objective = pose(source, Logit(), sx.Gaussian(ALPHA**-0.5), fit_intercept=True)
+    return objective, objective.design.of_user_units(*pass_point(data))
+
+
 def lda(data: Data) -> Job:
-    """Maximum likelihood."""
+    """Maximum likelihood; missing values are marginalised by EM."""
     return _fit(sx.LinearDiscriminantAnalysis(), data)
 
 
@@ -178,11 +211,14 @@ def _read_least_squares(model: Any) -> Answer:
 
 
 TASKS = {
+    "gradient_pass": gradient_pass,
+    "hessian_pass": hessian_pass(single=False),
     "least_squares": least_squares,
     "fisher": fisher,
     "perceptron_epoch": perceptron_epoch,
     "predict_linear": predict_linear,
     "lda": lda,
+    "lda_missing": lda,
     "qda": qda,
     "gaussian_nb": gaussian_nb,
     "bernoulli_nb": bernoulli_nb,
@@ -200,6 +236,7 @@ TASKS = {
 }
 ENTRIES = (
     Library("separatrix", VERSION, TASKS),
+    Library("separatrix single", VERSION, {"hessian_pass": hessian_pass(single=True)}),
     Library("separatrix unchecked", VERSION, {"flat_logistic": unchecked_flat_logistic}),
     *(Library(f"separatrix tol={tol}", VERSION, {"softmax": softmax(float(tol))}) for tol in ("1e-4", "3e-4")),
 )

@@ -53,7 +53,7 @@ class_shares = constant(lambda share: share)  # the least-squares optimum among 
 
 TASKS = {
     **dict.fromkeys(("least_squares", "fisher", "perceptron_epoch"), class_shares),
-    **dict.fromkeys(("lda", "qda", "gaussian_nb", "bernoulli_nb"), priors(lambda data: data)),
+    **dict.fromkeys(("lda", "lda_missing", "qda", "gaussian_nb", "bernoulli_nb"), priors(lambda data: data)),
     **dict.fromkeys(("posterior", "tuned"), priors(_new)),
     **dict.fromkeys(("logistic", "flat_logistic"), constant(logit)),
     "probit": constant(ndtri),

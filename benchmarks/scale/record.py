@@ -7,16 +7,13 @@ Every line says on what kind of machine and with which versions it was measured,
 from __future__ import annotations
 
 import csv
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-import joblib
-
-from benchmarks.machine import describe
+from benchmarks.machine import describe, machine_name
 from benchmarks.record import RESULTS, SCRATCH
 
 __all__ = ["Circumstances", "circumstances", "folder_of", "read_records", "write_records"]
@@ -54,7 +51,7 @@ def circumstances() -> Circumstances:
 
 def folder_of(*, whole: bool, folder: Path = RESULTS) -> Path:
     """A whole run is kept under the kind of machine, in place of the one before; any other is scratch."""
-    return folder / (f"{joblib.cpu_count()}-cores-{platform.machine()}" if whole else SCRATCH)
+    return folder / (machine_name() if whole else SCRATCH)
 
 
 def write_records(records: Sequence[Any], path: Path, about: Circumstances) -> Path:

@@ -24,7 +24,7 @@ from benchmarks.scale.simulate import SimulatedRow
 __all__ = ["PAGE", "TABLES", "fill", "main"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
-HERE, CARDS = "2-cores-x86_64", "h200"
+HERE, CARDS = "amd-epyc-2-cores", "h200"
 MARKS = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 WORDS = {

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import math
 import platform
+import signal
 import tomllib
 from dataclasses import fields, replace
 from pathlib import Path
+from time import perf_counter, sleep
 
 import numpy as np
 import pytest
@@ -15,16 +17,20 @@ from scipy import linalg, sparse, stats
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from threadpoolctl import threadpool_limits
 
-from benchmarks import libraries, objectives, report, run
+from benchmarks import libraries, machine, objectives, report, run
 from benchmarks.measure import Effort
 from benchmarks.objectives import Answer
 from benchmarks.problems import PROBLEMS, Data, Problem
-from benchmarks.record import SCRATCH, Row, Run, committed_runs, read_run, write_run
+from benchmarks.record import LONGER, SCRATCH, Row, Run, committed_runs, read_run, write_run
+from benchmarks.run import EFFORTS
 
-QUICK_PROBLEMS = [problem.quick() for problem in PROBLEMS if problem.n and problem.is_here]
+TOY_PROBLEMS = [problem.toy() for problem in PROBLEMS if problem.n and problem.is_here]
 MEASURED = (
-    "tenth", "float32", "ten classes", "offset 1e7", "small", "wide", "sparse", "sparse 10 000", "ill-conditioned",
+    "tenth", "float32", "ten classes", "offset 1e7", "small", "wide", "sparse", "sparse 10 000", "missing values",
+    "ill-conditioned",
 )  # fmt: skip
+SMALL = next(problem for problem in PROBLEMS if problem.name == "small")
+PASSES = {"gradient_pass", "hessian_pass"}
 IMPROVABLE = {"least_squares", "fisher", "logistic", "softmax", "flat_logistic", "probit", "posterior", "tuned"}
 EXACT = {"least_squares", "fisher", "predict_linear", "logistic", "logistic_hessian", "flat_logistic", "probit"}
 
@@ -45,18 +51,23 @@ def scatters(data: Data) -> tuple[np.ndarray, np.ndarray]:
 # Problems
 
 
-@pytest.mark.parametrize("problem", QUICK_PROBLEMS, ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", TOY_PROBLEMS, ids=lambda problem: problem.name)
 def test_a_problem_has_the_stated_shape_type_and_classes(problem):
     data = problem.data()
     assert data.X.shape == (problem.n, problem.m)
     assert data.X.dtype == problem.dtype
     assert set(data.y) == set(range(problem.k))
     np.testing.assert_array_equal(dense(data), dense(problem.data()))
-    if problem.density < 1.0:
+    if problem.words:
+        assert data.X.nnz == pytest.approx(problem.density * problem.n * problem.m, rel=0.4)
+        np.testing.assert_array_equal(np.expm1(data.X.data).round(), np.expm1(data.X.data).round(9))  # counts
+    elif problem.density < 1.0:
         assert data.X.nnz == int(problem.density * problem.n * problem.m)
     elif problem.archive:
         assert data.X.min() == 0.0
         assert 0.9 < data.X.max() <= 1.0
+    elif problem.missing:
+        assert np.isnan(data.X).mean() == pytest.approx(problem.missing, abs=0.02)
     elif not problem.ill_conditioned:
         assert data.X.flags[f"{problem.order}_CONTIGUOUS"]
         centre = 0.5 if problem.binary else problem.offset
@@ -90,8 +101,8 @@ def test_new_rows_have_the_same_distribution_and_do_not_change_the_table():
 
 def test_a_missing_table_is_skipped_with_a_message(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("benchmarks.problems.DATA", tmp_path)
-    run.main(["--quick", "--problems", "fashion_mnist", "--libraries", "zeros"], tmp_path)
-    assert read_run(tmp_path / SCRATCH).rows == []
+    run.main(["--toy", "--problems", "fashion_mnist", "--libraries", "zeros"], tmp_path)
+    assert read_run(tmp_path / SCRATCH, "toy").rows == []
     assert "fashion_mnist: skipped, because fashion_mnist/fashion_mnist.npz was not found" in capsys.readouterr().err
 
 
@@ -109,7 +120,7 @@ def test_the_residual_sum_agrees_with_lstsq(k):
     assert objectives.residual_sum(data, moved) > objectives.residual_sum(data, best)
 
 
-@pytest.mark.parametrize("problem", [p for p in QUICK_PROBLEMS if "fisher" in p.tasks], ids=lambda p: p.name)
+@pytest.mark.parametrize("problem", [p for p in TOY_PROBLEMS if "fisher" in p.tasks], ids=lambda p: p.name)
 def test_fishers_criterion_is_greatest_along_the_generalised_eigenvectors(problem):
     """max_W J(W) = tr(S_W⁻¹ S_B), the sum of the eigenvalues of S_B w = λ S_W w."""
     data = problem.data()
@@ -125,6 +136,16 @@ def test_fishers_criterion_is_greatest_along_the_generalised_eigenvectors(proble
     assert objectives.fisher_criterion(data, Answer(turned, np.zeros(len(W)))) < J
 
 
+@pytest.mark.parametrize("task", sorted(PASSES))
+def test_one_pass_returns_the_derivatives_of_the_benchmarks_own_objective(task):
+    problem = Problem("any", 300, 4, offset=3.0, tasks=(task,))
+    (rows,) = run.measure(problem, [task], libraries.load(), EFFORTS["toy"])
+    gaps = {row.library: row.gap for row in rows}
+    assert gaps["numpy"] < 1e-13
+    assert gaps["separatrix"] < 1e-12
+    assert 1e-10 < gaps.get("separatrix single", 1e-6) < 1e-5
+
+
 def test_a_gap_is_relative_unless_the_best_is_rounding_error():
     values = {"a": 2.0, "b": 3.0, "zeros": 8.0}
     assert objectives.excess(3.0, values) == 0.5
@@ -138,40 +159,118 @@ def test_a_gap_is_relative_unless_the_best_is_rounding_error():
 # Clock and meter
 
 
+TINY = Problem("any", 20, 2, toy_shape=(20, 2), tasks=("import",))
+ONCE = Effort(rounds=1, seconds=0.0)
+
+
+def library(name: str, action, **tasks) -> libraries.Library:
+    return libraries.Library(name, "1", {"import": lambda data: libraries.Job(action, lambda _: None), **tasks})
+
+
 def test_a_slow_fit_is_measured_once():
     calls: list[str] = []
-    job = libraries.Job(lambda: calls.append("run"), lambda _: None)
-    slow = libraries.Library("slow", "1", {"import": lambda data: job})
-    problem = Problem("any", 20, 2, tasks=("import",))
-    (row,) = run.measure([problem], ["import"], [slow], Effort(rounds=3, seconds=0.0, once=0.0))
+    slow = library("slow", lambda: calls.append("run"))
+    ((row,),) = run.measure(TINY, ["import"], [slow], Effort(rounds=3, seconds=0.0, once=0.0))
     assert calls == ["run"]
     assert row.seconds > 0.0
     assert row.peak_mb is None
+
+
+def test_a_first_run_that_compiles_is_not_the_measurement():
+    """A fit to a tiny table compiles; without it, the first run would be too slow to be repeated."""
+    compiled: list[str] = []
+
+    def fit() -> None:
+        if not compiled:
+            sleep(0.3)
+        compiled.append("yes")
+
+    problem = replace(TINY, n=200)
+    ((row,),) = run.measure(problem, ["import"], [library("jit", fit)], replace(ONCE, once=0.2))
+    assert row.seconds < 0.1
+
+
+def test_a_fit_that_takes_too_long_is_interrupted_and_its_time_is_a_bound():
+    slow, quick = library("slow", lambda: sleep(60.0)), library("quick", lambda: None)
+    start = perf_counter()
+    (rows,) = run.measure(TINY, ["import"], [slow, quick], replace(ONCE, longest=0.2))
+    assert perf_counter() - start < 5.0
+    assert [(row.library, row.note, row.is_bound) for row in rows] == [("slow", LONGER, True), ("quick", "", False)]
+    assert rows[0].seconds == 0.2
+    assert report.time_of(rows[0]) == "> 0.2"
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
+
+
+def test_one_failure_does_not_end_the_run():
+    def fail() -> None:
+        raise ValueError("no such solver\nsecond line")
+
+    (rows,) = run.measure(TINY, ["import"], [library("bad", fail), library("good", lambda: None)], ONCE)
+    assert [(row.library, row.note, row.seconds is None) for row in rows] == [
+        ("bad", "failed: ValueError: no such solver", True),
+        ("good", "", False),
+    ]
+
+
+def test_a_library_that_is_not_installed_gets_a_note_for_each_of_its_tasks(monkeypatch):
+    monkeypatch.setattr(libraries, "find_spec", lambda name: None)
+    entries = libraries.load()
+    absent = [entry for entry in entries if entry.name in libraries.OPTIONAL]
+    assert {entry.name: tuple(entry.tasks) for entry in absent} == libraries.OPTIONAL
+    problem = Problem("any", 40, 2, tasks=("probit",))
+    (rows,) = run.measure(problem, ["probit"], entries, ONCE)
+    assert {row.library: row.note for row in rows} == {"separatrix": "", "statsmodels": "not installed", "zeros": ""}
+
+
+@pytest.mark.parametrize("name", libraries.OPTIONAL)
+def test_the_tasks_of_an_optional_library_are_listed(name):
+    pytest.importorskip(name)
+    (entry,) = libraries.load([name])
+    assert tuple(entry.tasks) == libraries.OPTIONAL[name]
+
+
+def test_fits_that_take_minutes_in_compiled_code_are_left_out_of_toy_runs():
+    problem = replace(TINY, minutes=("slow",))
+    slow = library("slow", lambda: None)
+    for each, note in ((problem.quick(), "left out"), (problem, "")):
+        ((row,),) = run.measure(each, ["import"], [slow], ONCE)
+        assert row.note == note
+
+
+def test_a_toy_run_covers_every_task_with_the_same_columns():
+    for problem in PROBLEMS:
+        quick = problem.quick()
+        assert (quick.tasks, quick.m, quick.k, quick.dtype) == (problem.tasks, problem.m, problem.k, problem.dtype)
+        assert quick.n <= problem.n
 
 
 # A whole run
 
 
 @pytest.fixture(scope="module")
-def quick_run(tmp_path_factory) -> Run:
+def toy_run(tmp_path_factory) -> Run:
     folder = tmp_path_factory.mktemp("results")
     with threadpool_limits(1):  # on tiny tables, waiting for threads dominates the time
-        run.main(["--quick", "--problems", *MEASURED], folder)
-    return read_run(folder / SCRATCH)
+        run.main(["--toy", "--problems", *MEASURED], folder)
+    return read_run(folder / SCRATCH, "toy")
 
 
-def test_a_run_writes_every_column_and_only_finite_numbers(quick_run):
-    header = "problem task library version seconds grams passes peak_mb peak_ratio gap gradient gradient_sd n m k dtype"
+def test_a_run_writes_every_column_and_only_finite_numbers(toy_run):
+    header = (
+        "problem task library version seconds grams reads passes peak_mb peak_ratio gap gradient gradient_sd "
+        "n m k dtype date note"
+    )
     assert " ".join(field.name for field in fields(Row)) == header
-    for row in quick_run.rows:
-        numbers = [row.seconds, row.grams, row.peak_mb, row.peak_ratio, row.gap]
+    for row in toy_run.rows:
+        assert row.note == ""
+        numbers = [row.seconds, row.grams, row.reads, row.peak_mb, row.peak_ratio, row.gap]
         if objectives.OBJECTIVES[row.task].gradient is not None:
             numbers += [row.gradient, row.gradient_sd]
         assert all(value is not None and math.isfinite(value) and value >= 0.0 for value in numbers), row
 
 
-def test_every_library_runs_every_task_that_it_has(quick_run):
-    measured = {(row.problem, row.task, row.library) for row in quick_run.rows}
+def test_every_library_runs_every_task_that_it_has(toy_run):
+    measured = {(row.problem, row.task, row.library) for row in toy_run.rows}
     expected = {
         (problem.name, task, entry.name)
         for problem in PROBLEMS
@@ -188,42 +287,48 @@ def test_every_library_runs_every_task_that_it_has(quick_run):
     assert measured <= expected
 
 
-def test_the_best_library_has_no_gap_and_zeros_have_one(quick_run):
-    groups = {(row.problem, row.task) for row in quick_run.rows}
+def test_the_best_library_has_no_gap_and_zeros_have_one(toy_run):
+    groups = {(row.problem, row.task) for row in toy_run.rows}
     for group in groups:
-        gaps = {row.library: row.gap for row in quick_run.rows if (row.problem, row.task) == group}
-        assert min(gaps.values()) == 0.0
+        gaps = {row.library: row.gap for row in toy_run.rows if (row.problem, row.task) == group}
+        assert min(gaps.values()) == 0.0 or group[1] in PASSES
         if group[1] in IMPROVABLE:
             assert gaps["zeros"] > 0.1
 
 
-def test_libraries_with_the_same_objective_reach_the_same_value(quick_run):
-    for row in quick_run.rows:
+def test_libraries_with_the_same_objective_reach_the_same_value(toy_run):
+    for row in toy_run.rows:
         own_rule = row.library in {"sklearn saga", "sklearn liblinear"}  # a solver that stops by another criterion
         loose = own_rule or (row.dtype == "float32" and row.library != "separatrix")
         if row.task in EXACT and row.library != "zeros" and not loose:
             assert row.gap < 1e-6, row
 
 
-def test_this_library_reaches_the_requested_gradient(quick_run):
+def test_this_library_reaches_the_requested_gradient(toy_run):
     asked = dict.fromkeys(("logistic", "logistic_hessian", "flat_logistic", "probit"), objectives.TOL)
-    for row in quick_run.rows:
+    for row in toy_run.rows:
         if row.library == "separatrix" and row.gradient_sd is not None:
             assert row.gradient_sd <= asked.get(row.task, objectives.SOFTMAX_TOL), row
 
 
-def test_the_record_of_a_run_does_not_name_the_machine(quick_run, tmp_path):
-    place = write_run(quick_run, tmp_path)
-    text = (place / "config.toml").read_text(encoding="utf-8")
-    keys = "date cpu cores memory_gb python numpy scipy sklearn numba glum skglm statsmodels blas threads"
-    assert " ".join(tomllib.loads(text)) == keys
+def test_the_record_of_a_run_does_not_name_the_machine(toy_run, tmp_path):
+    place = write_run(toy_run, tmp_path)
+    text = (place / "toy.toml").read_text(encoding="utf-8")
+    keys = (
+        "date vendor cpu cpu_family vectors l1 l2 l3 cores memory_gb load python commit "
+        "numpy scipy sklearn numba glum skglm statsmodels blas threads"
+    )
+    assert set(tomllib.loads(text)) - {"l1", "l2", "l3", "l4"} == set(keys.split()) - {"l1", "l2", "l3"}
     for secret in filter(None, (platform.node(), str(Path.cwd()))):
         assert secret not in text
 
 
 # Records and reports
 
-ROW = Row("default", "fisher", "separatrix", "1.0", 0.5, 1.25, 1, 12.5, 0.03125, 0.0, None, None, 500, 10, 2, "float64")
+ROW = Row(
+    "default", "fisher", "separatrix", "1.0", 0.5, 1.25, 9.5, 1, 12.5, 0.03125, 0.0, None, None, 500, 10, 2, "float64",
+    "2000-01-01",
+)  # fmt: skip
 ROWS = [
     ROW,
     replace(ROW, library="sklearn", seconds=2.0, grams=5.0, passes=None),
@@ -233,8 +338,85 @@ ROWS = [
 
 
 def test_a_run_read_back_is_the_run_written(tmp_path):
-    original = Run("here", {"date": "2000-01-01", "cpu": 'a "b" \\ c', "cores": 2, "memory_gb": 1.5}, ROWS)
-    assert read_run(write_run(original, tmp_path)) == original
+    original = Run("here", "quick", {"date": "2000-01-01", "cpu": 'a "b" \\ c', "cores": 2, "memory_gb": 1.5}, ROWS)
+    assert read_run(write_run(original, tmp_path), "quick") == original
+
+
+def test_new_rows_replace_those_of_the_same_task_in_the_order_of_the_problems():
+    faster = replace(ROW, seconds=0.1)
+    run = Run("here", "quick", {}, ROWS).with_rows([faster])
+    assert run.rows == [faster, ROWS[3]]  # fisher comes before perceptron_epoch
+    small = replace(ROW, problem="small")
+    assert run.with_rows([small]).rows == [faster, ROWS[3], small]
+
+
+def test_the_newest_run_of_each_machine_is_shown(tmp_path):
+    days = {("amd", "full"): "2000-01-02", ("amd", "quick"): "2000-01-03", ("intel", "quick"): "2000-01-01"}
+    for (name, mode), date in days.items():
+        write_run(Run(name, mode, {"date": date}, ROWS), tmp_path)
+    write_run(Run(SCRATCH, "full", {"date": "2000-01-09"}, ROWS), tmp_path)
+    assert [(run.name, run.mode) for run in committed_runs(tmp_path)] == [("amd", "quick"), ("intel", "quick")]
+    write_run(Run("amd", "full", {"date": "2000-01-03"}, ROWS), tmp_path)
+    assert [run.mode for run in committed_runs(tmp_path)] == ["full", "quick"]
+
+
+def test_an_interrupted_run_is_resumed_and_a_part_replaces_its_rows(tmp_path, capsys):
+    part = ["--toy", "--problems", "small", "--libraries", "zeros", "--name", "here"]
+    run.main([*part, "--only", "fisher", "logistic"], tmp_path)
+    before = read_run(tmp_path / "here", "toy")
+    assert {row.task for row in before.rows} == {"fisher", "logistic"}
+    run.main([*part, "--resume"], tmp_path)
+    after = read_run(tmp_path / "here", "toy")
+    assert [row for row in after.rows if row.task in {"fisher", "logistic"}] == list(before.rows)
+    assert {row.task for row in after.rows} == {task for task in SMALL.tasks if task != "predict_linear"}
+    run.main([*part, "--only", "fisher"], tmp_path)
+    again = read_run(tmp_path / "here", "toy")
+    assert [row for row in again.rows if row.task != "fisher"] == [row for row in after.rows if row.task != "fisher"]
+    assert [row for row in again.rows if row.task == "fisher"] != [row for row in after.rows if row.task == "fisher"]
+
+
+def test_results_of_another_processor_are_not_overwritten(tmp_path):
+    write_run(Run("here", "toy", {"cpu": "another"}, ROWS), tmp_path)
+    with pytest.raises(SystemExit, match="here has results of another, and this is .*Choose another --name"):
+        run.main(["--toy", "--problems", "small", "--name", "here"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "model", "name"),
+    [
+        ("AMD", "AMD EPYC", "amd-epyc"),
+        ("AMD", "AMD EPYC 7B13 64-Core Processor", "amd-epyc"),
+        ("Intel", "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz", "intel-xeon"),
+        ("Intel", "INTEL(R) XEON(R) PLATINUM 8581C CPU @ 2.10GHz", "intel-xeon"),
+        ("Intel", "Intel(R) Core(TM) i7-1165G7 @ 2.80GHz", "intel-core"),
+        ("", "arm", "arm"),
+    ],
+)
+def test_a_machine_is_named_by_its_processor_and_cores(monkeypatch, vendor, model, name):
+    monkeypatch.setattr(machine, "_vendor", lambda: vendor)
+    monkeypatch.setattr(machine, "_cpu_model", lambda: model)
+    monkeypatch.setattr(machine.joblib, "cpu_count", lambda: 2)
+    assert machine.machine_name() == f"{name}-2-cores"
+
+
+def test_caches_are_read_from_the_system(monkeypatch, tmp_path):
+    levels = [
+        ("1", "Data", "48K", "1"),
+        ("1", "Instruction", "32K", "1"),
+        ("2", "Unified", "2048K", "1"),
+        ("3", "Unified", "105M", "3"),
+    ]
+    for i, values in enumerate(levels):
+        (tmp_path / f"index{i}").mkdir()
+        for file, value in zip(("level", "type", "size", "shared_cpu_map"), values, strict=True):
+            (tmp_path / f"index{i}" / file).write_text(f"{value}\n")
+    monkeypatch.setattr(machine, "CACHES", tmp_path)
+    assert machine._caches() == {"l1": "48K", "l2": "2048K", "l3": "105M for 2 cores"}
+
+
+def test_the_speed_of_a_machine_is_that_of_two_products():
+    speeds = machine.speeds(rows=2000, columns=50)
+    assert 0.0 < speeds["xw_seconds"] < speeds["gram_seconds"] < 1.0
 
 
 def test_the_ratio_is_to_the_fastest_other_library_except_zeros():
@@ -250,6 +432,42 @@ def test_a_solver_that_stopped_early_is_not_the_best_peer():
     done = replace(row, library="another", seconds=2.0, gap=1e-5, gradient=1e-5)
     assert report.ratio_to_best_peer(row, [row, stalled, done]) == 0.25
     assert report.ratio_to_best_peer(row, [row, stalled]) is None
+
+
+def test_a_peer_that_was_interrupted_gives_a_bound():
+    slow = replace(ROW, library="sklearn", seconds=30.0, gap=None, note=LONGER)
+    absent = replace(ROW, library="glum", seconds=None, gap=None, note="not installed")
+    assert report.best_peer(ROW, [ROW, slow, absent]) == slow
+    assert report.ratio_to_best_peer(slow, [ROW, slow]) is None
+    table = report.text_table([ROW, slow, absent])
+    assert "< 0.0167" in table
+    assert "> 30" in table
+    assert "not installed" in table
+    done = replace(slow, library="other", seconds=40.0, note="")
+    assert report.best_peer(ROW, [ROW, slow, done]) == done
+
+
+def test_machines_stand_side_by_side(tmp_path):
+    config = {
+        "cpu": "AMD EPYC",
+        "cores": 2,
+        "memory_gb": 1.5,
+        "date": "2000-01-01",
+        "l2": "1024K",
+        "gram_seconds": 0.147,
+    }
+    other = {**config, "cpu": "Intel", "l2": "2048K"}
+    sklearn = replace(ROW, library="sklearn", seconds=2.0, gap=1e-9)
+    rows = [ROW, sklearn], [replace(ROW, grams=0.75), replace(sklearn, seconds=4.0, gap=None, note=LONGER)]
+    runs = [Run("amd", "quick", config, rows[0]), Run("intel", "quick", other, rows[1])]
+    page = report.markdown(runs, gpu=tmp_path / "none.csv")
+    assert "| L2 cache | 1024K | 2048K |" in page
+    assert "| `X.T @ X`, 500 000 x 100 | 147.0 ms | 147.0 ms |" in page
+    assert (
+        "| Fisher | default: 500 x 10 | 1.25 | 4x: sklearn, gap 1.0e-09 | 0.0e+00 | 0.75 | >8x: sklearn | 0.0e+00 |"
+        in page
+    )
+    assert "| default | 500 x 10, K = 2, float64 | sklearn | 2 | 1.25 | 4 | > 4 | 1.25 |  |" in page
 
 
 def test_the_page_in_the_documentation_is_made_from_the_committed_results():

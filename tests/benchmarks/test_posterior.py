@@ -16,11 +16,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks import libraries
 from benchmarks.libraries import separatrix_
 from benchmarks.objectives import ALPHA, OBJECTIVES, Answer
-from benchmarks.posterior import LogPosterior, logit, probit, softmax
+from benchmarks.posterior import LogPosterior, logistic_hessian, logit, probit, softmax
 from benchmarks.problems import PROBLEMS, Data, Problem
 
 LIKELIHOODS = {"logit": (logit, 2), "probit": (probit, 2), "softmax": (softmax, 4)}
-FASHION = next(problem.quick() for problem in PROBLEMS if problem.name == "fashion_mnist")
+FASHION = next(problem.toy() for problem in PROBLEMS if problem.name == "fashion_mnist")
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
@@ -49,6 +49,19 @@ def test_the_objective_is_the_sum_that_scikit_learn_minimises(k, storage):
     moved = replace(best, w0=best.w0 + 0.1 * np.arange(1, len(best.w0) + 1))
     assert objective.evaluate(data, moved) > objective.evaluate(data, best)
     assert objective.gradient(data, moved).largest > 1e-3
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_the_hessian_is_the_derivative_of_the_gradient(storage, rng):
+    y, W, w0 = np.arange(40) % 2, rng.standard_normal((1, 3)), np.array([0.3])
+    data = Data(storage(rng.standard_normal((40, 3))), y, 2)
+    gradient = LogPosterior(logit, 0.7).derivatives
+    step = 1e-5
+    for i in range(4):
+        move = step * np.eye(4)[i]
+        up = np.append(*gradient(data, W + move[:3], w0 + move[3:]))
+        down = np.append(*gradient(data, W - move[:3], w0 - move[3:]))
+        np.testing.assert_allclose(logistic_hessian(data, W, w0, 0.7)[i], (up - down) / (2 * step), atol=1e-7)
 
 
 def test_the_gradient_is_the_largest_component_per_row_and_per_deviation(rng):
