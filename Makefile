@@ -39,7 +39,7 @@ lint: $(VENV)/.installed-lint ## Check style, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.installed-bench ## Measure speed, memory and accuracy against other libraries (half an hour)
+bench: $(VENV)/.installed-bench ## Measure speed, memory and accuracy against other libraries, at full size
 	$(BIN)/python -m benchmarks.run $(ARGS)
 	@$(BIN)/python -m benchmarks.report > /dev/null
 

@@ -399,9 +399,9 @@ derivative. The page shows the newest run of each machine. A *quick* run has few
 and stops a fit after 30 seconds: `> 30` is a lower bound.
 """
 
-_READING = """Each time is followed by that of the fastest other library, as a multiple of ours: above 1x, we are faster.
-The gap after its name is that library's; the last column is ours. A library whose objective ends more than 1 % behind
-the best is not counted.
+_READING = """Each time is followed by that of the fastest other library, as a multiple of ours: above 1x, ours is
+faster. The gap after its name is that library's; the last column is ours. A library whose objective ends more than 1 %
+behind the best is not counted.
 """
 
 _DETAILS = """*vs best peer* is the time divided by that of the fastest other library: below 1 is faster. *Peak* is the
