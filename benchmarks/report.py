@@ -396,7 +396,7 @@ This page is generated from the results in `benchmarks/results`; the protocol is
 One *gram* is the time of `X.T @ X` on the same data in the same run, and one *read* that of `X @ w`. *Gap* is the
 relative distance of the objective from the best result of the run; for one pass, it is the largest error of a
 derivative. The page shows the newest run of each machine. A *quick* run has fewer repeats, fewer rows for some tables,
-and stops a fit after 30 seconds: `> 30` is a lower bound.
+and stops a fit after 20 seconds: `> 20` is a lower bound.
 """
 
 _READING = """Each time is followed by that of the fastest other library, as a multiple of ours: above 1x, ours is

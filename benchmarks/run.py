@@ -37,7 +37,7 @@ NAMES = tuple(problem.name for problem in PROBLEMS)
 GRAM, READ = "X.T @ X", "X @ w"  # keys of the units of time among the names of libraries
 EFFORTS = {
     "full": Effort(),
-    "quick": Effort(rounds=3, seconds=0.5, allowance=2.0, once=3.0, longest=30.0),
+    "quick": Effort(rounds=3, seconds=0.5, allowance=2.0, once=2.0, longest=20.0),
     "toy": Effort(rounds=1, seconds=0.0, once=math.inf, longest=math.inf),
 }
 BUSY = 0.5  # average number of running processes before the run, above which times are doubtful

@@ -229,7 +229,7 @@ def test_the_tasks_of_an_optional_library_are_listed(name):
     assert tuple(entry.tasks) == libraries.OPTIONAL[name]
 
 
-def test_fits_that_take_minutes_in_compiled_code_are_left_out_of_toy_runs():
+def test_fits_that_take_minutes_are_left_out_of_toy_runs():
     problem = replace(TINY, minutes=("slow",))
     slow = library("slow", lambda: None)
     for each, note in ((problem.quick(), "left out"), (problem, "")):
