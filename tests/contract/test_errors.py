@@ -945,6 +945,7 @@ TABLES = mistakes(
 LR, TABLES_OF = sx.LogisticRegression(), sx.TableClassifier(sx.LogisticRegression())
 BAYES_OF_3 = sx.TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0))).fit(X, THREE)
 FEW = pd.DataFrame({"n": [1.0, 2.0, 3.0, 4.0], "text": list("abab"), "when": pd.to_datetime(["2024-01-01"] * 4)})
+PAIRS_OF = lambda pairs: sx.TableClassifier(LR, interactions=pairs).fit(FEW, [0, 1, 1, 0])  # noqa: E731
 FORMS = mistakes(
     ("text in a scan", lambda: LR.fit(scan(FEW, target="n")), DataError, "'text' (", "TableClassifier"),
     ("dates in a model of numbers", lambda: LR.fit(FEW[["n", "when"]], [0, 1] * 2), DataError, "'when'", WRAP),
@@ -959,6 +960,10 @@ FORMS = mistakes(
     ("a name and a lazy frame", lambda: TABLES_OF.fit(pl.LazyFrame({"a": [1]}), "a"), DataError, "collect()"),
     ("weights by name", lambda: TABLES_OF.fit(FRAME, Y, "a"), DataError, "sample_weight", "'a'", "each row"),
     ("a path to nothing", lambda: TABLES_OF.fit("nowhere.csv", "y"), FileReadError, "nowhere.csv"),
+    ("interactions by a word", lambda: PAIRS_OF("all"), ValueError, "interactions='all'", "a list of pairs"),
+    ("an interaction of one column", lambda: PAIRS_OF(["n"]), ValueError, "'n'", "two different columns"),
+    ("an interaction of no column", lambda: PAIRS_OF([("n", "txt")]), DataError, "'txt'", "'text'"),
+    ("a constant column", lambda: PAIRS_OF([("n", "when")]), DataError, "'when'", "constant", "leave it out"),
     ("1e300", lambda: BAYES_OF_3.predict_proba(changed(X, 7, 2, 1e300)), DataError, "'x2'", "1e+300", "Correct"),
 )  # fmt: skip
 

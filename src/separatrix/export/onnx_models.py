@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from separatrix._array import Array, Float
+from separatrix._array import Array, Codes, Float
 from separatrix.basis import AbstractBasis, Cosines, Gaussians, Identity, Joined, Monomials, Sigmoids
 from separatrix.bayesian import (
     Approximation,
@@ -56,7 +56,7 @@ from separatrix.likelihoods import (
     SoftmaxLabelNoise,
 )
 from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron, log_priors
-from separatrix.study import PriorOnly, RampFunctions
+from separatrix.study import PriorOnly, RampFunctions, RampProducts
 
 FAR_IN_WIDTHS = 1e4  # spread of the centres, in widths, beyond which |x|² + |c|² - 2 x'c loses too many digits
 
@@ -405,12 +405,20 @@ def functions(basis: Any, X: Value) -> Value:  # noqa: PLR0911  (one case for ea
             angle = (X - basis.offset) @ basis.frequencies + basis.phases
             return X.graph.op("Cos", angle) * float(np.sqrt(2 / len(basis.phases)))
         case RampFunctions():
-            ramps = ((X.columns(basis.bent) - basis.low) / (basis.high - basis.low)).at_least(0.0).at_most(1.0)
-            return X.graph.join([X.columns(basis.straight), ramps])
+            parts = [X.columns(basis.straight), _ramps(X, basis.bent, basis)]
+            if (products := basis.products) is not None:
+                G = _ramps(X, products.column, products) @ products.averages - products.mean
+                parts.append(G.columns(products.left) * G.columns(products.right))
+            return X.graph.join(parts)
     raise ExportError(
         f"to_onnx: {type(basis).__name__} as a basis cannot be exported to ONNX. Linear, Polynomial, RBF, "
         "MultiScaleRBF, Sigmoid, RandomFourier and their unions can be; use one of them, or save with sx.save."
     )
+
+
+def _ramps(X: Value, column: Codes, knots: RampFunctions | RampProducts) -> Value:
+    """Ramps along columns, from ``knots.low`` to ``knots.high``."""
+    return ((X.columns(column) - knots.low) / (knots.high - knots.low)).at_least(0.0).at_most(1.0)
 
 
 def monomials(basis: Monomials, X: Value) -> Value:

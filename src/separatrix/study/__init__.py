@@ -2,9 +2,9 @@
 """Studies of a table: compare models, choose one, fit it and explain it. Used by the command line and the report.
 
 Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (comparison and choice) and records.py
-(`Compared`, `Study`). The models: classifier.py (`TableClassifier`), ramps.py (curves), candidates.py (which models
-suit a table). The results: weights.py, effects.py, notes.py, screening.py (columns to check). Progress reports:
-progress.py. Predictions of a table in batches: scoring.py.
+(`Compared`, `Study`). The models: classifier.py (`TableClassifier`), ramps.py (curves), pairs.py (interactions),
+candidates.py (which models suit a table). The results: weights.py, effects.py, notes.py, screening.py (columns to
+check). Progress reports: progress.py. Predictions of a table in batches: scoring.py.
 """
 
 from separatrix.study.candidates import MODELS as MODELS
@@ -18,6 +18,7 @@ from separatrix.study.notes import captured as captured
 from separatrix.study.notes import notes_on_model as notes_on_model
 from separatrix.study.progress import Stage as Stage
 from separatrix.study.ramps import RampFunctions as RampFunctions
+from separatrix.study.ramps import RampProducts as RampProducts
 from separatrix.study.ramps import Ramps as Ramps
 from separatrix.study.records import Compared as Compared
 from separatrix.study.records import Effect as Effect

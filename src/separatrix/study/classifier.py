@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from types import MethodType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
@@ -29,9 +29,10 @@ from separatrix.files import Scan, scan
 from separatrix.generative import NaiveBayes
 from separatrix.meta import is_ours
 from separatrix.priors import Gaussian
-from separatrix.rows import NamedRows, RowStore, Source, is_unlabelled, open_rows
+from separatrix.rows import LabelRules, NamedRows, RowStore, Source, is_unlabelled, open_rows
 from separatrix.stats import column_moments
-from separatrix.study.ramps import Ramps
+from separatrix.study.pairs import Interactions, indicator_scale, stated_interactions, supported_interactions
+from separatrix.study.ramps import TIMES, Ramps
 from separatrix.study.weights import Contrasts, contrasts_of, has_contrasts, summarise
 from separatrix.table import (
     Batch,
@@ -50,6 +51,14 @@ MAX_SPREAD = 1e300  # largest standard deviation that is stored, in place of inf
 
 
 Moments = tuple[Float, Float]  # mean and standard deviation of each feature that has a weight, (M,)
+
+
+class Configured(NamedTuple):
+    """Unfitted model, the moments of its features if they were computed, and its interactions if requested."""
+
+    model: Any
+    moments: Moments | None = None
+    interactions: Interactions | None = None
 
 
 class ModelMethod:
@@ -85,6 +94,10 @@ class TableClassifier(ClassifierMixin, Estimator):
     curved : bool, default False
         Whether the effect of numbers and dates may be a curve instead of a line (`Ramps`); needs a model with a
         ``basis``. If the prior is tuned, each curve has its own scale; the logarithms of the scales share a normal law.
+    interactions : bool or list of pairs of columns, default False
+        True searches for interactions of two columns and keeps those that held-out rows confirm: a surface for each of
+        at most 8 pairs, or a product for each pair of numbers. A list of pairs, such as ``[("age", "hours")]``, adds a
+        surface for each. Needs a model with a ``basis``. Categories with more than 8 levels have no interactions.
     hashing : int, optional
         Number of columns into which the levels of a category with more than a hundred levels are hashed; see
         `TableEncoder`.
@@ -98,6 +111,8 @@ class TableClassifier(ClassifierMixin, Estimator):
         basis
     n_features_in_, feature_names_in_ : the columns of the table
     n_rows_ : number of training rows
+    interactions_ : the interactions of the model: ``surfaces``, ``products``, and the held-out ``gain`` and its
+        standard ``error`` in nats per row, NaN if they were chosen by the user; None if not requested
 
     Notes
     -----
@@ -123,12 +138,14 @@ class TableClassifier(ClassifierMixin, Estimator):
         drop: str = "none",
         curved: bool = False,
         hashing: int | None = None,
+        interactions: Any = False,
     ) -> None:
         self.estimator = estimator
         self.types = types
         self.drop = drop
         self.curved = curved
         self.hashing = hashing
+        self.interactions = interactions
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Infer the types of the columns, encode them, and fit the model.
@@ -163,7 +180,7 @@ class TableClassifier(ClassifierMixin, Estimator):
 
     def fit_encoded(self, encoder: TableEncoder, features: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model to the features of a fitted encoder, so that several models can share one encoding."""
-        estimator, moments = self.configured(encoder.schema_, features)
+        estimator, moments, interactions = self.configured(encoder.schema_, features, y, sample_weight)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         estimator.fit(named(features, encoder.schema_, estimator), y, **weights)
         opened = open_rows(features)
@@ -173,52 +190,66 @@ class TableClassifier(ClassifierMixin, Estimator):
         self.__dict__.pop("feature_names_in_", None)
         if "feature_names_in_" in vars(encoder):
             self.feature_names_in_ = encoder.feature_names_in_
+        self.interactions_ = interactions
         self.centre_, self.spread_ = moments or _moments(opened, getattr(estimator, "basis_", None))
         return self
 
-    def configured(self, schema: Schema, features: Any) -> tuple[Any, Moments | None]:
-        """Unfitted model with curves and prior scales for these features; also their moments, if they were computed."""
+    def configured(self, schema: Schema, features: Any, y: Any = None, sample_weight: Any = None) -> Configured:
+        """Unfitted model with curves, interactions and prior scales for these features; labels are for interactions."""
         model = BayesianLogisticRegression(tune="evidence") if self.estimator is None else clone(self.estimator)
         if isinstance(model, NaiveBayes) and model.families == "auto":
             # New rows may have earlier dates than the training rows, so that their days are negative.
             days = [plan.names[0] for plan in schema.plans if isinstance(plan, DatePlan) and not plan.constant]
             model.set_params(families=dict.fromkeys(days, "normal"))
         is_tuned = isinstance(model, BayesianLogisticRegression) and model.tunes_prior
-        if not self.curved and not is_tuned:
-            return model, None
-        bent, source = continuous_columns(schema), open_rows(features)
-        straight, n_ramps, ramps = np.arange(len(schema.columns)), 0, None
-        if self.curved:
-            ramps = Ramps(bent).fit_source(source)
-            straight, n_ramps = ramps.functions_.straight, len(ramps.functions_.bent)
-            model.set_params(basis=ramps.frozen())
+        has_pairs = self.interactions is not False
+        has_ramps = self.curved or has_pairs
+        if not has_ramps and not is_tuned:
+            return Configured(model)
+        bent, source, D = continuous_columns(schema), open_rows(features), len(schema.columns)
+        ramps, interactions, sources = None, None, np.column_stack([np.arange(D)] * 2)
+        if has_ramps:
+            ramps = (Ramps(bent) if self.curved else Ramps((), knots=())).fit_source(source)
+            groups = ["line"] * len(ramps.functions_.straight)
+            groups += [f"curve of {schema.columns[d]}" for d in ramps.functions_.bent]
+            if has_pairs and self.interactions is not True:
+                interactions, products = stated_interactions(schema, source, bent, self.interactions)
+            elif has_pairs:
+                labelled = source.with_labels(y, sample_weight, LabelRules(soft=True))
+                interactions, products = supported_interactions(schema, labelled, bent, ramps, groups)
+            if interactions is not None and products is not None:
+                ramps = ramps.frozen(products).fit_source(source)
+                n_surface = len(products.left) - len(interactions.products)
+                owner = _owners(schema)
+                groups += [f"{owner[a]}{TIMES}{owner[b]}" for a, b in products.pairs[:n_surface]]
+                groups += ["products"] * len(interactions.products)
+            sources = ramps.functions_.sources
+            model.set_params(basis=ramps.frozen(ramps.products))
             if is_tuned:
-                curves = (f"curve of {schema.columns[d]}" for d in ramps.functions_.bent)
-                model.set_params(groups=(*("line",) * len(straight), *curves))
+                model.set_params(groups=tuple(groups))
         if (
             not is_tuned
             or model.prior is not None
             or not model.standardize
-            or (not self.curved and model.basis is not None)
+            or (model.basis is not None and not has_ramps)
         ):
-            return model, None
-        if not self.curved and model.approximation == "auto" and model.structure is model.groups is None:
-            model.set_params(structure="dual" if is_dual_cheaper(source.n_rows, len(schema.columns)) else None)
+            return Configured(model, None, interactions)
+        if not has_ramps and model.approximation == "auto" and model.structure is model.groups is None:
+            model.set_params(structure="dual" if is_dual_cheaper(source.n_rows, D) else None)
         mean, std = _moments(source, ramps)
-        is_indicator = np.append(~np.isin(straight, bent), np.zeros(n_ramps, dtype=bool))
-        scale = np.where(is_indicator & (std > 0), std, 1.0)
-        return model.set_params(prior=Gaussian(scale=scale), tune="evidence"), (mean, std)
+        scale = indicator_scale(sources, std, bent)
+        return Configured(model.set_params(prior=Gaussian(scale=scale), tune="evidence"), (mean, std), interactions)
 
     @property
     def sources_(self) -> tuple[str, ...]:
-        """The column of the table that each feature came from; "" if a basis combines columns."""
+        """The column of the table that each feature came from, "a × b" for a pair; "" if unknown for the basis."""
         check_is_fitted(self)
-        groups, basis = self.encoder_.schema_.groups, self.basis_
-        owners = np.repeat(np.array(list(groups), dtype=object), [len(place) for place in groups.values()])
+        basis, owners = self.basis_, _owners(self.encoder_.schema_)
         if basis is None:
             return tuple(owners.tolist())
         if isinstance(basis, Ramps):
-            return tuple(owners[basis.functions_.sources].tolist())
+            pairs = owners[basis.functions_.sources]
+            return tuple(a if a == b else f"{a}{TIMES}{b}" for a, b in pairs.tolist())
         return ("",) * len(self.spread_)
 
     @property
@@ -332,6 +363,11 @@ def continuous_columns(schema: Schema) -> tuple[int, ...]:
         for plan in schema.plans
         if isinstance(plan, NumberPlan | DatePlan) and plan.kind in ("number", "date") and not plan.constant
     )
+
+
+def _owners(schema: Schema) -> Array:
+    """Column of the table that each feature came from, (D,)."""
+    return np.repeat(np.array(list(schema.groups), dtype=object), [len(place) for place in schema.groups.values()])
 
 
 def is_dual_cheaper(n_rows: int, n_columns: int) -> bool:

@@ -162,7 +162,7 @@ def _run_trials(
             fold = Fold(NamedRows(train.X.array[at], schema.columns), train.codes[at], train.rows[at])
         with captured() as warnings[name], watched(stages.rows), single_thread_blas():
             try:
-                estimator, _ = models[name].configured(schema, fold.X.array)
+                estimator = models[name].configured(schema, fold.X.array, fold.codes).model
             except Exception as error:  # if one model fails, the study continues
                 trials.append(Trial.failed(name, error))
             else:

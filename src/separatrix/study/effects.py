@@ -13,7 +13,7 @@ function depends on one column, it is computed from the rows; otherwise from the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._threads import map_in_order
 from separatrix.bayesian import BayesianLogisticRegression, interval_tails
 from separatrix.study.classifier import TableClassifier, functions_of, named
+from separatrix.study.ramps import Ramps
 from separatrix.study.records import Effect
 from separatrix.study.weights import explain, has_contrasts
 from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan, read_values
@@ -185,14 +186,17 @@ class _PosteriorCurves:
 
     def __call__(self, grid: Grid, place: range) -> Curves:
         """Average over rows for each draw, then over draws."""
-        if (self.sources == "").any():
-            variants = (_variants(self.sample, place, value[None])[0] for value in grid.features)
-            moved = (self._activations(functions_of(self.model, X)) for X in variants)
+        own = self._functions_along(place)
+        if own is None:
+            moved = (self._activations(functions_of(self.model, X)) for X in self._moved_samples(grid, place))
         else:  # only the part of this column is recomputed
-            own = np.flatnonzero(self.sources == grid.plan.column)
-            at = functions_of(self.model, _variants(self.sample[:1], place, grid.features)[:, 0])[:, own]
             rest = self.A - self._activations(self.Phi[:, own], own)
-            moved = (rest + part for part in self._activations(at, own))
+            if (self.sources[own] == grid.plan.column).all():
+                at = functions_of(self.model, _variants(self.sample[:1], place, grid.features)[:, 0])[:, own]
+                moved = (rest + part for part in self._activations(at, own))
+            else:  # products with other columns, which differ from row to row
+                variants = (functions_of(self.model, X)[:, own] for X in self._moved_samples(grid, place))
+                moved = (rest + self._activations(at, own) for at in variants)
         averages, activations = [], []
         for A in moved:  # (S, n, C)
             C = A.shape[-1]
@@ -203,6 +207,19 @@ class _PosteriorCurves:
         f, activation = np.stack(averages), np.stack(activations)
         lower, upper = np.quantile(f, self.tails, axis=1)
         return Curves(f.mean(axis=1), lower, upper, _centred(activation) if activation.shape[1] > 1 else activation)
+
+    def _functions_along(self, place: range) -> Codes | None:
+        """Basis functions that depend on a column; None if they are unknown."""
+        basis = self.model.basis_
+        if basis is None:
+            return np.array(place)
+        if not isinstance(basis, Ramps):
+            return None
+        return np.flatnonzero(np.isin(basis.functions_.sources, np.array(place)).any(axis=1))
+
+    def _moved_samples(self, grid: Grid, place: range) -> Iterator[Float]:
+        """The sample rows with the column set to each value of the grid."""
+        return (_variants(self.sample, place, value[None])[0] for value in grid.features)
 
     def _activations(self, Phi: Float, own: Codes | None = None) -> Float:
         """Activations (rows, n, C): w'φ of the functions ``own``, or of all functions plus the bias by default."""

@@ -8,6 +8,8 @@ constant beyond the first and the last, and w_j is its rise from ξ_j to ξ_j+1:
 Independent Gaussian priors on the w_j make the function a random walk from knot to knot. In a model with standardised
 features, all w_j share one scale s per standard deviation of φ_j: w_j ~ N(0, s²/var φ_j). If a fraction q of the rows
 lies beyond ξ_j, this variance is about s²/(q (1 - q)), so w_j may be larger near the ends, with few rows on one side.
+
+Interactions are products of such functions of two columns (`RampProducts`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from separatrix.basis import AbstractBasis, survey
 from separatrix.exceptions import DataError
 from separatrix.rows import RowMap, Source
 
+TIMES = " × "  # between the names of two columns
 KNOT_SAMPLE_ROWS = 20_000  # rows whose quantiles become knots
 MIN_DEFAULT_KNOTS, MAX_DEFAULT_KNOTS = 4, 24
 
@@ -35,13 +38,72 @@ def default_n_knots(n_rows: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
+class RampProducts:
+    """Products of two factors along different columns. A factor is an average of ramps, minus its mean over rows:
+
+        ψ_q(x) = g_l(x) g_r(x),        g_f = 1/|J_f| Σ_j∈J_f φ_j - mean_f
+
+    A single ramp is a factor of a tensor product of two curves. The average of all ramps of a column rises by the same
+    amount between any two quantiles, like ranks, so that outliers do not matter. An indicator is a ramp from 0 to 1.
+
+    Ramp j rises from ``low[j]`` to ``high[j]`` along ``column[j]``. Factor f averages the ramps from ``first[f]`` up
+    to, but excluding, ``stop[f]``. Product q multiplies the factors ``left[q]`` and ``right[q]``.
+    """
+
+    column: Codes
+    low: Float
+    high: Float
+    first: Codes
+    stop: Codes
+    mean: Float
+    left: Codes
+    right: Codes
+
+    @property
+    def averages(self) -> Float:
+        """Weights (J, F) of the ramps in the factors."""
+        j = np.arange(len(self.column))[:, None]
+        return np.where((self.first <= j) & (j < self.stop), 1.0 / (self.stop - self.first), 0.0)
+
+    @property
+    def pairs(self) -> Codes:
+        """Positions of the two columns of each product, (Q, 2)."""
+        of_factor = self.column[self.first]
+        return np.column_stack([of_factor[self.left], of_factor[self.right]])
+
+    def factors(self, X: Rows) -> Float:
+        """Values of the factors, (n, F)."""
+        ramps = _ramps(X, self.column, self.low, self.high)
+        return np.asarray(ramps @ self.averages.astype(ramps.dtype) - self.mean.astype(ramps.dtype))
+
+    def evaluate(self, X: Rows) -> Float:
+        """Ψ (n, Q)."""
+        G = self.factors(X)
+        return np.asarray(G[:, self.left] * G[:, self.right])
+
+    def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Names such as ``age × hours``, or ``age from 30 to 37 × hours from 20 to 40`` for a product of two ramps."""
+        texts = _knot_texts(self.column, self.low, self.high)
+        factors = []
+        for first, stop in zip(self.first, self.stop, strict=True):
+            d = int(self.column[first])
+            is_whole = (self.column == d).sum() == stop - first
+            factors.append(columns[d] if is_whole else f"{columns[d]} from {texts[first][0]} to {texts[first][1]}")
+        return tuple(f"{factors[a]}{TIMES}{factors[b]}" for a, b in zip(self.left, self.right, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
 class RampFunctions:
-    """Unchanged columns ``straight``, then J ramps: ramp j rises from ``low[j]`` to ``high[j]`` along ``bent[j]``."""
+    """Unchanged columns ``straight``, then J ramps: ramp j rises from ``low[j]`` to ``high[j]`` along ``bent[j]``.
+
+    The ``products`` of two columns come last.
+    """
 
     straight: Codes
     bent: Codes
     low: Float
     high: Float
+    products: RampProducts | None = None
 
     @property
     def knots(self) -> dict[int, Float]:
@@ -51,30 +113,49 @@ class RampFunctions:
 
     @property
     def sources(self) -> Codes:
-        """Column that each function depends on, (M,)."""
-        return np.concatenate([self.straight, self.bent])
+        """The two columns that each function depends on, (M, 2): twice the same, except for products."""
+        alone = np.concatenate([self.straight, self.bent])
+        twice = np.column_stack([alone, alone])
+        return twice if self.products is None else np.concatenate([twice, self.products.pairs])
 
     def evaluate(self, X: Rows) -> Rows:
         """Φ (n, M); sparse if X is."""
-        x = to_dense(X[:, self.bent])
-        ramps = (x - self.low.astype(x.dtype)) / (self.high - self.low).astype(x.dtype)
-        ramps[~np.isfinite(ramps)] = np.nan  # infinite input must not be clipped to 0 or 1
-        np.clip(ramps, 0.0, 1.0, out=ramps)
+        parts = [_ramps(X, self.bent, self.low, self.high)]
+        if self.products is not None:
+            parts.append(self.products.evaluate(X))
         if is_sparse(X):
-            return sparse.csr_array(sparse.hstack([X[:, self.straight], sparse.csr_array(ramps)], format="csr"))
-        return np.concatenate([X[:, self.straight], ramps], axis=1)
+            dense = sparse.csr_array(np.concatenate(parts, axis=1))
+            return sparse.csr_array(sparse.hstack([X[:, self.straight], dense], format="csr"))
+        return np.concatenate([X[:, self.straight], *parts], axis=1)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Names such as ``age``, or ``age from 30 to 37`` for a ramp, with the fewest digits that distinguish knots."""
-        found = [columns[d] for d in self.straight]
-        for d, knots in self.knots.items():
-            is_whole = (knots == np.floor(knots)).all() and np.abs(knots).max() < 1e15
-            for form in ["z.0f"] if is_whole else [f".{digits}g" for digits in range(3, 18)]:
-                texts = [f"{knot:{form}}" for knot in knots]
-                if len(set(texts)) == len(texts):
-                    break
-            found += [f"{columns[d]} from {low} to {high}" for low, high in pairwise(texts)]
-        return tuple(found)
+        texts = _knot_texts(self.bent, self.low, self.high)
+        ramps = (f"{columns[d]} from {low} to {high}" for d, (low, high) in zip(self.bent, texts, strict=True))
+        products = () if self.products is None else self.products.names(columns)
+        return (*(columns[d] for d in self.straight), *ramps, *products)
+
+
+def _ramps(X: Rows, column: Codes, low: Float, high: Float) -> Float:
+    """Ramps (n, J) along the given columns."""
+    x = to_dense(X[:, column])
+    ramps = (x - low.astype(x.dtype)) / (high - low).astype(x.dtype)
+    ramps[~np.isfinite(ramps)] = np.nan  # infinite input must not be clipped to 0 or 1
+    return np.asarray(np.clip(ramps, 0.0, 1.0, out=ramps))
+
+
+def _knot_texts(column: Codes, low: Float, high: Float) -> list[tuple[str, str]]:
+    """Ends of each ramp as text, with the fewest digits that distinguish the knots of its column."""
+    found: list[tuple[str, str]] = []
+    for d in dict.fromkeys(column.tolist()):
+        knots = np.append(low[column == d], high[column == d][-1])
+        is_whole = (knots == np.floor(knots)).all() and np.abs(knots).max() < 1e15
+        for form in ["z.0f"] if is_whole else [f".{digits}g" for digits in range(3, 18)]:
+            texts = [f"{knot:{form}}" for knot in knots]
+            if len(set(texts)) == len(texts):
+                break
+        found += pairwise(texts)
+    return found
 
 
 class Ramps(AbstractBasis):
@@ -89,6 +170,8 @@ class Ramps(AbstractBasis):
         this many distinct values has a knot at each value; otherwise the knots are its frequent values and quantiles.
     knots : sequence of sequences of float, optional
         Increasing knots for each of the columns; the fit then uses no rows.
+    products : RampProducts, optional
+        Products of functions of two columns, which are appended as they are.
 
     >>> from separatrix.study import Ramps
     >>> basis = Ramps([0]).fit([[0.0, 5.0], [1.0, 6.0], [3.0, 5.0]])
@@ -102,16 +185,21 @@ class Ramps(AbstractBasis):
     functions_: RampFunctions
 
     def __init__(
-        self, columns: Sequence[int], n_knots: int | None = None, knots: Sequence[Sequence[float]] | None = None
+        self,
+        columns: Sequence[int],
+        n_knots: int | None = None,
+        knots: Sequence[Sequence[float]] | None = None,
+        products: RampProducts | None = None,
     ) -> None:
         self.columns = columns
         self.n_knots = n_knots
         self.knots = knots
+        self.products = products
 
-    def frozen(self) -> Ramps:
-        """Unfitted basis with the same knots, which a later fit keeps for any rows."""
+    def frozen(self, products: RampProducts | None = None) -> Ramps:
+        """Unfitted basis with the same knots, which a later fit keeps for any rows, and with these products."""
         knots = self.functions_.knots
-        return Ramps(tuple(knots), knots=tuple(tuple(at.tolist()) for at in knots.values()))
+        return Ramps(tuple(knots), knots=tuple(tuple(at.tolist()) for at in knots.values()), products=products)
 
     def _functions(self, source: Source) -> RowMap:
         D = len(source.columns)
@@ -137,7 +225,7 @@ class Ramps(AbstractBasis):
         bent = np.repeat(np.array(list(knots), dtype=np.intp), [len(at) - 1 for at in knots.values()])
         low = np.concatenate([np.empty(0), *(at[:-1] for at in knots.values())])
         high = np.concatenate([np.empty(0), *(at[1:] for at in knots.values())])
-        return RampFunctions(np.setdiff1d(np.arange(D), bent), bent, low, high)
+        return RampFunctions(np.setdiff1d(np.arange(D), bent), bent, low, high, self.products)
 
 
 def knots_of(x: Float, n: int) -> Float:

@@ -122,7 +122,7 @@ def cross_validated(
             if n and perf_counter() - start > MAX_REPEAT_SECONDS:
                 break
             for split in splits:
-                estimator: Any = model.configured(split.schema, split.train.X.array)[0]
+                estimator: Any = model.configured(split.schema, split.train.X.array, split.train.codes).model
                 if isinstance(estimator, NaiveBayes):  # otherwise, test rows may be outside the support of a family
                     chosen = {choice.column: choice.family for choice in trial.model.choices_}
                     estimator.set_params(families={name: chosen.get(name, "auto") for name in split.schema.columns})

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Interactions of two columns: which pairs the held-out rows support, and the products that describe them.
+
+The additive model has one curve or line for each column. An interaction adds products of functions of two columns to
+the log-odds (`RampProducts`), of two kinds:
+
+    surface     products of all ramps of two columns: a piecewise bilinear function of both, for a few pairs
+    products    one product for each pair of numbers, of rank-like functions: many weak interactions, one prior scale
+
+**Screening.** Each column has a few cells: intervals between quantiles, or levels. The residuals of the additive model,
+summed over the cells of two columns, show an interaction (the idea of FAST, Lou et al. 2013). For all pairs of columns
+they are one matrix product, B'diag(r)B with the indicators B of all cells. If cell effects are N(0, s²) and the
+log-likelihood is quadratic, a cell with the sum of residuals S and the curvature V has the log Bayes factor
+
+    ½ S²/(V + s⁻²) - ½ ln(1 + s² V)
+
+Pairs are ranked by the sum over their cells, which penalises pairs with many cells and few rows.
+
+**Confirmation.** Residuals are those of leave-one-out activations, which follow from Laplace's approximation without
+another fit: removing row n changes its activation by -(I - V_n C_n)⁻¹ V_n slope_n, with the covariance V_n of the
+activation and the curvature C_n. The rows are split into folds. Without each fold, pairs are added one by one, and
+the fold shows the log-likelihood gained. Interactions are accepted if their gain, summed over the folds, exceeds twice
+its standard error and ln 20 = 3 nats. Pairs are screened again without each fold, so the gain includes the cost of the
+choice. Only the weights of products are fitted; those of the additive model follow to first order, because products Ψ
+are replaced by Ψ - Φ (Φ'VΦ + Λ)⁻¹ Φ'VΨ, with the curvatures V and the prior precision Λ of the additive model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+
+from separatrix._array import Codes, Float, to_dense
+from separatrix._text import did_you_mean
+from separatrix.bayesian import BayesianLogisticRegression
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import Logit, Softmax
+from separatrix.priors import Gaussian
+from separatrix.rows import Source
+from separatrix.stats import collect_sample
+from separatrix.study.ramps import RampProducts, Ramps, knots_of
+from separatrix.table import CategoryPlan, Schema
+
+MAX_SEARCH_ROWS = 4000
+MIN_SEARCH_ROWS = 100  # with fewer rows, an interaction is hardly ever confirmed
+MAX_SEARCH_WEIGHTS = 2500  # of the additive model, over all classes
+MAX_CELLS = 300  # cells of all columns together: screening takes their square
+MAX_LEVELS = 8  # categories with more levels have no interactions
+N_KNOTS = 5  # along each column of a surface: at most 16 products
+MAX_PAIRS = 8  # surfaces that are accepted automatically
+MAX_PRODUCTS = 300
+N_FOLDS = 5
+CELL_STD = 0.5  # prior standard deviation of the log-odds of a cell
+MIN_GAIN_IN_STD, MIN_GAIN_IN_NATS = 2.0, 3.0  # gain of held-out log-likelihood that confirms interactions
+SCALES = np.geomspace(0.02, 2.0, 9)  # prior scales of standardised products
+N_NEWTON_STEPS = 3
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCells:
+    """Ramps of one column of the table that surfaces multiply: feature, low and high end of each, (J,)."""
+
+    feature: Codes
+    low: Float
+    high: Float
+    is_number: bool
+
+
+class Interactions(NamedTuple):
+    """Pairs that have a surface, pairs of numbers that have one product each, and the gain that confirmed them.
+
+    ``gain`` is the mean gain of the held-out log-likelihood in nats per row and ``error`` its standard error; both are
+    NaN if the user chose the pairs.
+    """
+
+    surfaces: tuple[Pair, ...]
+    products: tuple[Pair, ...]
+    gain: float = np.nan
+    error: float = np.nan
+
+
+def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[str, ColumnCells]:
+    """Ramps of the columns that may interact: numbers, and categories of at most `MAX_LEVELS` levels."""
+    found = {}
+    for plan in schema.plans:
+        at = schema.groups.get(plan.column, range(0))
+        if len(at) and at.start in numbers:
+            knots = knots_of(sample[:, at.start], N_KNOTS)
+            feature, low, high = np.full(len(knots) - 1, at.start), knots[:-1], knots[1:]
+        elif 0 < len(at) <= MAX_LEVELS and (isinstance(plan, CategoryPlan) or plan.kind == "boolean"):
+            feature = np.array([d for d in at if np.ptp(sample[:, d])], dtype=np.intp)
+            low, high = np.zeros(len(feature)), np.ones(len(feature))
+        else:
+            continue
+        if len(feature):
+            found[plan.column] = ColumnCells(feature, low, high, at.start in numbers)
+    return found
+
+
+def ramp_products(cells: dict[str, ColumnCells], chosen: Interactions, sample: Float) -> RampProducts:
+    """Products of all surfaces, then one product for each pair of numbers; factors are centred over the sample."""
+    columns = dict.fromkeys(name for pair in (*chosen.surfaces, *chosen.products) for name in pair)
+    ramps = [cells[name] for name in columns]
+    ends = np.cumsum([0, *(len(each.feature) for each in ramps)])
+    start, J = dict(zip(columns, ends.tolist(), strict=False)), int(ends[-1])
+    whole = {name: J + i for i, name in enumerate(columns)}  # factors: each ramp, then the average of each column
+    first, stop = np.append(np.arange(J), ends[:-1]), np.append(np.arange(1, J + 1), ends[1:])
+    left, right = [], []
+    for a, b in chosen.surfaces:
+        of_a, of_b = (start[name] + np.arange(len(cells[name].feature)) for name in (a, b))
+        left += np.repeat(of_a, len(of_b)).tolist()
+        right += np.tile(of_b, len(of_a)).tolist()
+    left += [whole[a] for a, _ in chosen.products]
+    right += [whole[b] for _, b in chosen.products]
+    used, codes = np.unique([left, right], return_inverse=True)
+    found = RampProducts(
+        column=np.concatenate([each.feature for each in ramps]),
+        low=np.concatenate([each.low for each in ramps]),
+        high=np.concatenate([each.high for each in ramps]),
+        first=first[used],
+        stop=stop[used],
+        mean=np.zeros(len(used)),
+        left=codes.reshape(2, -1)[0],
+        right=codes.reshape(2, -1)[1],
+    )
+    found.mean[:] = found.factors(sample).mean(axis=0)
+    return found
+
+
+def indicator_scale(sources: Codes, std: Float, numbers: Sequence[int]) -> Float:
+    """Prior scale of each function, (M,), per standard deviation of the function.
+
+    ``sources`` (M, 2) are the two columns of each function. A weight of an indicator has a prior for the change from
+    0 to 1, which is the standard deviation of the indicator; so has each indicator in a product.
+    """
+    is_alone = sources[:, 0] == sources[:, 1]
+    unit = np.ones(int(sources.max()) + 1)
+    unit[sources[is_alone, 0]] = np.where(
+        np.isin(sources[is_alone, 0], numbers) | (std[is_alone] == 0), 1.0, std[is_alone]
+    )
+    return np.where(is_alone, unit[sources[:, 0]], unit[sources].prod(axis=1))
+
+
+def stated_interactions(schema: Schema, source: Source, numbers: Sequence[int], pairs: Any) -> tuple[Interactions, Any]:
+    """Interactions of the pairs that a user chose, and their products; raises if a pair is impossible."""
+    if not isinstance(pairs, tuple | list):
+        raise ValueError(f"interactions={pairs!r}: choose False, True, or a list of pairs such as [('age', 'hours')].")
+    sample = to_dense(collect_sample(source, MAX_SEARCH_ROWS).as_block().X).astype(np.float64, copy=False)
+    cells, found = column_cells(schema, sample, numbers), list[Pair]()
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or pair[0] == pair[1]:
+            raise ValueError(
+                f"interactions contains {pair!r}: give pairs of two different columns, such as ('a', 'b')."
+            )
+        for name in pair:
+            if name not in schema.inputs:
+                raise DataError(
+                    f"interactions names {name!r}, which is not a column.{did_you_mean(name, schema.inputs)}"
+                )
+            if name not in cells:
+                raise DataError(
+                    f"interactions names {name!r}, which is constant or a category with more than {MAX_LEVELS} levels. "
+                    "Such a column has no interactions: leave it out."
+                )
+        if tuple(pair) not in found and tuple(pair[::-1]) not in found:
+            found.append((pair[0], pair[1]))
+    chosen = Interactions(tuple(found), ())
+    return chosen, ramp_products(cells, chosen, sample) if found else None
+
+
+def supported_interactions(
+    schema: Schema, source: Source, numbers: Sequence[int], basis: Ramps, groups: Sequence[str]
+) -> tuple[Interactions, RampProducts | None]:
+    """Interactions that held-out rows confirm, and their products.
+
+    ``source`` has labels. ``basis`` has the functions of the additive model, and ``groups`` are their prior scales.
+    """
+    none, rows = (Interactions((), ()), None), collect_sample(source, MAX_SEARCH_ROWS).as_block()
+    X, K = to_dense(rows.X).astype(np.float64, copy=False), len(source.classes)
+    cells = column_cells(schema, X, numbers)
+    is_large = len(groups) * (K if K > 2 else 1) > MAX_SEARCH_WEIGHTS
+    if len(X) < MIN_SEARCH_ROWS or len(cells) < 2 or is_large or source.is_soft:
+        return none
+    Phi = to_dense(basis.evaluate(X))
+    prior = Gaussian(scale=indicator_scale(basis.functions_.sources, Phi.std(axis=0), numbers))
+    model = BayesianLogisticRegression(prior, tune="evidence", groups=tuple(groups), approximation="laplace")
+    with catch_warnings():
+        simplefilter("ignore")  # the model that is fitted to all rows reports its own
+        model.fit(Phi, rows.codes, sample_weight=rows.weight)
+    search = _Search(cells, X, rows.codes, rows.weight, model, Phi)
+    fold_of = np.random.default_rng(0).permutation(len(X)) % N_FOLDS
+    gains = np.zeros((2, MAX_PAIRS + 1, len(X)))  # without and with products; by number of surfaces
+    for fold in range(N_FOLDS):
+        held = fold_of == fold
+        before = search.log_likelihood(search.start, held)
+        for kind, start in enumerate((search.start, search.with_products(~held)[0])):
+            steps = search.surfaces(start, ~held)[0]
+            for n_pairs in range(MAX_PAIRS + 1):
+                after = search.log_likelihood(steps[min(n_pairs, len(steps) - 1)], held)
+                gains[kind, n_pairs, held] = after - before
+    total, error = gains.sum(axis=2), gains.std(axis=2) * np.sqrt(len(X))
+    has_products, n_pairs = (int(at) for at in np.unravel_index(total.argmax(), total.shape))
+    gain, noise = total[has_products, n_pairs], error[has_products, n_pairs]
+    if gain <= max(MIN_GAIN_IN_STD * noise, MIN_GAIN_IN_NATS):
+        return none
+    everywhere = np.ones(len(X), dtype=bool)
+    start, products = search.with_products(everywhere) if has_products else (search.start, ())
+    surfaces = search.surfaces(start, everywhere, n_pairs)[1]
+    products = tuple(pair for pair in products if pair not in surfaces)
+    n_rows = search.weight.sum()
+    found = Interactions(surfaces, products, float(gain / n_rows), float(noise / n_rows))
+    return found, ramp_products(cells, found, X)
+
+
+def loo_activations(model: BayesianLogisticRegression, Phi: Float, codes: Codes, weight: Float | None) -> Float:
+    """Activations (n, C) of each row under the posterior of all other rows, to first order."""
+    found = model.posterior_.approximation.activations(Phi, model.posterior_.design)
+    n = len(Phi)
+    a, V = found.mean.reshape(n, -1), found.cov.reshape(n, *(np.size(found.mean) // n,) * 2)
+    slope, curvature = _derivatives(a, codes)
+    each = np.ones(n) if weight is None else weight
+    VC = each[:, None, None] * (V @ curvature)
+    step = np.linalg.solve(np.eye(a.shape[1]) - VC, each[:, None, None] * (V @ slope[:, :, None]))
+    return np.asarray(a - step[:, :, 0])
+
+
+def _likelihood(a: Float) -> Callable[[Float, Codes], Any]:
+    """Derivatives of ln p as a function of activations (n, C) and class codes."""
+    C = a.shape[1]
+    return Softmax(C).derivatives if C > 1 else lambda a, t: Logit().derivatives(a[:, 0], t)
+
+
+def _derivatives(a: Float, codes: Codes) -> tuple[Float, Float]:
+    """Slope (n, C) and curvature (n, C, C) of ln p at the activations (n, C)."""
+    found, (n, C) = _likelihood(a)(a, codes), a.shape
+    if C == 1:
+        return found.slope.reshape(n, 1), found.curvature.reshape(n, 1, 1)
+    P = found.curvature.p
+    return found.slope, P[:, :, None] * np.eye(C) - P[:, :, None] * P[:, None, :]
+
+
+class _Search:
+    """Greedy choice of interactions for some of the rows, whose weights are fitted alone, from activations ``start``.
+
+    A softmax is fitted class by class: a step for the curvature p (1 - p) of each class, times (K - 1)/K, is the step
+    of Newton's method if all classes are equally probable.
+    """
+
+    def __init__(
+        self,
+        cells: dict[str, ColumnCells],
+        X: Float,
+        codes: Codes,
+        weight: Float | None,
+        model: BayesianLogisticRegression,
+        Phi: Float,
+    ) -> None:
+        start = loo_activations(model, Phi, codes, weight)
+        size = np.cumsum([len(each.feature) for each in cells.values()])
+        self.cells = dict(list(cells.items())[: int((size <= MAX_CELLS).sum())])
+        self.X, self.codes, self.start = X, codes, start
+        self.weight = np.ones(len(X)) if weight is None else weight
+        self.damping = 1.0 if start.shape[1] == 1 else 1 - 1 / start.shape[1]
+        std, curvature = Phi.std(axis=0), self._residuals(start, slice(None))[1].mean(axis=1)
+        self.Phi = np.column_stack([(Phi - Phi.mean(axis=0)) / np.where(std > 0, std, 1.0), np.ones(len(Phi))])
+        precision = np.append(np.broadcast_to(model.prior_.scale, len(std)) ** -2.0, 0.0)
+        weighted = (curvature[:, None] * self.Phi).T
+        self.regress = np.linalg.solve(weighted @ self.Phi + np.diag(precision), weighted)
+        bins = []
+        for each in self.cells.values():
+            if each.is_number:
+                interval = np.searchsorted(each.high[:-1], X[:, each.feature[0]], side="right")
+                bins.append(interval[:, None] == np.arange(len(each.feature)))
+            else:
+                bins.append(X[:, each.feature] > 0.5)
+        self.B = np.concatenate(bins, axis=1).astype(np.float64)
+        self.edges = np.cumsum([0, *(each.shape[1] for each in bins)])[:-1]
+
+    def log_likelihood(self, a: Float, rows: Any) -> Float:
+        """Weighted ln p of some rows."""
+        log_p = _likelihood(a)(a[rows], self.codes[rows]).log_p
+        return np.asarray(self.weight[rows] * log_p)
+
+    def with_products(self, fitted: Any) -> tuple[Float, tuple[Pair, ...]]:
+        """Activations of all rows with one product for each pair of numbers, or for those with the largest scores."""
+        numbers = [name for name, each in self.cells.items() if each.is_number]
+        pairs = [(a, b) for i, a in enumerate(numbers) for b in numbers[i + 1 :]]
+        if not pairs:
+            return self.start, ()
+        Psi = ramp_products(self.cells, Interactions((), tuple(pairs)), self.X[fitted]).evaluate(self.X)
+        if len(pairs) > MAX_PRODUCTS:
+            r, v = self._residuals(self.start, fitted)
+            Z = Psi[fitted] / Psi[fitted].std(axis=0)
+            best = np.sort(np.argsort(-((Z.T @ r) ** 2 / (Z.T**2 @ v)).sum(axis=1))[:MAX_PRODUCTS])
+            pairs, Psi = [pairs[q] for q in best], Psi[:, best]
+        return self._fit(Psi, self.start, fitted), tuple(pairs)
+
+    def surfaces(self, start: Float, fitted: Any, n_pairs: int = MAX_PAIRS) -> tuple[list[Float], tuple[Pair, ...]]:
+        """Activations of all rows with 0, 1, 2, ... surfaces, and their pairs; it ends if no pair is supported."""
+        steps, pairs, names = [start], list[Pair](), list(self.cells)
+        while len(pairs) < n_pairs:
+            scores = self._scores(steps[-1], fitted)
+            for a, b in pairs:
+                scores[names.index(a), names.index(b)] = -np.inf
+            i, j = np.unravel_index(scores.argmax(), scores.shape)
+            if scores[i, j] <= 0:
+                break
+            pairs.append((names[i], names[j]))
+            Psi = ramp_products(self.cells, Interactions(tuple(pairs), ()), self.X[fitted]).evaluate(self.X)
+            steps.append(self._fit(Psi, start, fitted))
+        return steps, tuple(pairs)
+
+    def _residuals(self, a: Float, fitted: Any) -> tuple[Float, Float]:
+        """Weighted residuals t - p and curvatures p (1 - p) of some rows, (n, C)."""
+        slope, curvature = _derivatives(a[fitted], self.codes[fitted])
+        each = self.weight[fitted][:, None]
+        return each * slope, each * np.diagonal(curvature, axis1=1, axis2=2)
+
+    def _scores(self, a: Float, fitted: Any) -> Float:
+        """Log Bayes factor of the cell effects of each pair of columns; -inf below the diagonal, (D, D)."""
+        (r, v), B = self._residuals(a, fitted), self.B[fitted]
+        total = np.zeros((B.shape[1], B.shape[1]))
+        for k in range(r.shape[1]):
+            S, V = (B * r[:, [k]]).T @ B, (B * v[:, [k]]).T @ B
+            total += 0.5 * self.damping * (S**2 / (V + CELL_STD**-2) - np.log1p(CELL_STD**2 * V))
+        pairs = np.add.reduceat(np.add.reduceat(total, self.edges, axis=0), self.edges, axis=1)
+        return np.where(np.triu(np.ones_like(pairs), 1) > 0, pairs, -np.inf)
+
+    def _fit(self, Psi: Float, start: Float, fitted: Any) -> Float:
+        """Activations of all rows with standardised products Ψ, whose prior scale maximises a local evidence."""
+        std = Psi[fitted].std(axis=0)
+        Z = Psi / np.where(std > 0, std, 1.0)
+        Z -= self.Phi @ (self.regress @ Z)  # the additive model is adjusted
+        r, v = self._residuals(start, fitted)
+        evidence, classes = np.zeros(len(SCALES)), range(r.shape[1])
+        for k in classes:
+            values, axes = np.linalg.eigh(Z[fitted].T @ (v[:, [k]] * Z[fitted]))
+            values, pull = np.maximum(values, 0.0), axes.T @ (Z[fitted].T @ r[:, k])
+            spread = SCALES[:, None] ** 2 / (1 + SCALES[:, None] ** 2 * values)
+            evidence += self.damping * 0.5 * (spread * pull**2 - np.log1p(SCALES[:, None] ** 2 * values)).sum(axis=1)
+        ridge = SCALES[int(evidence.argmax())] ** -2.0
+        W, a = np.zeros((Z.shape[1], r.shape[1])), start
+        for _ in range(N_NEWTON_STEPS):
+            r, v = self._residuals(a, fitted)
+            for k in classes:
+                H = Z[fitted].T @ (v[:, [k]] * Z[fitted]) + ridge * np.eye(Z.shape[1])
+                W[:, k] += self.damping * np.linalg.solve(H, Z[fitted].T @ r[:, k] - ridge * W[:, k])
+            a = start + Z @ W
+        return a

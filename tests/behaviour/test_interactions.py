@@ -1,0 +1,188 @@
+"""Interactions of two columns in `TableClassifier`: the basis of products, the search for pairs, and their use."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import separatrix as sx
+from separatrix.study import Ramps, TableClassifier
+from separatrix.study.pairs import Interactions, column_cells, loo_activations, ramp_products
+from separatrix.table import TableEncoder
+
+RNG = np.random.default_rng(0)
+N = 400
+TABLE = pd.DataFrame(RNG.normal(size=(N, 4)), columns=list("abcd")).assign(g=RNG.choice(["u", "v", "w"], N))
+SURFACE = TableClassifier(sx.LogisticRegression(alpha=1.0), curved=True, interactions=[("c", "d"), ("a", "g")])
+
+
+def labels(log_odds, rng=RNG):
+    return np.where(rng.random(len(log_odds)) < 1 / (1 + np.exp(-log_odds)), "yes", "no")
+
+
+Y = labels(TABLE.a + 2.5 * np.sign(TABLE.c * TABLE.d))
+
+
+@pytest.fixture(scope="module")
+def searched():
+    return TableClassifier(curved=True, interactions=True).fit(TABLE, Y)
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_surface_is_any_piecewise_bilinear_function_on_its_grid_up_to_functions_of_one_column():
+    model = SURFACE.fit(TABLE, Y)
+    products = model.basis_.functions_.products
+    at = np.array(model.sources_) == "c × d"
+    knots = {d: np.append(products.low[products.column == d], products.high[products.column == d][-1]) for d in (2, 3)}
+    heights = RNG.normal(size=(len(knots[2]), len(knots[3])))
+    x = np.column_stack([np.linspace(-3, 3, 60), RNG.normal(size=60)])  # beyond the ends, too
+    i, j = (np.clip(np.searchsorted(k, v) - 1, 0, len(k) - 2) for k, v in zip(knots.values(), x.T, strict=True))
+    u, v = (np.clip((z - k[c]) / (k[c + 1] - k[c]), 0, 1) for z, k, c in zip(x.T, knots.values(), (i, j), strict=True))
+    H = heights
+    bilinear = (
+        (1 - u) * (1 - v) * H[i, j] + u * (1 - v) * H[i + 1, j] + (1 - u) * v * H[i, j + 1] + u * v * H[i + 1, j + 1]
+    )
+    rows = np.zeros((60, len(model.encoder_.schema_.columns)))
+    rows[:, [2, 3]] = x
+    Psi = model.basis_.functions_.evaluate(rows)[:, at]
+    one = [np.clip((z[:, None] - k[:-1]) / np.diff(k), 0, 1) for z, k in zip(x.T, knots.values(), strict=True)]
+    design = np.column_stack([np.ones(60), *one, Psi])
+    residual = bilinear - design @ np.linalg.lstsq(design, bilinear, rcond=None)[0]
+    assert np.abs(residual).max() < 1e-9
+    assert at.sum() == (len(knots[2]) - 1) * (len(knots[3]) - 1) == 16
+
+
+def test_products_are_those_of_an_explicit_formula():
+    rows = TableEncoder(sparse=False).fit(TABLE)
+    X = rows.transform(TABLE)
+    cells = column_cells(rows.schema_, X, (0, 1, 2, 3))
+    found = ramp_products(cells, Interactions((("a", "g"),), (("b", "c"),)), X)
+    Psi = found.evaluate(X)
+    ranks = []
+    for d in (1, 2):  # an average of ramps between quantiles
+        knots = np.append(cells["abcd"[d]].low, cells["abcd"[d]].high[-1])
+        ranks.append(np.interp(X[:, d], knots, np.linspace(0, 1, len(knots))))
+    assert_allclose(Psi[:, -1], np.prod([rank - rank.mean() for rank in ranks], axis=0), atol=1e-12)
+    ramp = np.clip((X[:, 0] - cells["a"].low[1]) / (cells["a"].high[1] - cells["a"].low[1]), 0, 1)
+    level = X[:, cells["g"].feature[2]]
+    assert_allclose(Psi[:, 5], (ramp - ramp.mean()) * (level - level.mean()), atol=1e-12)
+    assert found.names(rows.schema_.columns)[-1] == "b × c"
+    assert found.names(rows.schema_.columns)[5].endswith(f" × {rows.schema_.columns[cells['g'].feature[2]]}")
+
+
+def test_leave_one_out_activations_are_close_to_those_of_fits_without_a_row():
+    X, y = TABLE[["a", "b"]].to_numpy()[:60], Y[:60]
+    options = {"prior": sx.Gaussian(1.0), "approximation": "laplace", "standardize": False}
+    for codes in ((y == "yes").astype(int), np.arange(60) % 3):
+        model = sx.BayesianLogisticRegression(**options).fit(X, codes)
+        found = loo_activations(model, X, codes, None)
+        for n in (3, 20, 41):
+            others = np.arange(60) != n
+            exact = sx.BayesianLogisticRegression(**options).fit(X[others], codes[others])
+            a = exact.decision_distribution(X[[n]]).mean[0]
+            before = model.decision_distribution(X[[n]]).mean[0]
+            assert np.abs(found[n] - a).max() < 0.1 * np.abs(before - a).max() + 1e-3
+
+
+# -- the search --------------------------------------------------------------------------------------------------------
+
+
+def test_an_exclusive_or_is_found_and_predicted(searched):
+    assert ("c", "d") in searched.interactions_.surfaces
+    assert searched.interactions_.gain > 2 * searched.interactions_.error
+    rng = np.random.default_rng(1)
+    new = pd.DataFrame(rng.normal(size=(1000, 4)), columns=list("abcd")).assign(g="u")
+    y = labels(new.a + 2.5 * np.sign(new.c * new.d), rng)
+    additive = TableClassifier(curved=True).fit(TABLE, Y)
+    assert searched.score(new, y) > additive.score(new, y) + 0.15
+    assert searched.estimator_.log_evidence_ > additive.estimator_.log_evidence_ + 20
+
+
+def test_a_slope_that_depends_on_a_category_is_found():
+    y = labels(TABLE.b + 3 * np.where(TABLE.g == "u", 1, -1) * TABLE.d, np.random.default_rng(5))
+    model = TableClassifier(curved=True, interactions=True).fit(TABLE, y)
+    assert model.interactions_.surfaces[0] == ("d", "g")
+
+
+def test_three_classes():
+    y = np.where(TABLE.c * TABLE.d > 0, np.where(TABLE.a > 0.5, "x", "y"), "z")
+    model = TableClassifier(sx.LogisticRegression(alpha=1.0), curved=True, interactions=True).fit(TABLE, y)
+    assert ("c", "d") in model.interactions_.surfaces
+    assert model.score(TABLE, y) > 0.9
+
+
+def test_without_interactions_in_truth_nearly_none_are_accepted():
+    accepted = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        table = pd.DataFrame(rng.normal(size=(300, 5)), columns=list("abcde"))
+        y = labels(table.a + np.sin(2 * table.b), rng)
+        model = TableClassifier(sx.LogisticRegression(alpha=1.0), interactions=True, curved=True)
+        found = model.configured(*encoded(table), y).interactions
+        accepted.append(bool(found.surfaces or found.products))
+    assert sum(accepted) <= 1
+
+
+def encoded(table):
+    encoder = TableEncoder().fit(table)
+    return encoder.schema_, encoder.transform(table)
+
+
+def test_few_rows_and_a_single_column_have_no_interactions():
+    for table, y in ((TABLE[:60], Y[:60]), (TABLE[["a"]], Y)):
+        model = TableClassifier(sx.LogisticRegression(alpha=1.0), interactions=True).fit(table, y)
+        assert model.interactions_ == Interactions((), ()) or np.isnan(model.interactions_.gain)
+        assert not model.interactions_.surfaces
+
+
+# -- use ---------------------------------------------------------------------------------------------------------------
+
+
+def test_names_sources_and_prior_scales_of_a_pair(searched):
+    at = np.array(searched.sources_) == "c × d"
+    names = searched.get_feature_names_out()
+    assert at.sum() == 16
+    assert all(" × d from " in name for name in names[at])
+    assert len(set(names)) == len(names)
+    assert len(np.unique(searched.estimator_.prior_.scale[at])) == 1
+    assert "c × d" in searched.estimator_.tuning_.labels
+    assert any("c from" in line and "× d" in line for line in str(searched.summary()).splitlines())
+
+
+def test_a_saved_model_predicts_the_same(tmp_path, searched):
+    again = sx.load(sx.save(searched, tmp_path / "model.sx"))
+    assert_array_equal(again.predict_proba(TABLE), searched.predict_proba(TABLE))
+    assert again.interactions_ == searched.interactions_
+
+
+def test_rows_of_a_file_give_the_same_model(tmp_path):
+    TABLE.assign(label=Y).to_csv(tmp_path / "rows.csv", index=False)
+    for interactions in (True, [("c", "d")]):
+        model = TableClassifier(sx.LogisticRegression(alpha=1.0), interactions=interactions)
+        inside, outside = model.fit(TABLE, Y).coef_, model.fit(str(tmp_path / "rows.csv"), "label").coef_
+        assert_allclose(outside, inside, atol=1e-7)
+
+
+def test_sparse_rows_have_the_same_products():
+    from scipy import sparse
+
+    functions = SURFACE.fit(TABLE, Y).basis_.functions_
+    X = np.abs(RNG.normal(size=(20, len(SURFACE.encoder_.schema_.columns))))
+    assert_allclose(functions.evaluate(sparse.csr_array(X)).toarray(), functions.evaluate(X), atol=1e-12)
+
+
+def test_ugly_tables_have_interactions_too():
+    ugly = TABLE.assign(constant=1.0, rare=np.where(np.arange(N) < 3, "x", "y"), a=TABLE.a.where(TABLE.a > -1))
+    ugly.loc[0, "b"] = 1e9
+    model = TableClassifier(curved=True, interactions=True).fit(ugly, Y)
+    assert ("c", "d") in model.interactions_.surfaces
+    assert np.isfinite(model.predict_proba(ugly)).all()
+
+
+def test_ramps_keep_their_products_when_they_are_fitted_again():
+    basis = SURFACE.fit(TABLE, Y).basis_
+    again = basis.frozen(basis.products)
+    assert isinstance(again, Ramps)
+    assert again.products is basis.products
