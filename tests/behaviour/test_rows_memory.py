@@ -17,7 +17,7 @@ from separatrix._array import to_dense
 from separatrix.files import scan
 from separatrix.rows import Block, RowStore, as_source, open_rows, targets_in_memory, watched
 from separatrix.rows.memory import open_memory
-from separatrix.stats import PooledScatter, collect_moments
+from separatrix.stats import PooledScatter, collect_moments, extent
 
 X = np.round(np.random.default_rng(0).normal(size=(23, 3)), 3)
 T, WEIGHT, OFFSET = np.arange(23) % 3, np.linspace(1, 2, 23), np.linspace(-1, 1, 23)
@@ -160,3 +160,14 @@ def test_an_error_of_the_callback_stops_the_pass():
 
     with pytest.raises(KeyboardInterrupt), watched(interrupt):
         as_source(X).reduce(len)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("odd", [0.0, np.nan, -np.inf])
+def test_the_extent_of_a_large_block_is_that_of_numpy(dtype, odd, rng):
+    X = rng.normal(size=(6000, 10)).astype(dtype)
+    X[3000, 4] = odd
+    found = extent(Block(X, None, None, range(len(X))))
+    np.testing.assert_array_equal(found.low, X.min(axis=0))
+    np.testing.assert_array_equal(found.high, X.max(axis=0))
+    np.testing.assert_allclose(found.radius, np.sqrt((X.astype(np.float64) ** 2).sum(axis=1).max()), rtol=1e-6)

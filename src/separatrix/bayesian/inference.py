@@ -149,7 +149,7 @@ def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
     """Return the first-order shift of the posterior mean from the mode, which is the mean of ``approximation``."""
     posed, design = objective, objective.design
     if objective.sample is not None:  # use the sample if no γ_j is large
-        reach = objective.source.reduce(extent)
+        reach = objective.source.reduce(extent, reads_once=True)
         radius = np.maximum(reach.high - design.origin, design.origin - reach.low)
         if design.bias:
             radius = np.append(radius, 1.0)

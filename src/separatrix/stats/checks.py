@@ -17,6 +17,7 @@ from separatrix.exceptions import DataError
 from separatrix.rows import Block, DeviceRows, Source, Summed
 from separatrix.stats.device import extents
 
+MIN_COMPILED_ENTRIES = 50_000  # entries of a block above which compiled loops save more time than importing Numba takes
 MAX_COLUMNS_NAMED = 8  # in one error message
 MAX_MAGNITUDE = 1e125  # sums of squares of larger values overflow, if they are weighted or multiplied
 
@@ -67,6 +68,13 @@ def extent(block: Block) -> Extent:
     X = block.X
     if isinstance(X, DeviceRows):
         return Extent(*extents(X))
+    if not is_sparse(X) and X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous:
+        from separatrix.stats._kernels import row_extent
+
+        low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+        largest = row_extent(X, low, high)
+        if not np.isnan(largest):
+            return Extent(low, high, float(np.sqrt(largest)))
     low, high = X.min(axis=0), X.max(axis=0)
     if is_sparse(X):
         low, high = low.toarray(), high.toarray()

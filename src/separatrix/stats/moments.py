@@ -35,11 +35,10 @@ from separatrix._array import MIN_STD, Array, Codes, Float, Rows, bincount, devi
 from separatrix._threads import scratch
 from separatrix.rows import Block, DeviceRows, Source, on_host
 from separatrix.stats import device
-from separatrix.stats.checks import MAX_MAGNITUDE, require_finite, require_squares
+from separatrix.stats.checks import MAX_MAGNITUDE, MIN_COMPILED_ENTRIES, require_finite, require_squares
 
 DOUBLE_ROUNDING = 1e-12  # relative rounding error of a sum over rows
 SINGLE_ROUNDING = 1e-9  # relative rounding error if activations are in single precision, as on a GPU
-MIN_COMPILED_ENTRIES = 50_000  # entries of a block above which compiled loops save more time than importing Numba takes
 MAX_SPARSE_DENSITY = 0.1  # a sparse block with a larger fraction of non-zeros is converted to dense
 MAX_CANCELLATION = 1e4  # a sparse block is also converted to dense if mean² / variance of a column is larger
 MAX_SINGLE_ROOT = 1e9  # roots of larger weights, or of all weights below 1e-18, are multiplied in double precision

@@ -32,8 +32,8 @@ from separatrix._array import Array, Float, Rows, device_aware, is_sparse, to_de
 from separatrix._threads import scratch
 from separatrix.likelihoods import Covariances, Likelihood, Logit, Probit
 from separatrix.rows import CHUNK_ROWS, Block, DeviceRows, Summed
+from separatrix.stats.checks import MIN_COMPILED_ENTRIES
 from separatrix.stats.device import DERIVATIVES, bordered, gram_with_bias, has_kernels
-from separatrix.stats.moments import MIN_COMPILED_ENTRIES
 
 CANCELLED = 1e-14  # a sum of squares about c below this fraction of that about 0 is rounding error
 FAR_IN_STD = 1e5  # with a larger |origin|/std, products with x corrected for c cancel
