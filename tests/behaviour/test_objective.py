@@ -140,6 +140,19 @@ def test_a_hessian_in_single_precision_does_not_depend_on_the_units_of_columns(c
     np.testing.assert_allclose(found / copies / every / every[:, None], expected, atol=2e-6 * N)
 
 
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("n_outputs", [1, 2, 3])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("copies", COPIES)
+def test_products_with_the_gram_matrix_need_no_matrix(store, n_outputs, weighted, bias, copies, rng):
+    rows = block_of(rng.normal(size=(N, M)), targets(1, False, rng), rng, weighted=weighted, moved=True)
+    block, design = repeated(rows, copies, STORES[store]), Design(rng.normal(size=M), bias)
+    theta = rng.normal(size=(n_outputs, design.width))
+    A = design.gram(block, np.ones(len(block)) if block.weight is None else block.weight)
+    np.testing.assert_allclose(design.gram_dot(block, theta), theta @ A, rtol=1e-10, atol=1e-9)
+
+
 @pytest.mark.parametrize("copies", COPIES)
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("distance", [1e6, 1e8])

@@ -171,3 +171,14 @@ def test_the_extent_of_a_large_block_is_that_of_numpy(dtype, odd, rng):
     np.testing.assert_array_equal(found.low, X.min(axis=0))
     np.testing.assert_array_equal(found.high, X.max(axis=0))
     np.testing.assert_allclose(found.radius, np.sqrt((X.astype(np.float64) ** 2).sum(axis=1).max()), rtol=1e-6)
+
+
+def test_duplicate_entries_of_sparse_rows_are_summed_in_every_pass(rng):
+    row, column, data = rng.integers(40, size=300), rng.integers(5, size=300), rng.normal(size=300)
+    X = sparse.csr_array((data, column, np.searchsorted(np.sort(row), np.arange(41))), shape=(40, 5))
+    stored = X.data.copy()
+    source = as_source(X)
+    passes = [source.reduce(lambda block: block.X.multiply(block.X).sum(axis=0)) for _ in range(3)]
+    for squares in passes:
+        np.testing.assert_allclose(squares, np.square(X.toarray()).sum(axis=0))
+    np.testing.assert_array_equal(X.data, stored)  # the matrix of the caller is unchanged

@@ -10,6 +10,8 @@ from sklearn.linear_model import RidgeClassifier
 
 import separatrix as sx
 from problems import blobs
+from separatrix.exceptions import CollinearWarning
+from separatrix.solvers import conjugate_gradients
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -54,6 +56,79 @@ def test_wide_ridge_equals_the_full_normal_equations(storage, alpha, rng):
     Xc, t = X - X.mean(axis=0), 2.0 * y - 1
     w = np.linalg.solve(Xc.T @ Xc + alpha * np.eye(40), Xc.T @ (t - t.mean()))
     assert_allclose(model.coef_[0], w, rtol=1e-8, atol=1e-10)
+
+
+@pytest.fixture
+def few_columns_are_many(monkeypatch):
+    monkeypatch.setattr("separatrix.rules.least_squares.MIN_SPARSE_COLUMNS", 30)
+    monkeypatch.setattr("separatrix.rules.least_squares.OPERATIONS_PER_SPARSE_ENTRY", 0.01)
+
+
+def sparse_rows(rng, n_rows, n_classes=2, n_columns=60):
+    X = sparse.random_array((n_rows, n_columns), density=0.1, rng=rng, format="csr")
+    X.data = X.data * (1 + X.indices % 7)
+    A = X @ rng.normal(size=(n_columns, n_classes))
+    return X, (A + A.std() * rng.gumbel(size=A.shape)).argmax(axis=1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(("n_rows", "alpha"), [(500, 0.0), (500, 1.0), (500, 1e-6), (40, 1.0)])
+@pytest.mark.usefixtures("few_columns_are_many")
+def test_sparse_rows_of_many_columns_solve_the_normal_equations(n_classes, fit_intercept, n_rows, alpha, rng):
+    X, y = sparse_rows(rng, n_rows, n_classes)
+    weight = rng.random(n_rows) + 0.1
+    model = sx.LeastSquaresClassifier(alpha=alpha, fit_intercept=fit_intercept).fit(X, y, sample_weight=weight)
+    assert 5 < model.n_passes_ < 100  # conjugate gradients
+    Phi = np.column_stack([X.toarray(), np.ones(n_rows)])[:, : X.shape[1] + fit_intercept]
+    A = Phi.T @ (weight[:, None] * Phi) + np.diag([alpha] * X.shape[1] + [0.0] * fit_intercept)
+    theta = linalg.solve(A, Phi.T @ (weight[:, None] * np.eye(n_classes)[y])).T
+    W = model.solution_.value.W
+    assert_allclose(W, theta[:, : X.shape[1]], atol=1e-7 * np.abs(W).max())
+    if fit_intercept:
+        assert_allclose(model.solution_.value.w0, theta[:, -1], rtol=1e-7)
+        assert_allclose(model.outputs(X).sum(axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("few_columns_are_many")
+@pytest.mark.parametrize("alpha", [0.0, 1e-9])
+def test_sparse_rows_with_collinear_columns_give_the_answer_of_dense_rows(alpha, rng):
+    X, y = sparse_rows(rng, 400)
+    X = sparse.csr_array(sparse.hstack([X, 10 * X[:, :3] + X[:, 3:6]]))
+    sparse_model, dense_model = (sx.LeastSquaresClassifier(alpha=alpha) for _ in range(2))
+    if alpha == 0:
+        with pytest.warns(CollinearWarning, match="is a combination of"):
+            sparse_model.fit(X, y)
+        with pytest.warns(CollinearWarning, match="is a combination of"):
+            dense_model.fit(X.toarray(), y)
+    else:
+        sparse_model.fit(X, y)
+        dense_model.fit(X.toarray(), y)
+    assert_allclose(sparse_model.coef_, dense_model.coef_, atol=1e-8)
+
+
+@pytest.mark.usefixtures("few_columns_are_many")
+def test_constant_columns_of_sparse_rows_are_named(rng):
+    X, y = sparse_rows(rng, 400)
+    X = sparse.csr_array(sparse.hstack([X, sparse.csr_array((400, 1))]))
+    with pytest.warns(CollinearWarning, match="'x60' is constant"):
+        model = sx.LeastSquaresClassifier().fit(X, y)
+    assert model.n_passes_ > 5
+    assert model.coef_[0, -1] == 0
+    assert_allclose(model.coef_[:, :-1], sx.LeastSquaresClassifier().fit(X[:, :-1].toarray(), y).coef_, atol=1e-8)
+
+
+def test_conjugate_gradients_find_the_solution_of_minimum_norm(rng):
+    F, scale = rng.normal(size=(7, 12)), 10.0 ** rng.integers(-3, 4, 12)
+    F *= scale
+    A, B = F.T @ F, (F.T @ rng.normal(size=(7, 3))).T
+    unit = np.sqrt(np.diag(A))
+    found = conjugate_gradients(lambda V: V @ A, B, np.diag(A), tol=np.full(3, 1e-13), max_steps=100)
+    assert found.is_converged
+    expected = linalg.pinv(A / np.outer(unit, unit), rtol=1e-10) @ (B / unit).T
+    assert_allclose(found.value * unit, expected.T, rtol=1e-7, atol=1e-9)
+    stopped = conjugate_gradients(lambda V: V @ A, B, np.diag(A), tol=np.full(3, 1e-13), max_steps=2)
+    assert not stopped.is_converged
 
 
 def test_wide_fisher_with_shrinkage_equals_the_full_matrix(rng):

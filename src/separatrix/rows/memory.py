@@ -171,15 +171,28 @@ class Sparse(Memory):
     def __init__(self, array: Any, columns: tuple[str, ...]) -> None:
         self.array, self.columns, self.n_rows = array, columns, int(array.shape[0])
         self.numbers_per_row = float(1.5 * array.nnz / array.shape[0])  # an index takes half the memory of its value
+        self._passes = 0
+        self._views: dict[tuple[int, int], Any] = {}  # making a view of a few rows takes as long as a product with them
 
     @cached_property
     def has_duplicates(self) -> bool:
         """Whether entries may be duplicated or unsorted."""
         return not self.array.has_canonical_format
 
+    def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
+        """Cut the rows into spans. The second pass sorts and sums the entries of all rows once, if memory allows."""
+        self._passes += 1
+        if self._passes == 2 and self.has_duplicates and 12 * self.array.nnz < _spare_bytes():
+            self.array = self.array.copy()  # the matrix belongs to the caller
+            self.array.sum_duplicates()
+            self.has_duplicates = False
+        return super().pieces(height, more, rng)
+
     def read(self, piece: Any) -> Rows:
         """Return the rows without copying their entries, unless they must be converted."""
         start, stop, _ = piece.indices(self.n_rows)
+        if (start, stop) in self._views:
+            return self._views[start, stop]
         X, low, high = self.array, self.array.indptr[start], self.array.indptr[stop]
         # Slicing a CSR matrix copies its entries; assigning three views does not.
         rows = sparse.csr_array((stop - start, X.shape[1]), dtype=X.dtype)
@@ -187,6 +200,8 @@ class Sparse(Memory):
         if self.has_duplicates:  # sum them in a copy, because the matrix belongs to the caller
             rows = rows.copy()
             rows.sum_duplicates()
+        elif X.dtype == working_dtype(X.dtype):
+            self._views[start, stop] = rows
         return rows.astype(working_dtype(X.dtype), copy=False)
 
 

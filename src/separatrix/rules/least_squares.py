@@ -7,15 +7,19 @@ Centring removes w0. The solution then depends only on the class moments N_k, m_
 
     (S_T + alpha I) w_k = N_k (m_k - m),     w_k0 = N_k / N - w_k' m                    (4.16)
 
-The fit needs one pass. The outputs sum to one for every x (PRML exercise 4.2), but they are not probabilities and can
-lie outside [0, 1]. Correctly classified rows far from the boundary pull the boundary towards them, as outliers do. With
-K > 2, a class that lies between two other classes may never be predicted ("masking").
+The fit needs one pass. If a sparse table has so many columns that S_T would take more time and memory than its rows,
+conjugate gradients solve the same equations with products Σ_n (x_n - m)(x_n - m)'v, in some dozens of passes.
+
+The outputs sum to one for every x (PRML exercise 4.2), but they are not probabilities and can lie outside [0, 1].
+Correctly classified rows far from the boundary pull the boundary towards them, as outliers do. With K > 2, a class that
+lies between two other classes may never be predicted ("masking").
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,8 +31,16 @@ from separatrix._linalg import SingularError, solve_factored, solve_minimum_norm
 from separatrix._threads import blas_for
 from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.exceptions import CollinearWarning, DataError
-from separatrix.solvers import Solution, Status
-from separatrix.stats import MAX_MAGNITUDE, ClassMoments, FactoredScatter, PooledScatter, collect_moments
+from separatrix.rows import Block, Source, Sparse, class_totals
+from separatrix.solvers import Solution, Status, Units, conjugate_gradients
+from separatrix.stats import MAX_MAGNITUDE, ClassMoments, Design, FactoredScatter, Grad, PooledScatter, collect_moments
+
+MIN_SPARSE_COLUMNS = 500  # with fewer columns, S_T takes less time than dozens of passes
+MAX_OFFSET_IN_STD = 100.0  # with a larger |mean|/std of a column, products with sparse rows lose four digits
+OPERATIONS_PER_SPARSE_ENTRY = 40  # operations of a Cholesky factor in the time of a product with one sparse entry
+RESIDUAL_TOL = 1e-9  # relative to the right-hand side
+SMALL_PENALTY = 1e-4  # relative to the largest diagonal entry; a larger penalty makes the solution unique and precise
+KNOWN_TOL, MAX_KNOWN_ERROR = 1e-6, 1e-2  # a known solution with a larger error shows that columns are nearly collinear
 
 
 @dataclass(frozen=True)
@@ -69,19 +81,79 @@ def fit_least_squares(
         try:
             W = solve_positive_definite(A, B).T
         except SingularError as singular:
-            warnings.warn(
-                f"Collinear columns: {singular.describe(columns)}. Predictions are unaffected, but the coefficients "
-                "are not unique; the solution of minimum norm (in standard-deviation units) is returned. "
-                "Drop those columns, or set alpha > 0.",
-                CollinearWarning,
-                stacklevel=3,
-            )
+            warn_of_collinear(singular, columns)
             W = solve_minimum_norm(A, B).T
     return LeastSquares(W, moments.count / N - W @ m if fit_intercept else np.zeros(len(W)))
 
 
+def warn_of_collinear(singular: SingularError, columns: tuple[str, ...]) -> None:
+    """Warn that the weights are not unique."""
+    warnings.warn(
+        f"Collinear columns: {singular.describe(columns)}. Predictions are unaffected, but the coefficients are not "
+        "unique; the solution of minimum norm (in standard-deviation units) is returned. Drop those columns, or set "
+        "alpha > 0.",
+        CollinearWarning,
+        stacklevel=4,
+    )
+
+
+def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution[LeastSquares] | None:
+    """Solve (4.16) by conjugate gradients; None if a Cholesky factor of S_T is cheaper, more precise or necessary.
+
+    The unknowns are θ = (w, b) with regressors φ̃ = (x - m, 1). All classes share each pass. With no or a small penalty,
+    a known random solution is computed as well: it is found only if the equations have a unique and precise solution.
+    """
+    rows, N, M, K = source.partitions[0], source.n_rows, len(source.columns), len(source.classes)
+    is_determined = alpha > 0 or N >= M
+    if not isinstance(rows, Sparse) or source.has_basis or M < MIN_SPARSE_COLUMNS or not is_determined:
+        return None
+    units = Units.of(source, fit_intercept=fit_intercept)
+    if fit_intercept and (np.abs(units.mean) > MAX_OFFSET_IN_STD * units.spread)[units.spread > 0].any():
+        return None
+    design = units.design(fit_intercept=fit_intercept)
+    ridge = np.where(np.arange(design.width) < M, alpha, 0.0)
+    curvature = units.total * np.append(units.spread, 1.0)[: design.width] ** 2
+    diagonal = np.where(curvature > 0, curvature + ridge, 0.0)  # weights of constant columns stay zero
+
+    def product(theta: Float) -> Float:
+        return source.reduce(lambda block: Grad(design.gram_dot(block, theta)), reads_once=True).grad + ridge * theta
+
+    first = 1 if fit_intercept else 0  # outputs sum to one, so the first class follows from the others
+    B = source.reduce(partial(target_products, classes=range(first, K), design=design)).grad
+    start = np.zeros_like(B)
+    if fit_intercept:  # start from the intercept N_k / N
+        start[:, -1] = B[:, -1] / units.total
+        B -= start[:, -1:] * units.total * np.append(units.mean - design.origin, 1.0)
+    is_checked = alpha < SMALL_PENALTY * diagonal.max()
+    scale = np.sqrt(diagonal)
+    if is_checked:
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], len(scale))
+        known = np.divide(signs, scale, out=np.zeros_like(scale), where=scale > 0)
+        B = np.vstack([B, product(known[None])])
+    operations = min(N, M) ** 2 * M / 3
+    max_steps = int(operations / (OPERATIONS_PER_SPARSE_ENTRY * rows.array.nnz * len(B)))
+    tol = np.where(np.arange(len(B)) < len(start), RESIDUAL_TOL, KNOWN_TOL)
+    found = conjugate_gradients(product, B, diagonal, tol=tol, max_steps=max_steps)
+    if not found.is_converged:
+        return None
+    if is_checked and (np.abs(found.value[-1] - known) * scale).max() > MAX_KNOWN_ERROR:
+        return None
+    if alpha == 0 and not units.spread.all():
+        warn_of_collinear(SingularError(np.flatnonzero(units.spread == 0).tolist(), {}), source.columns)
+    W, w0 = design.in_user_units(start + found.value[: len(start)])
+    if fit_intercept:
+        W, w0 = np.vstack([-W.sum(axis=0), W]), np.append(1 - w0.sum(), w0)
+    return Solution(LeastSquares(W, w0), found.status, found.steps, found.passes)
+
+
+def target_products(block: Block, classes: range, design: Design) -> Grad:
+    """Σ_n weight_n t_nk φ̃_n' for each of these classes k, (C, P)."""
+    T = (block.codes[:, None] == np.array(classes)) * (1.0 if block.weight is None else block.weight[:, None])
+    return Grad(design.collect(block, T[:, 0] if len(classes) == 1 else T))
+
+
 class LeastSquaresClassifier(LinearClassifier):
-    """Linear regression on class indicators, in closed form with one pass. It gives no probabilities.
+    """Linear regression on class indicators, in closed form. It gives no probabilities.
 
     y(x) = W φ(x) + w0 minimises ½ Σ_n weight_n |y(x_n) - t_n|² + ½ alpha |W|², with t_n the 1-of-K code of
     the label (PRML §4.1.3). For two classes the decision function is y_1(x) - y_0(x), which is the
@@ -135,27 +207,34 @@ class LeastSquaresClassifier(LinearClassifier):
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LeastSquaresClassifier:
-        """Fit in one pass over the rows."""
+        """Fit in one pass over the rows; sparse rows of many columns are read some dozens of times."""
         check_number("LeastSquaresClassifier", "alpha", self.alpha, low=0.0)
         check_option("LeastSquaresClassifier", "targets", self.targets, ("one-of-K", "fisher"))
         with unchanged_on_error(self):
             source = self._open_training(X, y, sample_weight)
             classes = source.classes
-            moments = collect_moments(source, len(classes), PooledScatter)
-            regressions = fit_least_squares(
-                moments, alpha=self.alpha, fit_intercept=self.fit_intercept, columns=source.columns
-            )
-            self._keep(Solution(regressions, Status.SOLVED, steps=1, passes=1), source.passes)
+            solution = fit_sparse(source, alpha=self.alpha, fit_intercept=self.fit_intercept)
+            if solution is not None:
+                count = source.reduce(partial(class_totals, n_classes=len(classes)))
+            else:
+                moments = collect_moments(source, len(classes), PooledScatter)
+                count = moments.count
+                regressions = fit_least_squares(
+                    moments, alpha=self.alpha, fit_intercept=self.fit_intercept, columns=source.columns
+                )
+                solution = Solution(regressions, Status.SOLVED, steps=1, passes=1)
+            regressions = solution.value
+            self._keep(solution, source.passes)
             # The matrix `code` combines the K indicator regressions into the values of `decision_function`.
             code = np.array([[-1.0, 1.0]]) if len(classes) == 2 else np.eye(len(classes))
             if self.targets == "fisher":
                 remedy = "Set targets='one-of-K', or wrap the model in OneVsRest or OneVsOne."
                 require_two_classes("LeastSquaresClassifier(targets='fisher')", classes, remedy)
                 with np.errstate(divide="ignore"):  # a class of weight zero
-                    code = code * (moments.total / moments.count)
+                    code = code * (count.sum() / count)
                 if np.abs(code).max() > MAX_MAGNITUDE:
                     raise DataError(
-                        f"The weights of the classes add up to {', '.join(f'{n:.3g}' for n in moments.count)}, and the "
+                        f"The weights of the classes add up to {', '.join(f'{n:.3g}' for n in count)}, and the "
                         "targets N/N_k of targets='fisher' overflow. Set targets='one-of-K', or correct sample_weight."
                     )
             self._keep_weights(code @ regressions.W, code @ regressions.w0, source)

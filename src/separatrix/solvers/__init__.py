@@ -6,6 +6,7 @@ hessian      inverse Hessians, exact and approximate
 newton       Newton's method and the line search
 lbfgs        L-BFGS with any preconditioner
 gradient     batch gradient descent
+conjugate    conjugate gradients for linear systems
 stochastic   mini-batch gradient descent with variance reduction
 dual         the same problem with one unknown per row, for tables with fewer rows than columns
 proximal     proximal Newton steps and working sets, for priors that make weights exactly zero
@@ -15,6 +16,7 @@ result       the record that every solver returns
 """
 
 from separatrix.solvers.auto import RENEWAL_STEPS, SAMPLE_TOL, Auto, has_cheap_hessian, is_wide
+from separatrix.solvers.conjugate import conjugate_gradients
 from separatrix.solvers.dual import dual
 from separatrix.solvers.gradient import GradientDescent
 from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, Factor, Inverse, approximate_inverse, factorise
@@ -44,6 +46,7 @@ __all__ = [
     "StochasticGradient",
     "Units",
     "approximate_inverse",
+    "conjugate_gradients",
     "dual",
     "factorise",
     "has_cheap_hessian",

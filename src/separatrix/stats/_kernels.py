@@ -288,8 +288,9 @@ def csr_objective(
     value, total = sums[0], sums[1]
     for n in range(len(t)):
         a = bias
-        for i in range(indptr[n], indptr[n + 1]):
-            a += data[i] * w[np.uintp(indices[i])]  # unsigned, so that Numba does not check for negative indices
+        # All indices are unsigned, so that Numba does not check for negative ones; the check takes a quarter of a pass.
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
+            a += data[i] * w[np.uintp(indices[i])]
         if len(offset):
             a += offset[n]
         log_p, slope, bend = _law(law, a, t[n])
@@ -297,7 +298,7 @@ def csr_objective(
             log_p, slope, bend = weight[n] * log_p, weight[n] * slope, weight[n] * bend
         value += log_p
         total += slope
-        for i in range(indptr[n], indptr[n + 1]):
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
             slopes[np.uintp(indices[i])] += slope * data[i]
         if len(curvature):
             curvature[n] = bend
@@ -309,8 +310,8 @@ def csr_dots(data: Array, indices: Array, indptr: Array, w: Float, a: Float) -> 
     """a = X w for compressed sparse rows."""
     for n in range(len(a)):
         dot = 0.0
-        for i in range(indptr[n], indptr[n + 1]):
-            dot += data[i] * w[np.uintp(indices[i])]  # unsigned, so that Numba does not check for negative indices
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
+            dot += data[i] * w[np.uintp(indices[i])]
         a[n] = dot
 
 
@@ -319,8 +320,27 @@ def csr_sums(data: Array, indices: Array, indptr: Array, slope: Float, total: Fl
     """Add Σ_n slope_n x_n to total (M,), for compressed sparse rows."""
     for n in range(len(slope)):
         factor = slope[n]
-        for i in range(indptr[n], indptr[n + 1]):
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
             total[np.uintp(indices[i])] += factor * data[i]
+
+
+@njit(cache=True, nogil=True)  # no reordered sums, which would gather v and be slower
+def csr_products(data: Array, indices: Array, indptr: Array, v: Float, bias: float, weight: Float, out: Float) -> float:
+    """Add Σ_n weight_n (x_n'v + bias) x_n to out (M,), and return the sum of the factors; ``weight`` (0,) counts as 1.
+
+    Each row of the compressed sparse rows is read once.
+    """
+    total = 0.0
+    for n in range(len(indptr) - 1):
+        a = bias
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
+            a += data[i] * v[np.uintp(indices[i])]
+        if len(weight):
+            a *= weight[n]
+        total += a
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
+            out[np.uintp(indices[i])] += a * data[i]
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -328,7 +348,7 @@ def csr_stored_sums(data: Array, indices: Array, indptr: Array, weight: Float, s
     """Add Σ w to stored (M,) and Σ w x to sums (M,), over the entries of compressed sparse rows."""
     for n in range(len(weight)):
         w = weight[n]
-        for i in range(indptr[n], indptr[n + 1]):
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
             m = np.uintp(indices[i])
             stored[m] += w
             sums[m] += w * data[i]
@@ -341,7 +361,7 @@ def csr_centred_sums(
     """Add Σ w (x - m) to rest (M,) and Σ w (x - m)² to squares (M,), over the entries of compressed sparse rows."""
     for n in range(len(weight)):
         w = weight[n]
-        for i in range(indptr[n], indptr[n + 1]):
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
             m = np.uintp(indices[i])
             d = data[i] - mean[m]
             rest[m] += w * d

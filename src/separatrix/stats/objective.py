@@ -14,6 +14,7 @@ Each is a pure function from a block to a record with ``+``. Rows on a GPU use `
     activate    θ φ̃_n for each row
     collect     Σ_n slope_n φ̃_n'
     gram        Σ_n weight_n φ̃_n φ̃_n'
+    gram_dot    the product of this matrix and θ
 
 With the origin c near the mean, the bias is nearly uncorrelated with the weights, even if columns are far from zero.
 """
@@ -21,7 +22,7 @@ With the origin c near the mean, the bias is nearly uncorrelated with the weight
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,10 @@ class Design:
     bias: bool
     subtract: bool = False
     spread: Float | None = None
+    has_far: bool = field(init=False, repr=False)  # whether some columns are far from zero
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "has_far", bool(self.far().any()))
 
     @property
     def width(self) -> int:
@@ -133,6 +138,21 @@ class Design:
             H = np.asarray(Z.T @ (Z * weight.astype(Z.dtype)[:, None]), dtype=np.float64)
         return self.without_constants(H if unit is None else H * unit[:, None] * unit * largest)
 
+    def gram_dot(self, block: Block, theta: Float) -> Float:
+        """Σ_n weight_n φ̃_n φ̃_n' θ for each row θ (C, P), without a P x P matrix."""
+        if len(theta) > 2 or not is_sparse(block.X) or block.X.size < MIN_COMPILED_ENTRIES:
+            return self.collect(block, _weighted(self.activate(replace(block, offset=None), theta), block.weight))
+        from separatrix.stats._kernels import csr_products
+
+        (X, rest), M, weight = self.shifted(block.X), len(self.origin), block.weight
+        G = np.zeros((len(theta), M + 1))
+        for v, g in zip(theta, G, strict=True):
+            bias = (v[-1] if self.bias else 0.0) - v[:M] @ rest
+            rows = X.data, X.indices, X.indptr, v[:M].copy(), bias, np.zeros(0) if weight is None else weight
+            g[M] = csr_products(*rows, g[:M])
+            g[:M] -= g[M] * rest
+        return self.without_constants(G[:, : self.width], is_gradient=True)
+
     def regressors(self, X: Rows) -> Array:
         """φ̃ of some rows, (n, P), dense."""
         Z = np.empty((X.shape[0], self.width))
@@ -184,10 +204,9 @@ class Design:
         """Rows from which all, part or none of the origin was subtracted, and the rest of the origin."""
         if not is_sparse(X):
             return (X - self.origin.astype(X.dtype), 0.0 * self.origin) if self.subtract else (X, self.origin)
-        far = self.far()
-        if not far.any():
+        if not self.has_far:
             return X, self.origin
-        ones = sparse.csr_array(np.ones((X.shape[0], 1), X.dtype))
+        far, ones = self.far(), sparse.csr_array(np.ones((X.shape[0], 1), X.dtype))
         return X - ones @ sparse.csr_array(far[None].astype(X.dtype)), self.origin - far
 
     def without_constants(self, sums: Float, *, is_gradient: bool = False) -> Float:
