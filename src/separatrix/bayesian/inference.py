@@ -45,6 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -149,7 +150,7 @@ def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
     """Return the first-order shift of the posterior mean from the mode, which is the mean of ``approximation``."""
     posed, design = objective, objective.design
     if objective.sample is not None:  # use the sample if no γ_j is large
-        reach = objective.source.reduce(extent, reads_once=True)
+        reach = objective.source.reduce(partial(extent, with_radius=False), reads_once=True)
         radius = np.maximum(reach.high - design.origin, design.origin - reach.low)
         if design.bias:
             radius = np.append(radius, 1.0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,8 +156,7 @@ class LinearRegions:
 
 def bounding_box(source: Source) -> Extent:
     """Smallest and largest value of every column."""
-    with np.errstate(over="ignore"):  # `extent` also computes a radius, which may overflow and is not used
-        return source.reduce(extent)
+    return source.reduce(partial(extent, with_radius=False))
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,11 +63,11 @@ class Extent:
 
 
 @device_aware
-def extent(block: Block) -> Extent:
-    """Extent of one block."""
+def extent(block: Block, *, with_radius: bool = True) -> Extent:
+    """Extent of one block; without the radius, which is then infinite, it takes less time."""
     X = block.X
     if isinstance(X, DeviceRows):
-        return Extent(*extents(X))
+        return Extent(*extents(X, with_radius=with_radius))
     if not is_sparse(X) and X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous:
         from separatrix.stats._kernels import row_extent
 
@@ -75,13 +75,13 @@ def extent(block: Block) -> Extent:
         largest = row_extent(X, low, high)
         if not np.isnan(largest):
             return Extent(low, high, float(np.sqrt(largest)))
-    low, high = X.min(axis=0), X.max(axis=0)
+    low, high, radius = X.min(axis=0), X.max(axis=0), np.inf
+    if with_radius:
+        squared = np.asarray(X.multiply(X).sum(axis=1)) if is_sparse(X) else np.einsum("nm,nm->n", X, X)
+        radius = float(np.sqrt(squared.max()))
     if is_sparse(X):
         low, high = low.toarray(), high.toarray()
-        squared = np.asarray(X.multiply(X).sum(axis=1))
-    else:
-        squared = np.einsum("nm,nm->n", X, X)
-    return Extent(low.astype(np.float64), high.astype(np.float64), float(np.sqrt(squared.max())))
+    return Extent(low.astype(np.float64), high.astype(np.float64), radius)
 
 
 def has_missing(X: Rows) -> Array:
@@ -126,7 +126,7 @@ def require_finite(source: Source, *, allow_nan: bool = False) -> None:
 def require_squares(source: Source) -> None:
     """Raise because sums of squares overflow although every value is finite; the message names the columns."""
     with np.errstate(over="ignore"):
-        reach = source.reduce(extent)
+        reach = source.reduce(partial(extent, with_radius=False))
     largest = np.maximum(np.abs(reach.low), np.abs(reach.high))
     for limit, where, remedy in (
         (MAX_MAGNITUDE, "", "Correct these values. Divide the columns by a constant if they are correct."),

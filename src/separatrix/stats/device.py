@@ -142,10 +142,11 @@ def class_gram(rows: DeviceRows, mean: Float, codes: Array, weight: Array | None
     return np.asarray(to_host(gram(DeviceRows(rows.tensor[own]), mean, share)))
 
 
-def extents(rows: DeviceRows) -> tuple[Float, Float, float]:
-    """Smallest and largest value of each column, and the length of the longest row."""
+def extents(rows: DeviceRows, *, with_radius: bool) -> tuple[Float, Float, float]:
+    """Smallest and largest value of each column, and the length of the longest row, or infinity."""
     low, high = rows.tensor.aminmax(dim=0)
-    return to_host(low.double()), to_host(high.double()), float(rows.tensor.norm(dim=1).max())
+    radius = float(rows.tensor.norm(dim=1).max()) if with_radius else np.inf
+    return to_host(low.double()), to_host(high.double()), radius
 
 
 def has_kernels(rows: DeviceRows, n_classes: int = 1) -> bool:
