@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Normal classes: densities, covariances, missing values, unlabelled rows and the three estimates."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,9 +14,17 @@ from problems import blobs
 from separatrix.exceptions import ConvergenceWarning
 from separatrix.generative._kernels import sweep_patterns
 from separatrix.generative.covariance import DenseCovariance, FactoredCovariance, NormalClasses, condition, patterns
-from separatrix.generative.em import Expectation, expected_moments, maximise_expectation
+from separatrix.generative.em import (
+    Expectation,
+    available_moments,
+    expected_moments,
+    maximise_expectation,
+    uncorrelated,
+)
 from separatrix.generative.gaussian import maximum_evidence
+from separatrix.generative.scoring import Patterns, projections
 from separatrix.rows import Block, as_source
+from separatrix.solvers import Status
 from separatrix.stats import ClassScatter, Tally
 
 MODELS = [sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis]
@@ -54,6 +64,83 @@ def test_em_never_lowers_the_likelihood_and_ends_at_a_maximum(model, rng):
         E = 0.003 * rng.normal(size=covariance.shape) * unit[..., :, None] * unit[..., None, :]
         turned = covariance + E + np.swapaxes(E, -1, -2)
         assert observed_log_likelihood(incomplete, y, fitted.priors_, means, turned) < best
+
+
+def nearly_dependent(n=1000, n_features=8, seed=0):
+    """Normal classes whose last column is almost a combination of the others, with missing values: EM is slow."""
+    X, y = blobs(n, n_features=n_features, n_classes=2, seed=seed)
+    X[:, -1] = X[:, :-1].sum(axis=1) + 0.7 * np.random.default_rng(seed).normal(size=n)
+    return with_missing_values(X, 0.3, seed), y
+
+
+def run_em(model, X, y, *step, **options):
+    """Result of EM with plain steps, or with another kind of step."""
+    source = as_source(X, y)
+    model.classes_ = np.unique(y)
+    start = source.reduce(partial(available_moments, n_classes=2, stride=10)).moments
+
+    def parameters(facts):
+        return model._classes(facts, np.zeros(2), "ml", in_em=True)[0], np.log(facts.count / facts.total)
+
+    expect = partial(expected_moments, scatter=model._scatter)
+    return maximise_expectation(source, uncorrelated(start, model._scatter), expect, parameters, *step, **options)
+
+
+@both_models
+def test_scoring_finds_the_maximum_of_em_in_few_passes(model):
+    X, y = nearly_dependent()
+    fitted, slow = model().fit(X, y), run_em(model(), X, y, tol=1e-11, max_steps=5000)
+    assert fitted.n_passes_ <= 20
+    assert slow.passes > 100
+    assert (np.diff(fitted.solution_.trace) >= 0).all()
+    assert fitted.solution_.trace[-1] == pytest.approx(slow.trace[-1], abs=1e-8 * len(X))
+    assert_allclose(fitted.means_, slow.value.mean, atol=1e-4)
+    count = slow.value.total if model is MODELS[0] else slow.value.count[:, None, None]
+    assert_allclose(fitted.covariance_, slow.value.scatter.array / count, rtol=1e-3, atol=1e-3)
+
+
+@both_models
+def test_the_score_is_zero_at_the_maximum(model, rng):
+    """Finite differences of the log likelihood along random changes of means and covariances, per row."""
+    X, y = nearly_dependent(400, 5)
+    fitted = model().fit(X, y)
+    means, covariance, h = fitted.means_, fitted.covariance_, 1e-4
+    root = np.linalg.cholesky(covariance)
+    for _ in range(10):
+        d = rng.normal(size=means.shape) * np.sqrt(np.einsum("...mm->...m", covariance))
+        W = rng.normal(size=covariance.shape)
+        V = root @ (W + np.swapaxes(W, -1, -2)) @ np.swapaxes(root, -1, -2)
+        ends = [observed_log_likelihood(X, y, fitted.priors_, means + t * d, covariance + t * V) for t in (-h, h)]
+        assert abs(np.diff(ends)[0]) / (2 * h) < 2e-4 * len(X)  # the likelihood is maximal to 1e-8 per row
+
+
+def test_a_misleading_sample_of_patterns_only_costs_passes():
+    """If the sample says that almost nothing is observed, steps are too long; they are rejected or damped."""
+    X, y = nearly_dependent(500, 5)
+    misled = Patterns(np.eye(5, dtype=bool), np.zeros(5, dtype=int), np.ones(5))
+    found = run_em(MODELS[0](), X, y, misled.step)
+    assert found.status == Status.LIKELIHOOD
+    assert found.passes > len(found.trace)  # some steps were rejected
+    assert (np.diff(found.trace) >= 0).all()
+    assert found.trace[-1] == pytest.approx(MODELS[0]().fit(X, y).solution_.trace[-1], abs=1e-6 * len(X))
+
+
+@both_models
+def test_weights_of_incomplete_rows_equal_repeated_rows(model):
+    X, y = nearly_dependent(300, 4)
+    weight = np.random.default_rng(1).integers(0, 3, 300)
+    weighted, repeated = model().fit(X, y, sample_weight=weight), model().fit(np.repeat(X, weight, 0), y.repeat(weight))
+    assert_allclose(weighted.means_, repeated.means_, atol=1e-3)
+    assert weighted.solution_.trace[-1] == pytest.approx(repeated.solution_.trace[-1], abs=1e-7 * 300)
+
+
+def test_projections_have_the_rank_of_the_observed_columns(rng):
+    L = np.linalg.cholesky(np.corrcoef(rng.normal(size=(5, 20))))
+    seen = rng.random((12, 5)) < 0.6
+    for Pi, o in zip(projections(L, seen), seen, strict=True):
+        assert_allclose(Pi @ Pi, Pi, atol=1e-10)
+        assert np.trace(Pi) == pytest.approx(o.sum(), abs=1e-10)
+        assert_allclose(Pi @ np.linalg.inv(L)[:, ~o], 0.0, atol=1e-10)  # missing directions
 
 
 @both_models

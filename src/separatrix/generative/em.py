@@ -26,9 +26,21 @@ from separatrix.families import Moments
 from separatrix.generative.covariance import NormalClasses, condition
 from separatrix.rows import Block, Source, Summed
 from separatrix.solvers import Solution, Status
-from separatrix.stats import ClassMoments, ClassScatter, PooledScatter, class_moments, has_missing, label_weights
+from separatrix.stats import (
+    ClassMoments,
+    ClassScatter,
+    PooledScatter,
+    Sample,
+    class_moments,
+    draw,
+    has_missing,
+    label_weights,
+)
 
 F = TypeVar("F")
+
+MIN_DAMPING = 1e-3  # of a step that replaces that of EM; regularises an information that rows determine badly
+DAMPING_FACTOR = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +57,38 @@ def maximise_expectation(
     start: F,
     expect: Callable[..., Expectation[F]],
     parameters: Callable[[F], Any],
+    step: Callable[[F, F, float], tuple[F, float]] = lambda now, expected, damping: (expected, 0.0),
     *,
     tol: float = 1e-8,
     max_steps: int = 500,
 ) -> Solution[F]:
     """Iterate ``facts <- expect(block, parameters(facts))`` until the log likelihood rises by at most tol per row.
 
+    ``step(now, expected, damping)`` returns the next statistics and the increase of the likelihood that it predicts,
+    0 if it is a step of EM. If the likelihood falls or rises less than predicted, damping grows up to 1, which is EM.
     ``solution.trace`` contains the log likelihood before each step, which never decreases.
     """
-    facts, trace = start, []
+    facts, predicted, damping, trace, status = start, 0.0, MIN_DAMPING, list[float](), Status.LIKELIHOOD
+    before = source.passes
     for _ in range(max_steps):
-        step: Callable[[Block], Expectation[F]] = partial(expect, parameters=parameters(facts))
-        expected = source.reduce(step)
-        facts = expected.facts
-        trace.append(expected.log_likelihood)
-        if not np.isfinite(trace[-1]):
-            raise DataError(
-                f"The log likelihood is {trace[-1]} in step {len(trace)} of EM: a row has density zero. "
-                "Use shrinkage or a prior, or remove outliers."
-            )
-        # The likelihood falls only if columns become collinear, because it then describes fewer columns.
-        if len(trace) > 1 and abs(trace[-1] - trace[-2]) <= tol * (expected.weight or source.n_rows):
-            status = Status.LIKELIHOOD
+        found = source.reduce(partial(expect, parameters=parameters(facts)))
+        gain = found.log_likelihood - trace[-1] if trace else np.inf
+        if predicted == 0 or gain >= 0:
+            now, expected = facts, found
+            trace.append(found.log_likelihood)
+            if not np.isfinite(trace[-1]):
+                raise DataError(
+                    f"The log likelihood is {trace[-1]} in step {len(trace)} of EM: a row has density zero. "
+                    "Use shrinkage or a prior, or remove outliers."
+                )
+        # The likelihood falls after a step of EM only if columns become collinear: it then describes fewer columns.
+        if max(abs(gain), predicted) <= tol * (found.weight or source.n_rows):
             break
+        if not gain >= 0.25 * predicted:
+            damping = min(1.0, damping * DAMPING_FACTOR)
+        elif gain > 0.75 * predicted:
+            damping = max(MIN_DAMPING, damping / DAMPING_FACTOR)
+        facts, predicted = step(now, expected.facts, damping) if damping < 1 else (expected.facts, 0.0)
     else:
         status = Status.MAX_STEPS
         warnings.warn(
@@ -77,13 +98,23 @@ def maximise_expectation(
             ConvergenceWarning,
             stacklevel=4,
         )
-    return Solution(facts, status, len(trace), len(trace), tuple(trace))
+    passes = source.passes - before
+    return Solution(expected.facts, status, passes, passes, tuple(trace))
 
 
-def available_moments(block: Block, n_classes: int) -> Moments:
-    """Count, mean and scatter of the observed values, for each class and column of the labelled rows."""
+@dataclass(frozen=True, slots=True)
+class Available(Summed):
+    """Count, mean and scatter of the observed values, for each class and column, and a sample of the rows."""
+
+    moments: Moments
+    sample: Sample
+
+
+def available_moments(block: Block, n_classes: int, stride: int) -> Available:
+    """Moments of the labelled rows, and one row of each ``stride`` rows."""
     labelled = block.take(block.codes >= 0)
-    return Moments.of(to_dense(labelled.X), label_weights(labelled, n_classes))
+    moments = Moments.of(to_dense(labelled.X), label_weights(labelled, n_classes))
+    return Available(moments, draw(block, stride))
 
 
 def uncorrelated(start: Moments, scatter: type[Any]) -> ClassMoments[Any]:

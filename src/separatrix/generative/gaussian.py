@@ -57,6 +57,7 @@ from separatrix.generative.covariance import (
     SingularCovariance,
 )
 from separatrix.generative.em import available_moments, expected_moments, maximise_expectation, uncorrelated
+from separatrix.generative.scoring import Patterns
 from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
 from separatrix.stats import (
@@ -134,14 +135,16 @@ class GaussianClassifier(GenerativeClassifier):
                 "values, or pass all rows to fit."
             )
         with np.errstate(invalid="ignore", over="ignore"):
-            start = source.reduce(partial(available_moments, n_classes=n_classes))
+            stride = Patterns.stride(source.n_rows, len(source.columns))
+            found = source.reduce(partial(available_moments, n_classes=n_classes, stride=stride))
+        start = found.moments
         if not (np.isfinite(start.scatter).all() and np.abs(start.mean).max() <= MAX_MAGNITUDE):
             require_squares(source)
         if ledoit_wolf:
             raise DataError("shrinkage='ledoit-wolf' needs complete, labelled rows. Use 'evidence' or a number.")
-        return self._run_em(source, start)
+        return self._run_em(source, start, Patterns.of_rows(found.sample))
 
-    def _run_em(self, source: Source, start: Moments) -> Solution[Any]:
+    def _run_em(self, source: Source, start: Moments, patterns: Patterns) -> Solution[Any]:
         for k, m in np.argwhere(start.count == 0)[:1]:
             where = "any class" if (start.count[:, m] == 0).all() else f"class {self.classes_.tolist()[k]!r}"
             raise DataError(f"Column {self._columns[m]!r} has no value in {where}. Drop the column, or the class.")
@@ -152,9 +155,9 @@ class GaussianClassifier(GenerativeClassifier):
             classes, _ = self._classes(facts, np.zeros(len(facts.count)), "ml", in_em=True)
             return classes, log_probability(pi)
 
-        solution = maximise_expectation(
-            source, uncorrelated(start, self._scatter), partial(expected_moments, scatter=self._scatter), parameters
-        )
+        first = uncorrelated(start, self._scatter)
+        expect = partial(expected_moments, scatter=self._scatter)
+        solution = maximise_expectation(source, first, expect, parameters, patterns.step)
         return replace(solution, passes=source.passes)
 
     @abstractmethod

@@ -50,7 +50,9 @@ from separatrix.stats.objective import max_slope_change as max_slope_change
 from separatrix.stats.objective import negative_smallest_margin as negative_smallest_margin
 from separatrix.stats.objective import value_grad as value_grad
 from separatrix.stats.objective import value_grad_hess as value_grad_hess
+from separatrix.stats.sample import Sample as Sample
 from separatrix.stats.sample import collect_sample as collect_sample
+from separatrix.stats.sample import draw as draw
 from separatrix.stats.sample import drawn_numbers as drawn_numbers
 from separatrix.stats.sample import random_places as random_places
 from separatrix.stats.sample import representative_sample as representative_sample
