@@ -291,7 +291,7 @@ PROBLEMS = (
         distance=8.0,
         imbalance=0.6,
         n_new=20_000,
-        quick_n=50_000,
+        quick_n=20_000,
         toy_shape=(400, 4),
         tasks=("softmax", "tuned"),
     ),
