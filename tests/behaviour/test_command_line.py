@@ -45,7 +45,7 @@ COMMANDS = ("fit", "compare", "predict", "explain", "report", "plot", "export", 
 FAST = ("--models", "prior,bayes,linear")
 STUDY_KEYS = {
     *("name", "rows", "target", "positive", "classes", "columns", "models", "chosen", "figures", "coefficients"),
-    *("effects", "level", "notes", "files", "seconds"),
+    *("effects", "interactions", "level", "notes", "files", "seconds"),
 }
 PREDICT_KEYS = {
     *("rows", "target", "predicted", "columns", "level", "unseen", "outside", "missing", "scores", "notes", "files"),

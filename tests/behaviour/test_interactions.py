@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import separatrix as sx
-from separatrix.study import Ramps, TableClassifier
+from separatrix.report import render
+from separatrix.study import MODELS, Ramps, TableClassifier, conduct, examine
 from separatrix.study.pairs import Interactions, column_cells, loo_activations, ramp_products
 from separatrix.table import TableEncoder
 
@@ -186,3 +187,57 @@ def test_ramps_keep_their_products_when_they_are_fitted_again():
     again = basis.frozen(basis.products)
     assert isinstance(again, Ramps)
     assert again.products is basis.products
+
+
+def test_the_probability_along_a_column_averages_over_the_columns_that_interact_with_it(examined):
+    effect = next(effect for effect in examined.effects if effect.column == "c")
+    at = [3, len(effect.values) - 4]
+    mean = [examined.model.predict_proba(TABLE.assign(c=effect.values[g])).mean(axis=0) for g in at]
+    assert_allclose(effect.mean[at], mean, atol=0.03)  # draws, and a sample of the rows
+    assert min(effect.importance for effect in examined.effects if effect.column in "cd") > 1
+
+
+@pytest.fixture(scope="module")
+def examined(searched):
+    return examine(searched, TABLE.assign(y=Y), "y", positive="no")
+
+
+def test_effects_of_a_pair_are_average_predictions_with_both_columns_set(examined):
+    effect = examined.pair_effects[0]
+    assert set(effect.columns) == {"c", "d"}
+    assert effect.mean.shape == (3, len(effect.values), 2)
+    along, other = effect.columns
+    for v, g in ((0, 4), (2, len(effect.values) - 5)):
+        rows = TABLE.assign(**{along: effect.values[g], other: effect.given[v]})
+        assert_allclose(effect.mean[v, g], examined.model.predict_proba(rows).mean(axis=0), atol=0.03)
+    assert (effect.lower <= effect.mean + 1e-9).all()
+    assert np.ptp(effect.mean[0, :, 1]) > 0.3
+    assert effect.mean[0, 4, 1] > 0.5 > effect.mean[2, 4, 1]  # the sign of the slope depends on the other column
+
+
+def test_the_report_shows_the_lines_of_a_pair_and_names_the_gain(examined):
+    page = render(examined)
+    start = page.index('id="interactions"')
+    section = page[start : page.index("</section>", start)]
+    assert "c × d" in section
+    assert section.count('class="line k') >= 6  # three lines, and their keys
+    assert "nats per row" in section
+
+
+def test_the_sentence_names_pairs_products_and_gain():
+    assert "No interaction" in Interactions((), ()).describe()
+    found = Interactions((("a", "b"),), (("c", "d"), ("c", "e")), 0.05, 0.01).describe()
+    assert "a × b and products of 2 pairs of 3 numbers" in found
+    assert "0.0500 ± 0.0100 nats per row" in found
+
+
+@pytest.mark.slow
+def test_a_study_chooses_interactions_if_there_are_any_and_leaves_them_out_if_there_are_none():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.normal(size=(1000, 3)), columns=list("abc"))
+    for slope, names in ((3.0, MODELS[-1]), (0.0, MODELS[-2])):
+        y = labels(table.a + slope * table.b * table.c, rng)
+        study = conduct(table.assign(y=y), "y", models=MODELS[-2:])
+        assert study.choice.name == names
+        assert (MODELS[-1] in study.comparison.names) == bool(slope)
+        assert bool(study.pair_effects) == bool(slope)

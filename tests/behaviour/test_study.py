@@ -53,6 +53,7 @@ X, Y = make_mixed_types(600, as_frame=True, rng=0)
 TABLE = X.assign(customer=Y)
 FAST = ["prior only", "linear discriminant"]
 LOGISTIC, CURVED = "logistic (Bayesian)", "curved logistic (Bayesian)"
+PAIRED = "curved logistic with interactions (Bayesian)"
 
 
 # -- candidates --------------------------------------------------------------------------------------------------------
@@ -62,12 +63,14 @@ LOGISTIC, CURVED = "logistic (Bayesian)", "curved logistic (Bayesian)"
     ("size", "left_out"),
     [
         ((1000, 10, 2, 5), set()),
-        ((50, 5, 2, 5), {CURVED}),  # few rows
-        ((100, 300, 2, 5), {"quadratic discriminant", CURVED}),  # fewer rows than columns
-        ((5000, 500, 2, 500), {"quadratic discriminant", CURVED}),  # very many curves
-        ((5000, 9, 2, 0), {CURVED}),  # no numbers
-        ((50_000, 60, 40, 20), {"quadratic discriminant", CURVED}),  # very many weights
-        ((9000, 3000, 2, 0), {"linear discriminant", "quadratic discriminant", CURVED}),
+        ((300, 10, 2, 5), {PAIRED}),  # few rows for interactions
+        ((1000, 1, 2, 1), {PAIRED}),  # a single column
+        ((50, 5, 2, 5), {CURVED, PAIRED}),  # few rows
+        ((100, 300, 2, 5), {"quadratic discriminant", CURVED, PAIRED}),  # fewer rows than columns
+        ((5000, 500, 2, 500), {"quadratic discriminant", CURVED, PAIRED}),  # very many curves
+        ((5000, 9, 2, 0), {CURVED, PAIRED}),  # no numbers
+        ((50_000, 60, 40, 20), {"quadratic discriminant", CURVED, PAIRED}),  # very many weights
+        ((9000, 3000, 2, 0), {"linear discriminant", "quadratic discriminant", CURVED, PAIRED}),
     ],
 )
 def test_models_that_do_not_suit_the_size_of_a_table_are_left_out(size, left_out):

@@ -58,7 +58,8 @@ def explain(
     everything: Annotated[
         bool,
         typer.Option(
-            "--all", help=f"List all weights, including those of curves, instead of the {N_LISTED_WEIGHTS} largest."
+            "--all",
+            help=f"List all weights, also of curves and interactions, instead of the {N_LISTED_WEIGHTS} largest.",
         ),
     ] = False,
     as_json: Json = False,
@@ -77,9 +78,10 @@ def explain(
     found, intercepts = [c for c in whole if c.name != INTERCEPT], [c for c in whole if c.name == INTERCEPT]
     weights, curves = sorted(found, key=lambda c: -abs(c.per_spread)), curves_of(fitted, found)
     pieces = {piece.name for curve in curves for piece in curve.pieces}
-    listed = [c for c in merge_two_levels(weights, schema) if everything or c.name not in pieces]
+    parts = pieces | {c.name for c in weights if c.column not in schema.inputs}  # of curves, and of interactions
+    listed = [c for c in merge_two_levels(weights, schema) if everything or c.name not in parts]
     steps = steps_of(listed, schema)
-    evidence = output.evidence_of(estimator)
+    evidence, interactions = output.evidence_of(estimator), getattr(fitted, "interactions_", None)
     of_model = [str(note) for note in notes_on_model(fitted, warned) if note.topic != "effects"]
     notes = list(dict.fromkeys([*schema.notes, *of_model]))
 
@@ -105,6 +107,9 @@ def explain(
             of_class = (str(curve.label),) if many else ()
             table.add_row(curve.name, *of_class, *ends, sparkline(curve.log_odds), f"{curve.span:.2f}")
         printer.text(table)
+    if interactions is not None:
+        printer.heading("Interactions")
+        printer.text(interactions.describe())
     printer.text("", _meaning_of_weights(fitted, found, has_curves=bool(curves)))
     if evidence is not None:
         n_rows = getattr(fitted, "n_rows_", None)
@@ -128,6 +133,7 @@ def explain(
             "coefficients": output.coefficient_list(weights),
             "intercepts": output.coefficient_list(intercepts),
             "curves": [{"name": c.name, "class": c.label, "knots": c.knots, "log_odds": c.log_odds} for c in curves],
+            "interactions": None if interactions is None else interactions._asdict(),
             "evidence": evidence,
             "notes": notes,
         }

@@ -19,6 +19,7 @@ MODELS = {
     "quadratic": "quadratic discriminant",
     "logistic": "logistic (Bayesian)",
     "curved": "curved logistic (Bayesian)",
+    "interactions": "curved logistic with interactions (Bayesian)",
 }
 
 COMMANDS: dict[str, tuple[Callable[..., None], str]] = {}  # function and end of the help text, by name of the command

@@ -131,6 +131,9 @@ def study_document(found: Study | Compared, notes: list[str], files: dict[str, s
         "figures": {} if study is None else figures_of(study),
         "coefficients": [] if study is None else coefficient_list(study.coefficients),
         "effects": [] if study is None else [{"column": e.column, "importance": e.importance} for e in study.effects],
+        "interactions": []
+        if study is None
+        else [{"columns": e.columns, "importance": e.importance} for e in study.pair_effects],
         "level": None if study is None else study.level,
         "notes": notes,
         "files": files,

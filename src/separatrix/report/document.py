@@ -52,6 +52,7 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
             importance=sections.importance_rows(study),
             weights=weights_section(study, perf),
             effects=sections.effects_section(study, perf),
+            interactions=sections.interactions_section(study, perf),
             calibration=sections.calibration_section(study, perf),
             calibration_sentence=summary.calibration_sentence(perf),
             decisions=sections.decisions_section(study, perf),

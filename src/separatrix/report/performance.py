@@ -9,6 +9,7 @@ report rely on that order.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -116,11 +117,13 @@ def positive_view(study: Study) -> Study:
             replace(c, label=study.positive, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
             for c in study.coefficients
         ]
-    effects = []
-    for effect in study.effects:
-        lower, upper = effect.lower[:, k], effect.upper[:, k]
-        bounds = np.stack([1 - upper, lower], axis=1), np.stack([1 - lower, upper], axis=1)
-        effects.append(replace(effect, mean=_two_sides(effect.mean, k), lower=bounds[0], upper=bounds[1]))
+    views: list[Any] = []
+    every: tuple[Any, ...] = (*study.effects, *study.pair_effects)
+    for effect in every:
+        lower, upper = effect.lower[..., k], effect.upper[..., k]
+        bounds = np.stack([1 - upper, lower], axis=-1), np.stack([1 - lower, upper], axis=-1)
+        views.append(replace(effect, mean=_two_sides(effect.mean, k), lower=bounds[0], upper=bounds[1]))
+    n_effects = len(study.effects)
     held_out = one_against_rest(study.held_out, k)
     return replace(
         study,
@@ -128,7 +131,8 @@ def positive_view(study: Study) -> Study:
         counts=np.array([study.counts.sum() - study.counts[k], study.counts[k]]),
         held_out=held_out,
         coefficients=tuple(weights),
-        effects=tuple(effects),
+        effects=tuple(views[:n_effects]),
+        pair_effects=tuple(views[n_effects:]),
     )
 
 
@@ -144,4 +148,4 @@ def one_against_rest(held: HeldOut, k: int) -> HeldOut:
 
 def _two_sides(P: Float, k: int) -> Float:
     """Probability of the other classes and of class k; a sum keeps small probabilities more accurate than 1 - p."""
-    return np.stack([np.delete(P, k, axis=1).sum(axis=1), P[:, k]], axis=1)
+    return np.stack([np.delete(P, k, axis=-1).sum(axis=-1), P[..., k]], axis=-1)

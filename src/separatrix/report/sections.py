@@ -184,6 +184,34 @@ def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
     }
 
 
+def interactions_section(study: Study, perf: Performance) -> dict[str, Any]:
+    """One card per interaction: probability along one column, a line for each of a few values of the other.
+
+    Of more than two classes, a card shows the class whose lines differ most.
+    """
+    cards, K = [], len(perf.labels)
+    interactions = getattr(study.model, "interactions_", None)
+    top = max((float(np.nanmax(np.fmax(e.mean, e.upper)[..., 1:])) for e in study.pair_effects), default=1.0)
+    upright = nice_scale([0.0, top], at_ticks=True)
+    for pair in study.pair_effects:
+        k = 1 if K == 2 else int(np.ptp(pair.mean, axis=0).max(axis=0).argmax())
+        (along, other), lines = pair.columns, [part[..., k].T for part in (pair.mean, pair.lower, pair.upper)]
+        effect = Effect(along, pair.kind, pair.values, lines[0], lines[1], lines[2], pair.share, pair.importance)
+        texts = [number(float(v)) if isinstance(v, float | np.floating) else label_text(v) for v in pair.given]
+        drawn = [(i, f"{shortened(other, 28)} = {text}", f"k{i}") for i, text in enumerate(texts)]
+        of_class = "" if K == 2 else f", {shortened(perf.labels[k], 28)}"
+        name = shortened(f"{along} × {other}", MAX_NAME_LETTERS)
+        legend = [(label, kind) for _, label, kind in drawn]
+        heading = {"column": name, "caption": f"along {shortened(along, 28)}{of_class}", "legend": legend}
+        cards.append(_card(effect, drawn, upright, nan) | heading)
+    return {
+        "cards": cards,
+        "text": interactions.describe() if interactions is not None and interactions.pairs else "",
+        "n_hidden": 0 if interactions is None else len(interactions.pairs) - len(cards),
+        "event": perf.labels[1] if K == 2 else "",
+    }
+
+
 def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, base: float) -> dict[str, Any]:
     """Card of one column: a curve for numbers and dates; otherwise one row per level, the most frequent first.
 
@@ -193,7 +221,7 @@ def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, bas
     name = shortened(effect.column, MAX_NAME_LETTERS)
     mean = effect.mean[:, [k for k, _, _ in drawn]]
     span = f"from {percent(float(np.nanmin(mean)))} to {percent(float(np.nanmax(mean)))}"
-    card: dict[str, Any] = {"column": name, "caption": span if len(drawn) == 1 else ""}
+    card: dict[str, Any] = {"column": name, "caption": span if len(drawn) == 1 else "", "legend": []}
     values, density = np.asarray(effect.values), np.asarray(effect.share, dtype=np.float64)
     is_date = values.dtype.kind == "M"
     if effect.kind not in ("boolean", "categorical") and len(values) > 1 and (is_date or values.dtype.kind in "iuf"):

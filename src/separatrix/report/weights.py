@@ -49,7 +49,7 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     ranked = sorted(merged, key=lambda c: -abs(c.per_spread))
     straight = [c for c in ranked if c.name in study.schema.columns]
     curved = [c for c in ranked if c.name not in study.schema.columns]
-    found = straight + curved
+    found, inputs = straight + curved, set(study.schema.inputs)
     n_visible = min(N_VISIBLE_WEIGHTS, len(straight)) or N_VISIBLE_WEIGHTS
     marks = []
     for c in found[: n_visible + N_FOLDED_WEIGHTS]:
@@ -74,7 +74,9 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     return {
         "model": study.choice.name if study.choice is not None else type(study.model.estimator_).__name__,
         "axis": axis if found else None,
-        "curved": enumerated([shortened(name, 32) for name in dict.fromkeys(c.column for c in curved)]),
+        "curved": enumerated(
+            [shortened(name, 32) for name in dict.fromkeys(c.column for c in curved) if name in inputs]
+        ),
         "rows": rows[:n_visible],
         "more": rows[n_visible:],
         "n_hidden": len(found) - len(rows),
@@ -170,8 +172,8 @@ def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Itera
     for name, c in by_name.items():
         plan = plans.get(c.column)
         is_day = isinstance(plan, DatePlan) and name.endswith(": days")
-        if name not in schema.columns:  # rise of one segment of a curve
-            words = "over this range"
+        if name not in schema.columns:  # rise of one segment of a curve, or a product of two columns
+            words = "over this range" if plan is not None else ""
         elif name == f"{c.column} is missing":
             words = "if missing, vs. an average value"
         elif isinstance(plan, CategoryPlan) and (plan.reference or len(plan.names) > 2):

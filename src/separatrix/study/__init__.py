@@ -24,6 +24,7 @@ from separatrix.study.records import Compared as Compared
 from separatrix.study.records import Effect as Effect
 from separatrix.study.records import HeldOut as HeldOut
 from separatrix.study.records import Note as Note
+from separatrix.study.records import PairEffect as PairEffect
 from separatrix.study.records import Study as Study
 from separatrix.study.records import Topic as Topic
 from separatrix.study.scoring import BatchScorer as BatchScorer

@@ -22,17 +22,19 @@ from separatrix.priors import Gaussian
 from separatrix.rows import labels_of, watched
 from separatrix.stats import Tally, require_finite
 from separatrix.study.classifier import TableClassifier, is_dual_cheaper
+from separatrix.study.pairs import MAX_CELLS, MAX_SEARCH_ROWS, max_products
 from separatrix.study.ramps import default_n_knots
 
 PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discriminant", "quadratic discriminant"
 LOGISTIC, CURVED = "logistic (Bayesian)", "curved logistic (Bayesian)"
-MODELS = (PRIOR, BAYES, LINEAR, LOGISTIC, QUADRATIC, CURVED)
+PAIRED = "curved logistic with interactions (Bayesian)"
+MODELS = (PRIOR, BAYES, LINEAR, LOGISTIC, QUADRATIC, CURVED, PAIRED)
 
 MAX_CHEAP_OPERATIONS = 2e8  # per pass; below this, checking and correcting Laplace's Gaussian is cheap
 MIN_LAPLACE_ROWS_PER_WEIGHT = 50  # with at least this many, Laplace's Gaussian is accurate
 MAX_CURVED_OPERATIONS = 1.5e10  # per pass; tuning the scales of curves takes about ten such passes
 MAX_CURVED_WEIGHTS = 2500  # limit for storing their full covariance
-MIN_CURVED_ROWS = 60
+MIN_CURVED_ROWS, MIN_PAIRED_ROWS = 60, 400
 MAX_LINEAR_COLUMNS = 2000  # limit for one covariance common to all classes
 MAX_QUADRATIC_COLUMNS, MIN_QUADRATIC_ROWS_PER_COLUMN = 30, 5  # limits for one covariance per class
 # Times of the reference machine with two cores, and numbers of passes over the rows
@@ -43,6 +45,7 @@ BAYES_SECONDS = 1.5e-7  # per cell and class: density families and the temperatu
 PAIR_SECONDS = 3e-7  # per row and pair of classes: averages of the softmax
 CORRECTION_SECONDS = 2.0  # limit of a variational posterior of K classes
 N_LOGISTIC_PASSES, N_CURVED_PASSES = 15, 30  # passes as expensive as a Hessian
+N_SEARCH_PASSES = 200  # products of matrices of all cells, in the search for interactions
 MAX_FEATURE_CELLS = 2.5e8  # cells of an encoded table, 2 GB
 
 
@@ -65,7 +68,12 @@ def candidates(
     models = {name: TableClassifier(model, types) for name, model in offered.items()}
     is_affordable = bent * outputs <= MAX_CURVED_WEIGHTS and n_rows * (bent * outputs) ** 2 <= MAX_CURVED_OPERATIONS
     if n_numbers and n_rows >= max(MIN_CURVED_ROWS, bent) and is_affordable:
-        models[CURVED] = TableClassifier(_logistic(n_rows, bent * outputs), types, curved=True)
+        model = _logistic(n_rows, bent * outputs)
+        models[CURVED] = TableClassifier(model, types, curved=True)
+        weights = (bent + max_products(n_numbers)) * outputs
+        is_affordable = weights <= MAX_CURVED_WEIGHTS and n_rows * weights**2 <= MAX_CURVED_OPERATIONS
+        if n_columns > 1 and n_rows >= max(MIN_PAIRED_ROWS, bent) and is_affordable:
+            models[PAIRED] = TableClassifier(model, types, curved=True, interactions=True)
     return models
 
 
@@ -87,13 +95,19 @@ def expected_seconds(
     elif name == QUADRATIC:
         seconds = MATRIX_SECONDS * (N + M) * M**2 * K
     else:
-        M += n_numbers * default_n_knots(n_rows) if name == CURVED else 0
-        W = float(M * (K if K > 2 else 1))
+        is_curved, outputs = name in (CURVED, PAIRED), K if K > 2 else 1
+        M += n_numbers * default_n_knots(n_rows) if is_curved else 0
+        search = 0.0
+        if name == PAIRED:  # an additive fit to a sample, and products of matrices
+            n, cells = min(N, MAX_SEARCH_ROWS), min(4 * n_numbers + 2 * n_columns, MAX_CELLS)
+            search = n * (N_CURVED_PASSES * (M * outputs) ** 2 + N_SEARCH_PASSES * outputs * cells**2)
+            M += max_products(n_numbers)
+        W = float(M * outputs)
         # A posterior of many weights is computed from the rows, or has a factor for each class.
         if W > MAX_JOINT_WEIGHTS or (name == LOGISTIC and is_dual_cheaper(n_rows, M)):
-            W = float(min(N, M) * (K if K > 2 else 1))
-        passes = N_CURVED_PASSES if name == CURVED else N_LOGISTIC_PASSES
-        seconds = MATRIX_SECONDS * passes * (N * W**2 + 2 * W**3)
+            W = float(min(N, M) * outputs)
+        passes = N_CURVED_PASSES if is_curved else N_LOGISTIC_PASSES
+        seconds = MATRIX_SECONDS * (passes * (N * W**2 + 2 * W**3) + search)
         if K > 2:
             scores += (N + n_test_rows) * (PAIR_SECONDS * K**2 + MATRIX_SECONDS * W**2 * (1 + 2 * K / M))
             seconds += CORRECTION_SECONDS if N < MIN_LAPLACE_ROWS_PER_WEIGHT * W else 0.0

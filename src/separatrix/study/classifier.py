@@ -32,7 +32,7 @@ from separatrix.priors import Gaussian
 from separatrix.rows import LabelRules, NamedRows, RowStore, Source, is_unlabelled, open_rows
 from separatrix.stats import column_moments
 from separatrix.study.pairs import Interactions, indicator_scale, stated_interactions, supported_interactions
-from separatrix.study.ramps import TIMES, Ramps
+from separatrix.study.ramps import CURVE_OF, TIMES, Ramps
 from separatrix.study.weights import Contrasts, contrasts_of, has_contrasts, summarise
 from separatrix.table import (
     Batch,
@@ -211,7 +211,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         if has_ramps:
             ramps = (Ramps(bent) if self.curved else Ramps((), knots=())).fit_source(source)
             groups = ["line"] * len(ramps.functions_.straight)
-            groups += [f"curve of {schema.columns[d]}" for d in ramps.functions_.bent]
+            groups += [f"{CURVE_OF}{schema.columns[d]}" for d in ramps.functions_.bent]
             if has_pairs and self.interactions is not True:
                 interactions, products = stated_interactions(schema, source, bent, self.interactions)
             elif has_pairs:

@@ -162,11 +162,13 @@ def _run_trials(
             fold = Fold(NamedRows(train.X.array[at], schema.columns), train.codes[at], train.rows[at])
         with captured() as warnings[name], watched(stages.rows), single_thread_blas():
             try:
-                estimator = models[name].configured(schema, fold.X.array, fold.codes).model
+                found = models[name].configured(schema, fold.X.array, fold.codes)
             except Exception as error:  # if one model fails, the study continues
                 trials.append(Trial.failed(name, error))
             else:
-                trials.append(run_trial(name, estimator, fold, test, classes, most_probable=True))
+                if found.interactions is not None and not found.interactions.pairs and len(models) > 1:
+                    continue  # without interactions, it is a model that is compared anyway
+                trials.append(run_trial(name, found.model, fold, test, classes, most_probable=True))
         needed = (perf_counter() - start) * len(repeats[0]) if repeats else 0.0
         if needed > budget.left and any(trial.P is not None for trial in trials[:-1]):
             trials[-1] = Trial(name, failure=_not_tried(needed, budget))

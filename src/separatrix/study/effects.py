@@ -7,8 +7,9 @@ over S rows. Each draw of the weights from the posterior gives a curve f. The ef
 their quantiles. Draws come in pairs w and 2 m - w about the posterior mean m, so that terms of odd order in w - m
 cancel in the mean. The S rows are evenly spaced in the order of their activations, which makes them representative.
 
-The **importance** of a column is the standard deviation over rows of its part w'φ of the log-odds. If every basis
-function depends on one column, it is computed from the rows; otherwise from the activations along the curve.
+The **importance** of a column is the standard deviation over rows of its part w'φ of the log-odds, which includes its
+interactions. It is computed from the rows, or from the activations along the curve if the functions of the column are
+unknown.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._threads import map_in_order
 from separatrix.bayesian import BayesianLogisticRegression, interval_tails
 from separatrix.study.classifier import TableClassifier, functions_of, named
-from separatrix.study.ramps import Ramps
-from separatrix.study.records import Effect
+from separatrix.study.ramps import TIMES, Ramps
+from separatrix.study.records import Effect, PairEffect
 from separatrix.study.weights import explain, has_contrasts
 from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan, read_values
 
 MAX_EFFECT_COLUMNS = 40
+MAX_PAIR_EFFECTS, N_GIVEN_VALUES = 6, 3
+GIVEN_QUANTILES = (0.1, 0.5, 0.9)  # values of the other column of a pair
 MAX_AVERAGED_ROWS, ENOUGH_AVERAGED_ROWS, MIN_AVERAGED_ROWS = 500, 150, 50
 MAX_DRAWS, MIN_DRAWS = 1000, 200  # 1000 draws give the ends of a band to 5 % of its half width
 QUANTILE_ROWS = 20_000  # rows from which quantiles and fractions are computed
@@ -69,27 +72,14 @@ def partial_effects(
     is that of the credible band, and ``rng`` the seed of the draws. ``progress`` is called after each column with the
     number of columns done and the total number.
     """
-    some = to_dense(features[_evenly_spaced(features.shape[0], QUANTILE_ROWS)])
+    sampled = _Sampled(model, features)
+    some, importances = sampled.rows, sampled.importances
     tails = interval_tails("partial_effects", level)
-    total, importances = _activations_and_importances(model, some)
-    is_bayesian, K = isinstance(model.estimator_, BayesianLogisticRegression), len(model.classes_)
-    n_draws, n_rows = 0, MAX_AVERAGED_ROWS
-    if is_bayesian:  # the largest even number of draws, and of rows, within the limit on evaluations
-        per_draw_and_row = MAX_POINTS * (K if K > 2 else 1)
-        affordable = MAX_PROBABILITIES / (per_draw_and_row * ENOUGH_AVERAGED_ROWS)
-        n_draws = 2 * int(np.clip(affordable, MIN_DRAWS, MAX_DRAWS) / 2)
-        affordable = MAX_PROBABILITIES / (per_draw_and_row * n_draws)
-        n_rows = int(np.clip(affordable, MIN_AVERAGED_ROWS, MAX_AVERAGED_ROWS))
-    chosen = _evenly_spaced(len(some), n_rows)
-    if importances:  # evenly spaced in the order of the class activation with the largest variance
-        order = np.argsort(total[:, int(total.std(axis=0).argmax())], kind="stable")
-        strata = min(n_rows, len(order))
-        chosen = np.sort(order[((np.arange(strata) + 0.5) * len(order) / strata).astype(np.intp)])
     curves_of: Callable[[Grid, range], Curves]
-    if is_bayesian:
-        curves_of = _PosteriorCurves(model, some[chosen], tails, n_draws, generator(rng))
+    if isinstance(model.estimator_, BayesianLogisticRegression):
+        curves_of = _PosteriorCurves(model, some[sampled.chosen], tails, sampled.n_draws, generator(rng))
     else:
-        curves_of = partial(_point_curves, model, some[chosen])
+        curves_of = partial(_point_curves, model, some[sampled.chosen])
     schema = model.encoder_.schema_
     shown = list(schema.inputs)
     if len(shown) > MAX_EFFECT_COLUMNS:
@@ -119,13 +109,69 @@ def partial_effects(
     return tuple(sorted(effects, key=lambda effect: -effect.importance))
 
 
+def pair_effects(model: TableClassifier, features: Any, level: float = 0.95, rng: Any = None) -> tuple[PairEffect, ...]:
+    """Effects of the most important interactions: one column is varied for three values of the other.
+
+    The other column has the fewer values of the two, or comes second. The parameters are those of `partial_effects`.
+    """
+    interactions = getattr(model, "interactions_", None)  # missing in models saved by older versions
+    if interactions is None or not interactions.pairs:
+        return ()
+    sampled, schema = _Sampled(model, features), model.encoder_.schema_
+    tails, plans = interval_tails("pair_effects", level), {plan.column: plan for plan in schema.plans}
+    sizes = {pair: sampled.importances.get(TIMES.join(pair), 0.0) for pair in interactions.pairs}
+    found = []
+    for pair in sorted(sizes, key=lambda pair: -sizes[pair])[:MAX_PAIR_EFFECTS]:
+        grids = [grid_of(plans[name], sampled.rows[:, schema.groups[name]]) for name in pair]
+        order = [0, 1] if len(grids[0].values) >= len(grids[1].values) else [1, 0]
+        (along, other), (varied, kept) = ([grids[i] for i in order], [pair[i] for i in order])
+        at = np.argsort(-other.share, kind="stable")[:N_GIVEN_VALUES]  # the most frequent levels
+        if not isinstance(other.plan, CategoryPlan):
+            middle = np.cumsum(other.share) / other.share.sum()
+            at = np.unique(np.searchsorted(middle, GIVEN_QUANTILES))
+        curves = []
+        for features_of in other.features[at]:
+            sample = _variants(sampled.rows[sampled.chosen], schema.groups[kept], features_of[None])[0]
+            if isinstance(model.estimator_, BayesianLogisticRegression):
+                draws = _PosteriorCurves(model, sample, tails, sampled.n_draws, generator(rng))
+                curves.append(draws(along, schema.groups[varied]))
+            else:
+                curves.append(_point_curves(model, sample, along, schema.groups[varied]))
+        mean, lower, upper, _ = (np.stack(part) for part in zip(*curves, strict=True))
+        given, kind = other.values[at], along.plan.kind
+        found.append(
+            PairEffect((varied, kept), given, kind, along.values, mean, lower, upper, along.share, sizes[pair])
+        )
+    return tuple(found)
+
+
+class _Sampled:
+    """Encoded rows for quantiles, importances of columns and pairs, rows to average over, and the number of draws."""
+
+    def __init__(self, model: TableClassifier, features: Any) -> None:
+        self.rows = to_dense(features[_evenly_spaced(features.shape[0], QUANTILE_ROWS)])
+        total, self.importances = _activations_and_importances(model, self.rows)
+        K, self.n_draws, n_rows = len(model.classes_), 0, MAX_AVERAGED_ROWS
+        if isinstance(model.estimator_, BayesianLogisticRegression):  # within the limit on evaluations
+            per_draw_and_row = MAX_POINTS * (K if K > 2 else 1)
+            affordable = MAX_PROBABILITIES / (per_draw_and_row * ENOUGH_AVERAGED_ROWS)
+            self.n_draws = 2 * int(np.clip(affordable, MIN_DRAWS, MAX_DRAWS) / 2)
+            affordable = MAX_PROBABILITIES / (per_draw_and_row * self.n_draws)
+            n_rows = int(np.clip(affordable, MIN_AVERAGED_ROWS, MAX_AVERAGED_ROWS))
+        self.chosen = _evenly_spaced(len(self.rows), n_rows)
+        if self.importances:  # evenly spaced in the order of the class activation with the largest variance
+            order = np.argsort(total[:, int(total.std(axis=0).argmax())], kind="stable")
+            strata = min(n_rows, len(order))
+            self.chosen = np.sort(order[((np.arange(strata) + 0.5) * len(order) / strata).astype(np.intp)])
+
+
 def _evenly_spaced(n: int, max_count: int) -> Codes:
     """At most ``max_count`` of the indices 0 to n - 1, evenly spaced."""
     return np.unique(np.linspace(0, n - 1, min(n, max_count)).astype(np.intp))
 
 
 def _activations_and_importances(model: TableClassifier, features: Float) -> tuple[Float, dict[str, float]]:
-    """Activations (N, C) without the intercept, and the importance of each column: the deviation of its part w'φ.
+    """Activations (N, C) without the intercept, and the importance of each column and pair: the deviation of its w'φ.
 
     The parts of all columns are never in memory together. There are no importances if a basis function depends on
     several columns.
@@ -136,15 +182,19 @@ def _activations_and_importances(model: TableClassifier, features: Float) -> tup
     W = np.atleast_2d(model.estimator_.coef_)
     W = W - W.mean(axis=0) if len(W) > 1 else W  # only differences between classes are identified
     own = {column: sources == column for column in dict.fromkeys(model.sources_)}
+    interactions = getattr(model, "interactions_", None)
+    for pair in () if interactions is None else interactions.pairs:
+        for column in pair:  # the part of a column includes its interactions
+            own[column] = own[column] | own[TIMES.join(pair)]
     total = np.zeros((len(features), len(W)))
     shift: dict[str, Float] = {}
     sums = {column: np.zeros(len(W)) for column in own}
     squares = {column: np.zeros(len(W)) for column in own}
     for at in gen_batches(len(features), PART_BATCH_ROWS):
         Phi = functions_of(model, features[at])
+        total[at] = Phi @ W.T
         for column, functions in own.items():
             part = Phi[:, functions] @ W[:, functions].T
-            total[at] += part
             away = part - shift.setdefault(
                 column, part.mean(axis=0)
             )  # a mean of the first rows, so that squares are small

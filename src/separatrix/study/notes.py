@@ -22,6 +22,7 @@ from separatrix.separation import SeparationStatus, separability
 from separatrix.study.classifier import TableClassifier, functions_of
 from separatrix.study.effects import MAX_EFFECT_COLUMNS
 from separatrix.study.progress import MAX_CANDIDATE_FRACTION, Budget
+from separatrix.study.ramps import CURVE_OF
 from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema
 
@@ -140,8 +141,13 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
     for text, topic in topics.items():
         if text not in described and not text.startswith(TUNING):
             yield Note(topic, text)
+    curves = [at for at in limits if at.limit is Limit.NARROW and str(at.label).startswith(CURVE_OF)]
+    if curves:
+        names = first_few([repr(at.label.removeprefix(CURVE_OF)) for at in curves])
+        alone = " on their own" if getattr(model, "interactions_", None) else ""
+        yield Note("tuning", f"{names}: the curves of these columns do not help to predict the class{alone}.")
     for at in limits:
-        if at.limit is not Limit.SEPARATED:  # separation has its own check and note
+        if at.limit is not Limit.SEPARATED and at not in curves:  # separation has its own check and note
             yield Note("tuning", f"{first_few(list(map(repr, at.columns)))}: {LIMITS[at.limit]}")
     if report is not None and report.is_incomplete:
         yield Note(

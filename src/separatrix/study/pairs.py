@@ -35,14 +35,14 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from separatrix._array import Codes, Float, to_dense
-from separatrix._text import did_you_mean
+from separatrix._text import decimals, did_you_mean, enumerated
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
 from separatrix.rows import Source
 from separatrix.stats import collect_sample
-from separatrix.study.ramps import RampProducts, Ramps, knots_of
+from separatrix.study.ramps import TIMES, RampProducts, Ramps, knots_of
 from separatrix.table import CategoryPlan, Schema
 
 MAX_SEARCH_ROWS = 4000
@@ -51,6 +51,7 @@ MAX_SEARCH_WEIGHTS = 2500  # of the additive model, over all classes
 MAX_CELLS = 300  # cells of all columns together: screening takes their square
 MAX_LEVELS = 8  # categories with more levels have no interactions
 N_KNOTS = 5  # along each column of a surface: at most 16 products
+SURFACE_ENDS = (0.05, 0.95)  # quantiles beyond which a surface is constant
 MAX_PAIRS = 8  # surfaces that are accepted automatically
 MAX_PRODUCTS = 300
 N_FOLDS = 5
@@ -84,6 +85,30 @@ class Interactions(NamedTuple):
     gain: float = np.nan
     error: float = np.nan
 
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """All pairs, those with a surface first."""
+        return (*self.surfaces, *self.products)
+
+    def describe(self) -> str:
+        """Sentences that name the pairs and the gain."""
+        if not self.pairs:
+            return "No interaction of two columns was confirmed by held-out rows."
+        parts = [TIMES.join(pair) for pair in self.surfaces]
+        if self.products:
+            numbers = dict.fromkeys(name for pair in self.products for name in pair)
+            parts.append(f"products of {len(self.products)} pairs of {len(numbers)} numbers")
+        text = f"Interactions: {enumerated(parts)}."
+        if np.isnan(self.gain):
+            return text
+        gain = f"{decimals(self.gain)} ± {decimals(self.error)} nats per row"
+        return f"{text} They increase the log-likelihood of held-out training rows by {gain}."
+
+
+def max_products(n_numbers: int) -> int:
+    """Largest number of weights that interactions add for each output."""
+    return MAX_PAIRS * (N_KNOTS - 1) ** 2 + min(n_numbers * (n_numbers - 1) // 2, MAX_PRODUCTS)
+
 
 def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[str, ColumnCells]:
     """Ramps of the columns that may interact: numbers, and categories of at most `MAX_LEVELS` levels."""
@@ -91,7 +116,9 @@ def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[
     for plan in schema.plans:
         at = schema.groups.get(plan.column, range(0))
         if len(at) and at.start in numbers:
-            knots = knots_of(sample[:, at.start], N_KNOTS)
+            x = sample[:, at.start]
+            inner = np.clip(x, *np.quantile(x, SURFACE_ENDS, method="nearest"))  # few rows beyond, so no slope there
+            knots = knots_of(inner if np.ptp(inner) else x, N_KNOTS)
             feature, low, high = np.full(len(knots) - 1, at.start), knots[:-1], knots[1:]
         elif 0 < len(at) <= MAX_LEVELS and (isinstance(plan, CategoryPlan) or plan.kind == "boolean"):
             feature = np.array([d for d in at if np.ptp(sample[:, d])], dtype=np.intp)

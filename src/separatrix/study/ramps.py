@@ -28,6 +28,7 @@ from separatrix.exceptions import DataError
 from separatrix.rows import RowMap, Source
 
 TIMES = " × "  # between the names of two columns
+CURVE_OF = "curve of "  # before the name of a column, in the names of prior scales
 KNOT_SAMPLE_ROWS = 20_000  # rows whose quantiles become knots
 MIN_DEFAULT_KNOTS, MAX_DEFAULT_KNOTS = 4, 24
 

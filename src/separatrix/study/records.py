@@ -117,6 +117,26 @@ class Effect:
     importance: float
 
 
+@dataclass(frozen=True, eq=False)
+class PairEffect:
+    """Probabilities as a function of one column, for a few values of another column that interacts with it.
+
+    ``columns`` are the varied column and the other; ``given`` (V,) are the values of the other. ``values`` (G,),
+    ``kind`` and ``share`` (G,) describe the varied column, as in `Effect`. ``mean``, ``lower`` and ``upper`` are
+    (V, G, K). ``importance`` is the standard deviation over rows of the interaction's part of the log-odds, in nats.
+    """
+
+    columns: tuple[str, str]
+    given: Array
+    kind: str
+    values: Array
+    mean: Float
+    lower: Float
+    upper: Float
+    share: Float
+    importance: float
+
+
 @dataclass(frozen=True)
 class Question:
     """Arguments of a study: name of the table, target, types set by the user, fraction of test rows, seed and time.
@@ -234,6 +254,7 @@ class Study:
     level: float = 0.95  # of intervals and bands
     seconds: float = float("nan")
     positive: Any = None
+    pair_effects: tuple[PairEffect, ...] = ()  # the most important interactions
 
     @property
     def schema(self) -> Schema:

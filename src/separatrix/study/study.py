@@ -29,7 +29,7 @@ from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
 from separatrix.study.classifier import TableClassifier, named
 from separatrix.study.compare import compare_models, open_table, positive_class, sample_of
-from separatrix.study.effects import partial_effects
+from separatrix.study.effects import pair_effects, partial_effects
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance
@@ -167,6 +167,7 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
         held_out=HeldOut(compared.test.codes, scored.P, table.classes, scored.test.rows),
         coefficients=explain(model, level),
         effects=partial_effects(model, features, level, compared.question.seed, progress=stages.columns),
+        pair_effects=pair_effects(model, features, level, compared.question.seed),
         notes=(*compared.table_notes, *sampled, *fit_notes, *separation_notes, *compared.notes_on_others),
         separation=separation,
         level=level,
@@ -272,6 +273,7 @@ def examine(
         held_out=HeldOut(rows.codes, P, rows.classes),
         coefficients=explain(model, level),
         effects=partial_effects(model, features, level, progress=stages.columns),
+        pair_effects=pair_effects(model, features, level),
         notes=by_importance(notes),
         level=level,
         seconds=perf_counter() - start,
