@@ -267,7 +267,10 @@ def test_curves_are_ramps_along_the_numbers_with_their_own_prior_scale():
     owners = np.array(model.sources_)
     assert all(np.ptp(scales[bent & (owners == column)]) == 0 for column in ("charge", "tenure", "calls"))
     assert len(np.unique(scales[bent])) == 3
-    assert_allclose(np.ptp(scales[~bent] / model.spread_[~bent]), 0, atol=1e-12)
+    is_level = owners[~bent] == "contract"
+    unit = np.where(model.spread_ > 0, model.spread_, 1.0)[~bent]  # the indicator of new levels is constant
+    assert_allclose(np.ptp((scales[~bent] / unit)[is_level]), 0, atol=1e-12)
+    assert_allclose(np.ptp((scales[~bent] / unit)[~is_level]), 0, atol=1e-12)
     Phi, names = functions_of(model, model.encoder_.transform(TABLE)), model.contrasts().names
     assert Phi.shape == (300, len(names)) == (300, model.estimator_.coef_.shape[1])
     for level in TABLE["contract"].unique():
@@ -278,9 +281,11 @@ def test_curves_are_ramps_along_the_numbers_with_their_own_prior_scale():
 def test_levels_have_a_prior_for_the_step_from_0_to_1_and_numbers_for_a_standard_deviation():
     model = TableClassifier().fit(TABLE, Y)
     is_number = np.isin(model.encoder_.schema_.columns, ["charge", "tenure", "calls"])
-    per_unit = model.estimator_.prior_.scale / model.spread_
+    per_unit = model.estimator_.prior_.scale / np.where(model.spread_ > 0, model.spread_, 1.0)
     assert np.ptp(model.estimator_.prior_.scale[is_number]) == 0
-    assert_allclose(np.ptp(per_unit[~is_number]), 0, atol=1e-12)
+    is_level = np.array(model.sources_) == "contract"
+    assert_allclose(np.ptp(per_unit[is_level]), 0, atol=1e-12)
+    assert_allclose(np.ptp([*per_unit[~is_number & ~is_level], model.estimator_.prior_.scale[is_number][0]]), 0, atol=1e-12)
     given = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(0.5), tune="evidence")).fit(TABLE, Y)
     assert np.ndim(given.estimator_.prior_.scale) == 0  # a prior that was given keeps its shape
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import linalg
@@ -51,6 +51,12 @@ EIGENVALUE_ROUNDING = 1e-15  # rounding error relative to the largest eigenvalue
 NEGLIGIBLE_VARIANCE = 1e-9  # prior variance of the activations, summed over the rows, that may be dropped
 
 
+class Levels(NamedTuple):
+    """Label of a group of columns that are indicators of the levels of a category."""
+
+    category: str
+
+
 @dataclass(frozen=True, eq=False)
 class PriorScales:
     """The prior as a function of η: each group of columns multiplies its scales by one factor, e^η_g.
@@ -69,6 +75,8 @@ class PriorScales:
 
     The prior of the level is weak: with probability 0.95, it is at most seven times larger or smaller than its median.
     Without it, separable classes have no best scale. Without a common law, one scale for each column fits noise.
+    The `Levels` of a category count as one column: a row has one of them, so its activation has the variance s² of one
+    weight. Their u_g is that of the root of Σ_l s² var x_l, which is s if no level is frequent.
 
     The search for scales is bounded. The prior standard deviation of a weight, per standard deviation of its column, is
     at most `MAX_SCALE`: such a column changes a probability from 0 to 1 within a thousandth of its spread. The smallest
@@ -165,9 +173,12 @@ def prior_scales(
         typical, median = like.typical, like.median
     else:
         diagonal = tuned[:M] if tuned.ndim == 1 else np.diag(tuned)[:M]
-        variance = objective.column_units[:M] ** 2 / diagonal  # of each weight, per standard deviation of its column
-        typical = np.sqrt(bincount(codes, variance, len(labels)) / bincount(codes, None, len(labels)))
-        median = TYPICAL_SIGNAL / M**0.5
+        is_category = np.array([isinstance(label, Levels) for label in labels])
+        unit = np.where(is_category[codes], objective.units.spread[:M], objective.column_units[:M])
+        variance = bincount(codes, unit**2 / diagonal, len(labels))  # of the activations, if weights are independent
+        n_columns = np.where(is_category, 1.0, bincount(codes, None, len(labels)))
+        typical = np.sqrt(np.where(variance > 0, variance, 1.0) / n_columns)
+        median = TYPICAL_SIGNAL / n_columns.sum() ** 0.5
     of_weights = np.append(codes, np.full(P - M, FIXED_GROUP))
     return PriorScales(of_weights, labels, prior.mean, fixed, tuned, typical, median)
 

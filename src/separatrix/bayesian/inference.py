@@ -65,6 +65,7 @@ from separatrix.bayesian.evidence import (
 )
 from separatrix.bayesian.posterior import (
     LAPLACE,
+    MAX_FULL_WEIGHTS,
     AnyApproximation,
     Approximation,
     DualApproximation,
@@ -133,6 +134,10 @@ LOW_EVIDENCE = (
 ROUGH_EVIDENCE = (
     "log_evidence_ has an error of about {noise:.1f} nats, because the posterior of K classes is skewed and has many "
     "weights."
+)
+ONE_SCALE = (
+    "The prior has one scale for all columns: a scale for each of {n_groups} groups needs the full precision of the "
+    "posterior, and {n_weights} weights are more than {limit}."
 )
 MAX_RHAT = 1.1
 
@@ -301,6 +306,12 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
 
     The search for the mode starts at ``start`` (C, P), by default zero.
     """
+    C, P = objective.shape
+    if options.tune and options.groups is not None and options.structure is None and C * P > MAX_FULL_WEIGHTS:
+        n_groups = len(prior_scales(objective, options.groups).labels)
+        found = infer(objective, replace(options, groups=None), start)
+        note = ONE_SCALE.format(n_groups=n_groups, n_weights=C * P, limit=MAX_FULL_WEIGHTS)
+        return replace(found, notes=(*found.notes, note))
     start = np.zeros(objective.shape) if start is None else start
     factors, structure = np.ones(len(objective.design.origin)), options.structure
     M, is_simple = len(factors), options.groups is None and options.method in ("auto", "laplace")

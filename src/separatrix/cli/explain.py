@@ -186,8 +186,9 @@ def curves_of(model: Any, weights: Sequence[Coefficient]) -> list[Curve]:
     basis = getattr(model.estimator_, "basis_", None)
     if not isinstance(basis, Ramps):
         return []
-    functions, columns = basis.functions_, model.encoder_.schema_.columns
-    n_weights, n_straight = len(model.spread_), len(functions.straight)
+    functions, schema = basis.functions_, model.encoder_.schema_
+    n_new, columns = len(schema.new_levels), schema.columns  # weights of new levels are not listed
+    n_weights, n_straight = len(model.spread_) - n_new, len(functions.straight) - n_new
     curves = []
     for start in range(0, len(weights), n_weights):  # one block of weights for each class
         bent = weights[start + n_straight : start + n_weights]

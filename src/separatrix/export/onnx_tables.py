@@ -19,10 +19,11 @@ from separatrix.table import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, Num
 
 def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
     """Features (N, M) of a schema, computed from inputs that have the names of the columns."""
-    return graph.join([_encoded(plan, graph, dtype) for plan in schema.plans if plan.names])
+    new: list[Value] = []  # indicators of new levels, which come last
+    return graph.join([_encoded(plan, graph, dtype, new) for plan in schema.plans if plan.names] + new)
 
 
-def _encoded(plan: Any, graph: Graph, dtype: str) -> Value:
+def _encoded(plan: Any, graph: Graph, dtype: str, new: list[Value]) -> Value:
     match plan:
         case NumberPlan():
             if plan.words:
@@ -37,12 +38,16 @@ def _encoded(plan: Any, graph: Graph, dtype: str) -> Value:
         case CategoryPlan():
             indicators = [name.removeprefix(f"{plan.column}=") for name in plan.names]
             index = {level: code for code, level in enumerate(indicators)}
-            no_indicator = len(indicators)
-            other, blank = (index.get(word, no_indicator) for word in (OTHER, MISSING))
+            no_indicator, unseen = -1, len(indicators)
+            other = index.get(OTHER, no_indicator)
+            elsewhere = unseen if plan.new else other
+            blank = index.get(MISSING, unseen if plan.new else no_indicator)
             known = {level: index.get(level, no_indicator) for level in plan.levels} | dict.fromkeys(plan.pooled, other)
             text = graph.input(plan.column, "string", ["N", 1])
-            found = graph.codes_of(text, known | {"": blank}, other)
-            return found.equals(np.arange(no_indicator)).as_double()
+            found = graph.codes_of(text, known | {"": blank}, elsewhere)
+            if plan.new:
+                new.append(found.equals(np.array([unseen])).as_double())
+            return found.equals(np.arange(unseen)).as_double()
         case DatePlan():
             days = graph.input(plan.column, "double", ["N", 1])
             missing = days.is_nan()

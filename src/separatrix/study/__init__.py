@@ -12,6 +12,7 @@ from separatrix.study.candidates import PriorOnly as PriorOnly
 from separatrix.study.candidates import candidates as candidates
 from separatrix.study.classifier import TableClassifier as TableClassifier
 from separatrix.study.classifier import continuous_columns as continuous_columns
+from separatrix.study.classifier import scale_groups as scale_groups
 from separatrix.study.compare import compare_models as compare_models
 from separatrix.study.compare import labelled_rows as labelled_rows
 from separatrix.study.notes import captured as captured

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from copy import copy
 from types import MethodType
 from typing import Any, NamedTuple, Self
 
@@ -22,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import Estimator
 from separatrix._array import Array, Float, to_dense, to_host
 from separatrix._text import listed
-from separatrix.bayesian import BayesianLogisticRegression
+from separatrix.bayesian import BayesianLogisticRegression, Levels
 from separatrix.estimator import truth_in_memory, unchanged_on_error
 from separatrix.exceptions import DataError, warn
 from separatrix.files import Scan, scan
@@ -36,7 +37,9 @@ from separatrix.study.ramps import CURVE_OF, TIMES, Ramps
 from separatrix.study.weights import Contrasts, contrasts_of, has_contrasts, summarise
 from separatrix.table import (
     Batch,
+    CategoryPlan,
     DatePlan,
+    HashPlan,
     NumberPlan,
     Schema,
     TableEncoder,
@@ -162,6 +165,7 @@ class TableClassifier(ClassifierMixin, Estimator):
                 if note:
                     warn(note)
             encoder.fit_statistics(X.statistics(encoder.unread()), X.template())
+            encoder = self.with_new_levels(encoder)
             features = X.encoded(encoder.schema_)
         elif isinstance(X, RowStore):
             raise DataError(
@@ -174,9 +178,33 @@ class TableClassifier(ClassifierMixin, Estimator):
             if isinstance(template, Mapping | list):
                 template = NamedRows(np.empty((0, len(X.columns))), tuple(X.columns))
             encoder.fit_statistics(table_statistics(X, unread=encoder.unread()), template)
+            encoder = self.with_new_levels(encoder)
             features, _, _ = encoder.schema_.encode_checked(X)
         with unchanged_on_error(self):  # the pass for the moments comes after the fit, and may fail
             return self.fit_encoded(encoder, features, y, sample_weight)
+
+    @property
+    def tunes_levels(self) -> bool:
+        """Whether the levels of each category are random effects: their weights share a scale, which is tuned."""
+        model = BayesianLogisticRegression() if self.estimator is None else self.estimator
+        return self._sets_prior(model) and model.groups is None
+
+    def _sets_prior(self, model: Any) -> bool:
+        """Whether the model tunes its prior, and the prior depends on the types of the columns."""
+        if not isinstance(model, BayesianLogisticRegression) or not (model.tunes_prior and model.standardize):
+            return False
+        return model.prior is None and (model.basis is None or self.curved or self.interactions is not False)
+
+    def with_new_levels(self, encoder: TableEncoder) -> TableEncoder:
+        """The encoder, with an indicator of new levels for each category if levels are random effects.
+
+        The indicator is zero in all training rows, so the posterior of its weight is the prior of the levels.
+        """
+        if not self.tunes_levels:
+            return encoder
+        extended = copy(encoder)
+        extended.schema_ = encoder.schema_.with_new_levels()
+        return extended
 
     def fit_encoded(self, encoder: TableEncoder, features: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model to the features of a fitted encoder, so that several models can share one encoding."""
@@ -208,9 +236,10 @@ class TableClassifier(ClassifierMixin, Estimator):
             return Configured(model)
         bent, source, D = continuous_columns(schema), open_rows(features), len(schema.columns)
         ramps, interactions, sources = None, None, np.column_stack([np.arange(D)] * 2)
+        groups = scale_groups(schema, levels=self.tunes_levels)
         if has_ramps:
             ramps = (Ramps(bent) if self.curved else Ramps((), knots=())).fit_source(source)
-            groups = ["line"] * len(ramps.functions_.straight)
+            groups = [groups[d] for d in ramps.functions_.straight]
             groups += [f"{CURVE_OF}{schema.columns[d]}" for d in ramps.functions_.bent]
             if has_pairs and self.interactions is not True:
                 interactions, products = stated_interactions(schema, source, bent, self.interactions)
@@ -225,17 +254,12 @@ class TableClassifier(ClassifierMixin, Estimator):
                 groups += ["products"] * len(interactions.products)
             sources = ramps.functions_.sources
             model.set_params(basis=ramps.frozen(ramps.products))
-            if is_tuned:
-                model.set_params(groups=tuple(groups))
-        if (
-            not is_tuned
-            or model.prior is not None
-            or not model.standardize
-            or (model.basis is not None and not has_ramps)
-        ):
-            return Configured(model, None, interactions)
         if not has_ramps and model.approximation == "auto" and model.structure is model.groups is None:
             model.set_params(structure="dual" if is_dual_cheaper(source.n_rows, D) else None)
+        if is_tuned and len(set(groups)) > 1 and model.structure in (None, "full"):  # other structures have one scale
+            model.set_params(groups=tuple(groups))
+        if not self._sets_prior(BayesianLogisticRegression() if self.estimator is None else self.estimator):
+            return Configured(model, None, interactions)
         mean, std = _moments(source, ramps)
         scale = indicator_scale(sources, std, bent)
         return Configured(model.set_params(prior=Gaussian(scale=scale), tune="evidence"), (mean, std), interactions)
@@ -341,10 +365,13 @@ class TableClassifier(ClassifierMixin, Estimator):
                 f"{column!r} ({listed(list(rows))}; {(n := rows.total()):,} row{'s' * (n != 1)})"
                 for column, rows in unseen.items()
             )
-            warn(
-                f"Some columns have values that did not occur in training: {', '.join(found)}. New levels and new "
-                "missing values have no weight of their own."
+            has_variance = unseen.keys() <= schema.new_levels.keys()
+            effect = (
+                "The effect of a new level has the mean 0 and the variance of the levels of its column."
+                if has_variance
+                else "New levels and new missing values have no weight of their own."
             )
+            warn(f"Some columns have values that did not occur in training: {', '.join(found)}. {effect}")
         if not is_scan and features.shape[0] == 0:  # predict a row of zeros, and drop it
             one = function(named(np.zeros((1, features.shape[1])), schema, self.estimator_), *arguments)
             return type(one)(*(part[:0] for part in one)) if isinstance(one, tuple) else one[:0]
@@ -367,7 +394,19 @@ def continuous_columns(schema: Schema) -> tuple[int, ...]:
 
 def _owners(schema: Schema) -> Array:
     """Column of the table that each feature came from, (D,)."""
-    return np.repeat(np.array(list(schema.groups), dtype=object), [len(place) for place in schema.groups.values()])
+    owners = np.repeat(np.array(list(schema.groups), dtype=object), [len(place) for place in schema.groups.values()])
+    return np.append(owners, list(schema.new_levels))
+
+
+def scale_groups(schema: Schema, *, levels: bool) -> list[Any]:
+    """Name of the prior scale of each feature: one for each category if ``levels``, and "line" for the others."""
+    groups: list[Any] = ["line"] * len(schema.columns)
+    for plan in schema.plans if levels else ():
+        if isinstance(plan, CategoryPlan | HashPlan):
+            at = schema.groups[plan.column]
+            for m in (*at, schema.new_levels.get(plan.column, at.start)):
+                groups[m] = Levels(plan.column)
+    return groups
 
 
 def is_dual_cheaper(n_rows: int, n_columns: int) -> bool:

@@ -195,9 +195,10 @@ def fit_chosen(
         rng = np.random.default_rng([compared.question.seed or 0, 1])
         rows = sample_of(compared.table, most, rng, "The model was fitted to")
         stages(f"fitting {name} to {rows.n_rows:,} rows", trial.fit_seconds * rows.n_rows / n_tried)
-        features = compared.encoder.transform(rows.X)
+        encoder = model.with_new_levels(compared.encoder)
+        features = encoder.transform(rows.X)
         with captured() as warned, watched(stages.rows), single_thread_blas():
-            model.fit_encoded(compared.encoder, features, rows.labels)
+            model.fit_encoded(encoder, features, rows.labels)
         return model, features, rows.codes, (*rows.notes, *notes_on_model(model, warned))
     stages(f"fitting {name} to all rows")
     with captured() as warned, watched(stages.rows):

@@ -86,7 +86,7 @@ def explain(
 
     Weights are relative to averages as in `Contrasts`. They raise the log-odds of the class ``positive``; by default of
     the second of two classes, or of each class if there are more. With ``intercept``, the weights of each class are
-    followed by its intercept, which has no column.
+    followed by its intercept, which has no column. Weights of levels that did not occur in training are left out.
 
     >>> from separatrix.datasets import make_mixed_types
     >>> from separatrix.study import TableClassifier, explain
@@ -108,10 +108,13 @@ def explain(
         weight, lower, upper, labels = -weight, -upper, -lower, [positive]
     features = list(zip(found.columns, found.names, model.spread_, strict=True))
     features += [("", INTERCEPT, np.nan)] * intercept
+    schema = model.encoder_.schema_
+    new = {schema.columns[at] for at in schema.new_levels.values()}
     return tuple(
         Coefficient(column, name, label, float(w), float(low), float(high), float(w * spread))
         for label, *bounds in zip(labels, weight, lower, upper, strict=True)
         for (column, name, spread), w, low, high in zip(features, *bounds, strict=False)  # the bias is last
+        if name not in new
     )
 
 

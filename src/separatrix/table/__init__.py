@@ -26,6 +26,7 @@ from separatrix.table.plans import MISSING as MISSING
 from separatrix.table.plans import OTHER as OTHER
 from separatrix.table.plans import CategoryPlan as CategoryPlan
 from separatrix.table.plans import DatePlan as DatePlan
+from separatrix.table.plans import HashPlan as HashPlan
 from separatrix.table.plans import NumberPlan as NumberPlan
 from separatrix.table.plans import OddCells as OddCells
 from separatrix.table.plans import Plan as Plan

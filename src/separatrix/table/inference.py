@@ -41,6 +41,7 @@ from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
 from separatrix.table.plans import (
     MISSING,
+    NEW,
     OTHER,
     CategoryPlan,
     DatePlan,
@@ -366,7 +367,7 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
     kept: list[str] = []
     pooled: list[str] = []
     for rank, level in enumerate(ranked):
-        is_kept = rank < options.max_levels and counts[level] >= options.min_count and level != OTHER
+        is_kept = rank < options.max_levels and counts[level] >= options.min_count and level not in (OTHER, NEW)
         (kept if is_kept else pooled).append(level)
     if not n_missing and len(kept) + bool(pooled) == 1:
         why = (

@@ -28,7 +28,7 @@ from separatrix.table.values import Place, Values, as_text, row_place
 
 Unseen = Counter[str]  # number of rows of each value that did not occur in training
 
-OTHER, MISSING = "(other)", "(missing)"
+OTHER, MISSING, NEW = "(other)", "(missing)", "(new)"
 CYCLES = {"month": 12.0, "weekday": 7.0, "hour": 24.0}
 NO_ENTRIES = (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
 
@@ -132,7 +132,9 @@ class CategoryPlan(Plan):
     """An indicator for each of ``levels``, then for ``(other)`` and ``(missing)`` if training had any.
 
     ``pooled`` are the rare levels that share ``(other)``. An unseen level is encoded as ``(other)``, or by zeros if
-    there is no such indicator. The ``reference`` level has no indicator; "" if there is no reference level.
+    there is no such indicator. With ``new``, it has an indicator of its own, ``(new)``, which is zero in all training
+    rows; so does a missing value, if training had none. `Schema` puts these indicators after those of all plans. The
+    ``reference`` level has no indicator; "" if there is no reference level.
     """
 
     type: ClassVar[str] = "categorical"
@@ -141,6 +143,7 @@ class CategoryPlan(Plan):
     missing: bool
     reference: str
     note: str = ""
+    new: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -151,15 +154,20 @@ class CategoryPlan(Plan):
         return tuple(map(f"{self.column}=".__add__, levels))
 
     def entries(self, values: Values) -> Entries:
-        """A one in each row, except in rows with the reference level or with an unseen level that has no indicator."""
+        """A one in each row, except in rows with the reference level or with an unseen level that has no indicator.
+
+        With ``new``, the column of an unseen level is the number of ``names``.
+        """
         levels = list(self.levels)
         if self.reference:
             levels.remove(self.reference)
         other = len(levels) if self.pooled else -1
-        missing = len(levels) + bool(self.pooled) if self.missing else -1
+        n_names = len(levels) + bool(self.pooled) + self.missing
+        elsewhere = n_names if self.new else other
+        missing = n_names - 1 if self.missing else n_names if self.new else -1
         known = {self.reference: -1, **dict.fromkeys(self.pooled, other), **dict(zip(levels, count()))}
         texts, codes = values.as_texts(self.column)
-        places = np.array([*map(known.get, texts, repeat(other)), missing])
+        places = np.array([*map(known.get, texts, repeat(elsewhere)), missing])
         unseen = Counter() if known.keys() >= set(texts) else _count_unseen(texts, codes, known)
         return _indicators(places, codes, self.missing, unseen)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from scipy import sparse as sp
 from separatrix._array import Codes, Float, Rows
 from separatrix.exceptions import DataError
 from separatrix.table.plans import (
+    NEW,
     NO_ENTRIES,
     CategoryPlan,
     DatePlan,
@@ -28,7 +29,7 @@ from separatrix.table.text import PLAIN, YEAR_FIRST
 from separatrix.table.values import open_batch, read_values
 
 FORMAT = "separatrix.table"
-VERSION = 3  # version 2 added hashes; version 3 added spellings of numbers and orders of dates
+VERSION = 4  # version 2 added hashes; 3, spellings of numbers and orders of dates; 4, indicators of new levels
 PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan, HashPlan)}
 SPARSE_BELOW = 0.1  # fraction of non-zero entries below which rows are sparse
 MAX_LISTED_CHARACTERS = 60
@@ -43,11 +44,11 @@ class Schema:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the numeric columns."""
+        """Names of the numeric columns: those of each plan, then indicators of new levels such as ``colour=(new)``."""
         names: list[str] = []
         for plan in self.plans:
             names += plan.names
-        return tuple(names)
+        return (*names, *(f"{column}={NEW}" for column in self.new_levels))
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -63,6 +64,18 @@ class Schema:
             if end > start:
                 groups[plan.column] = range(start, end)
         return groups
+
+    @cached_property
+    def new_levels(self) -> dict[str, int]:
+        """Position of the indicator of levels that did not occur in training, for each category that has one."""
+        categories = [plan.column for plan in self.plans if isinstance(plan, CategoryPlan) and plan.new]
+        start = sum(len(plan.names) for plan in self.plans)
+        return dict(zip(categories, range(start, start + len(categories)), strict=True))
+
+    def with_new_levels(self) -> Schema:
+        """The schema with an indicator of new levels for each category; all training values of this column are zero."""
+        plans = (replace(plan, new=True) if isinstance(plan, CategoryPlan) else plan for plan in self.plans)
+        return replace(self, plans=tuple(plans))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -121,9 +134,12 @@ class Schema:
                 unseen[plan.column] = entries.unseen
             if entries.odd:
                 odd[plan.column] = entries.odd
-            parts.append((entries.row, width + entries.column, entries.value))
+            at = width + entries.column
+            if plan.column in self.new_levels:
+                at = np.where(entries.column < len(names), at, self.new_levels[plan.column])
+            parts.append((entries.row, at, entries.value))
             width += len(names)
-        shape = (batch.n_rows, width)
+        shape = (batch.n_rows, len(self.columns))
         if not (self.is_sparse if sparse is None else sparse):
             X = np.zeros(shape)
             for row, column, value in parts:
@@ -181,6 +197,7 @@ def _listed(plan: Plan) -> str:
     if not plan.names:
         return "dropped"
     names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
+    names += [NEW] * (isinstance(plan, CategoryPlan) and plan.new)
     names = [name.replace(f"{plan.column}#", "#", 1) if name.startswith(f"{plan.column}#") else name for name in names]
     prefix = f"{len(names)} columns: " if names[0] != plan.names[0] and len(names) > 1 else ""
     whole = prefix + ", ".join(names if prefix else plan.names)

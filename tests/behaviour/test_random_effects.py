@@ -1,0 +1,166 @@
+"""Categories as random effects: a prior scale for the levels of each column, and new levels with the variance of that prior."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+
+import separatrix as sx
+from separatrix.bayesian import Levels
+from separatrix.bayesian.evidence import prior_scales
+from separatrix.likelihoods import Logit
+from separatrix.priors import Gaussian
+from separatrix.rows import as_source
+from separatrix.solvers import pose
+from separatrix.study import explain, scale_groups
+from separatrix.table import Schema, TableEncoder
+
+RNG = np.random.default_rng(0)
+N = 600
+CITY, SHOP = RNG.integers(12, size=N), RNG.integers(8, size=N)
+TABLE = pd.DataFrame(
+    {"age": RNG.normal(size=N), "city": [f"c{i}" for i in CITY], "shop": [f"s{i}" for i in SHOP], "club": SHOP % 2 == 0}
+)
+ACTIVATION = 0.5 * TABLE["age"].to_numpy() + RNG.normal(0, 1.5, 12)[CITY] - 0.3
+Y = np.where(RNG.random(N) < expit(ACTIVATION), "yes", "no")
+THREE = np.where(RNG.random(N) < 0.3, "maybe", Y)
+MODEL = sx.TableClassifier().fit(TABLE, Y)
+NEW = TABLE.head(20).assign(city="elsewhere")
+
+
+def of_new(model, rows=NEW):
+    with pytest.warns(UserWarning, match="mean 0 and the variance of the levels"):
+        return model.decision_distribution(rows)
+
+
+def test_the_levels_of_each_category_share_a_scale():
+    names = np.array(MODEL.encoder_.schema_.columns)
+    scale, spread = MODEL.estimator_.prior_.scale, MODEL.spread_
+    unit = np.where(spread > 0, spread, 1.0)  # the indicator of new levels is constant
+    scales = {}
+    for column in ("city", "shop"):
+        at = np.char.startswith(names.astype(str), f"{column}=")
+        assert_allclose(np.ptp((scale / unit)[at]), 0, atol=1e-12)
+        scales[column] = (scale / unit)[at][0]
+    assert scales["city"] > 2 * scales["shop"]  # the shops have no effect
+    assert MODEL.estimator_.tuning_.labels == ("line", Levels("city"), Levels("shop"))
+
+
+def test_a_category_counts_as_one_column_in_the_law_of_the_scales():
+    """So the scale of numbers has the same law whether a category has 12 levels or 1200."""
+    medians = []
+    for L in (3, 40):
+        X = np.column_stack([RNG.normal(size=(400, 2)), np.eye(L)[np.arange(400) % L], np.zeros(400)])
+        groups = ("line",) * 2 + (Levels("city"),) * (L + 1)
+        std = X.std(axis=0)
+        prior = Gaussian(np.where(np.arange(L + 3) < 2, 1.0, np.where(std > 0, std, 1.0)), intercept_scale=10.0)
+        objective = pose(as_source(X, X[:, 0] > 0), Logit(), prior, fit_intercept=True, standardize=True)
+        scales = prior_scales(objective, groups)
+        medians.append(scales.median)
+        assert_allclose(scales.typical, [1.0, np.sqrt(1 - 1 / L)], rtol=1e-10)  # the constant column adds nothing
+    assert medians[0] == medians[1] == 2 / np.sqrt(3)
+
+
+@pytest.mark.parametrize("options", [{}, {"curved": True}], ids=["lines", "curves"])
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two classes", "three classes"])
+def test_a_new_level_has_the_mean_and_the_variance_of_the_population_of_levels(options, y):
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(approximation="laplace"), **options).fit(TABLE, y)
+    posterior, names = model.estimator_.posterior_, model.get_feature_names_out().tolist()
+    P, C, at = len(names) + 1, len(np.atleast_2d(posterior.mean)), names.index("city=(new)")
+    S, mean = posterior.covariance.reshape(C, P, C, P)[:, at], np.reshape(posterior.mean, (C, P))[:, at]
+    assert_allclose(mean, 0, atol=1e-12)
+    own = np.einsum("cc->c", S[:, :, at])
+    others = S.copy()
+    others[np.arange(C), np.arange(C), at] = 0.0
+    assert_allclose(others, 0, atol=1e-8 * own.max())  # independent of all other weights
+    prior = model.estimator_.prior_.scale[at] ** 2
+    assert (own > prior * 0.999).all(), "averages over the scale are wider than its mode"
+    assert (own < prior * 2).all()
+    # The distribution of the activation is that of a row without any level, plus the weight of the new level.
+    features = model.encoder_.transform(TABLE.head(20))
+    features[:, [j for j, name in enumerate(model.encoder_.schema_.columns) if name.startswith("city=")]] = 0.0
+    without = model.estimator_.decision_distribution(features)
+    found = of_new(model)
+    assert_allclose(found.mean, without.mean, atol=1e-10)
+    assert_allclose(found.variance - without.variance, np.broadcast_to(own, (20, C)).squeeze(), rtol=1e-6)
+
+
+def test_a_new_level_moves_probabilities_towards_one_half_and_widens_intervals():
+    p, bounds = MODEL.predict_proba(TABLE.head(20))[:, 1], MODEL.predict_interval(TABLE.head(20))
+    with pytest.warns(UserWarning, match="'city' \\('elsewhere'; 20 rows\\)"):
+        q, wide = MODEL.predict_proba(NEW)[:, 1], MODEL.predict_interval(NEW)
+    with pytest.warns(UserWarning):
+        plain = expit(MODEL.decision_function(NEW))  # at the mean of the weights
+    assert (np.abs(q - 0.5) < np.abs(plain - 0.5)).all()
+    assert (np.ptp(wide, axis=1) > 1.5 * np.ptp(bounds, axis=1)).all()
+    assert np.isfinite(p).all()
+
+
+def test_missing_values_are_a_new_level_if_training_had_none_and_pooled_levels_are_not_new():
+    city = TABLE["city"].where(TABLE.index >= 4, ["r0", "r1", "r2", "r3"] + [""] * (N - 4))
+    model = sx.TableClassifier().fit(TABLE.assign(city=city), Y)
+    assert "city=(other)" in model.encoder_.schema_.columns
+    other = model.decision_distribution(NEW.assign(city="r1")).variance
+    assert (of_new(model).variance > other).all()
+    assert_allclose(of_new(model, NEW.assign(city=None)).variance, of_new(model).variance, rtol=1e-12)
+
+
+def test_scans_saved_models_and_schemas_have_the_new_levels(tmp_path):
+    sx.save(MODEL, tmp_path / "model.sx")
+    NEW.to_csv(tmp_path / "new.csv", index=False)
+    loaded = sx.load(tmp_path / "model.sx")
+    expected = of_new(MODEL)
+    for found in (of_new(loaded), MODEL.decision_distribution(tmp_path / "new.csv")):
+        assert_allclose(found.mean, expected.mean, rtol=1e-10)
+        assert_allclose(found.variance, expected.variance, rtol=1e-10)
+    TABLE.assign(y=Y).to_csv(tmp_path / "rows.csv", index=False)
+    scanned = sx.TableClassifier().fit(tmp_path / "rows.csv", "y")
+    assert_allclose(of_new(scanned).variance, expected.variance, rtol=1e-5)
+    schema = MODEL.encoder_.schema_
+    assert Schema.from_json(schema.to_json()) == schema
+    assert "(new)" in schema.describe()
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two classes", "three classes"])
+def test_onnx_graphs_have_the_new_levels(y):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(TABLE.drop(columns="club"), y)
+    session = onnxruntime.InferenceSession(sx.to_onnx(model, dtype="float64").SerializeToString())
+    rows = pd.concat([TABLE.head(5), NEW.head(5), NEW.head(5).assign(city="")]).drop(columns="club")
+    given = {
+        "age": rows[["age"]].to_numpy(),
+        "city": rows[["city"]].to_numpy(dtype=object),
+        "shop": rows[["shop"]].to_numpy(dtype=object),
+    }
+    with pytest.warns(UserWarning, match="did not occur"):
+        expected = model.predict_proba(rows.assign(city=rows["city"].replace("", None)))
+    assert_allclose(session.run(["probabilities"], given)[0], expected, atol=1e-8)
+
+
+def test_weights_are_explained_without_new_levels_and_a_reference_level_is_not_new():
+    assert not [c.name for c in explain(MODEL) if "(new)" in c.name]
+    assert "city=(new)" in MODEL.contrasts().names
+    first = sx.TableClassifier(drop="first").fit(TABLE, Y)
+    common = TABLE["city"].value_counts().index[0]
+    features = first.encoder_.transform(TABLE.head(1).assign(city=common))
+    assert features[0, first.encoder_.schema_.new_levels["city"]] == 0
+    assert (of_new(first).variance > first.decision_distribution(TABLE.head(20)).variance).all()
+
+
+def test_other_models_and_stated_priors_have_no_new_levels():
+    for model in (sx.LogisticRegression(), sx.BayesianLogisticRegression(sx.Gaussian(1.0))):
+        fitted = sx.TableClassifier(model).fit(TABLE, Y)
+        assert not fitted.encoder_.schema_.new_levels
+        assert_array_equal(fitted.encoder_.transform(TABLE), TableEncoder().fit(TABLE).transform(TABLE))
+    assert set(scale_groups(TableEncoder().fit(TABLE).schema_, levels=False)) == {"line"}
+
+
+def test_too_many_weights_share_one_scale_with_a_note(monkeypatch):
+    from separatrix.bayesian import inference, posterior
+
+    for module in (inference, posterior):
+        monkeypatch.setattr(module, "MAX_FULL_WEIGHTS", 20)
+    model = sx.TableClassifier().fit(TABLE, Y)
+    assert any("one scale for all columns" in note for note in model.estimator_.notes_)
+    assert (of_new(model).variance > model.decision_distribution(TABLE.head(20)).variance).all()
