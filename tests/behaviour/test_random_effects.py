@@ -1,4 +1,7 @@
-"""Categories as random effects: a prior scale for the levels of each column, and new levels with the variance of that prior."""
+"""Categories as random effects: a prior scale for the levels of each column, and new levels with its variance."""
+
+import doctest
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -7,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 import separatrix as sx
-from separatrix.bayesian import Levels
+from separatrix.bayesian import Levels, inference
 from separatrix.bayesian.evidence import prior_scales
 from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
@@ -51,7 +54,7 @@ def test_a_category_counts_as_one_column_in_the_law_of_the_scales():
     """So the scale of numbers has the same law whether a category has 12 levels or 1200."""
     medians = []
     for L in (3, 40):
-        X = np.column_stack([RNG.normal(size=(400, 2)), np.eye(L)[np.arange(400) % L], np.zeros(400)])
+        X = np.column_stack([RNG.normal(size=(480, 2)), np.eye(L)[np.arange(480) % L], np.zeros(480)])
         groups = ("line",) * 2 + (Levels("city"),) * (L + 1)
         std = X.std(axis=0)
         prior = Gaussian(np.where(np.arange(L + 3) < 2, 1.0, np.where(std > 0, std, 1.0)), intercept_scale=10.0)
@@ -90,7 +93,7 @@ def test_a_new_level_moves_probabilities_towards_one_half_and_widens_intervals()
     p, bounds = MODEL.predict_proba(TABLE.head(20))[:, 1], MODEL.predict_interval(TABLE.head(20))
     with pytest.warns(UserWarning, match="'city' \\('elsewhere'; 20 rows\\)"):
         q, wide = MODEL.predict_proba(NEW)[:, 1], MODEL.predict_interval(NEW)
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="did not occur"):
         plain = expit(MODEL.decision_function(NEW))  # at the mean of the weights
     assert (np.abs(q - 0.5) < np.abs(plain - 0.5)).all()
     assert (np.ptp(wide, axis=1) > 1.5 * np.ptp(bounds, axis=1)).all()
@@ -125,7 +128,9 @@ def test_scans_saved_models_and_schemas_have_the_new_levels(tmp_path):
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two classes", "three classes"])
 def test_onnx_graphs_have_the_new_levels(y):
     onnxruntime = pytest.importorskip("onnxruntime")
-    model = sx.TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(TABLE.drop(columns="club"), y)
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(
+        TABLE.drop(columns="club"), y
+    )
     session = onnxruntime.InferenceSession(sx.to_onnx(model, dtype="float64").SerializeToString())
     rows = pd.concat([TABLE.head(5), NEW.head(5), NEW.head(5).assign(city="")]).drop(columns="club")
     given = {
@@ -157,10 +162,14 @@ def test_other_models_and_stated_priors_have_no_new_levels():
 
 
 def test_too_many_weights_share_one_scale_with_a_note(monkeypatch):
-    from separatrix.bayesian import inference, posterior
-
-    for module in (inference, posterior):
-        monkeypatch.setattr(module, "MAX_FULL_WEIGHTS", 20)
+    monkeypatch.setattr(inference, "MAX_LEVEL_WEIGHTS", 20)
     model = sx.TableClassifier().fit(TABLE, Y)
     assert any("one scale for all columns" in note for note in model.estimator_.notes_)
     assert (of_new(model).variance > model.decision_distribution(TABLE.head(20)).variance).all()
+
+
+@pytest.mark.filterwarnings("ignore:Some columns have values that did not occur")
+def test_the_example_of_the_page_on_tables_prints_what_it_shows():
+    page = str(Path(__file__).parents[2] / "docs" / "tables.md")
+    failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert (failed, tried) == (0, 9)

@@ -285,7 +285,9 @@ def test_levels_have_a_prior_for_the_step_from_0_to_1_and_numbers_for_a_standard
     assert np.ptp(model.estimator_.prior_.scale[is_number]) == 0
     is_level = np.array(model.sources_) == "contract"
     assert_allclose(np.ptp(per_unit[is_level]), 0, atol=1e-12)
-    assert_allclose(np.ptp([*per_unit[~is_number & ~is_level], model.estimator_.prior_.scale[is_number][0]]), 0, atol=1e-12)
+    assert_allclose(
+        np.ptp([*per_unit[~is_number & ~is_level], model.estimator_.prior_.scale[is_number][0]]), 0, atol=1e-12
+    )
     given = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(0.5), tune="evidence")).fit(TABLE, Y)
     assert np.ndim(given.estimator_.prior_.scale) == 0  # a prior that was given keeps its shape
 

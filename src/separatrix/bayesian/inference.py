@@ -60,6 +60,7 @@ from separatrix.bayesian.evidence import (
     FitEP,
     FitLaplace,
     Fitter,
+    Levels,
     PriorScales,
     prior_scales,
 )
@@ -112,6 +113,7 @@ MODERATE_SHIFT = 0.3  # up to this, the corrected mean is accurate enough if a b
 RARE_VALUE_BOUND = 0.3  # γ_j above which the shift is computed from all rows instead of a sample
 
 # Costs
+MAX_LEVEL_WEIGHTS = 1000  # weights up to which each category has a prior scale; a fit then takes seconds
 CHEAP_EP = 1e7  # N P² up to which expectation propagation takes a fraction of a second
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
@@ -136,8 +138,8 @@ ROUGH_EVIDENCE = (
     "weights."
 )
 ONE_SCALE = (
-    "The prior has one scale for all columns: a scale for each of {n_groups} groups needs the full precision of the "
-    "posterior, and {n_weights} weights are more than {limit}."
+    "The prior has one scale for all columns: to tune a scale for each of {n_groups} groups, the full precision of the "
+    "posterior is factorised many times, and {n_weights} weights are more than {limit}."
 )
 MAX_RHAT = 1.1
 
@@ -306,11 +308,14 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
 
     The search for the mode starts at ``start`` (C, P), by default zero.
     """
-    C, P = objective.shape
-    if options.tune and options.groups is not None and options.structure is None and C * P > MAX_FULL_WEIGHTS:
-        n_groups = len(prior_scales(objective, options.groups).labels)
+    n_weights, groups = (
+        int(np.prod(objective.shape)),
+        set(() if isinstance(options.groups, str) else options.groups or ()),
+    )
+    limit = MAX_LEVEL_WEIGHTS if any(isinstance(label, Levels) for label in groups) else MAX_FULL_WEIGHTS
+    if options.tune and options.structure is None and groups and n_weights > limit:
         found = infer(objective, replace(options, groups=None), start)
-        note = ONE_SCALE.format(n_groups=n_groups, n_weights=C * P, limit=MAX_FULL_WEIGHTS)
+        note = ONE_SCALE.format(n_groups=len(groups), n_weights=n_weights, limit=limit)
         return replace(found, notes=(*found.notes, note))
     start = np.zeros(objective.shape) if start is None else start
     factors, structure = np.ones(len(objective.design.origin)), options.structure
