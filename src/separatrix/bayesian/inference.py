@@ -35,10 +35,14 @@ weights is small. If that fails, or for more weights and a large shift, it uses 
 
 **The error of probabilities** (`average_error`). The probabilities of the Gaussian are compared with averages over
 draws from the posterior, at training rows and at rows that mix two of them: at some training rows even a poor Gaussian
-agrees with the label. The draws are importance weighted draws from the Gaussian if their Pareto k
-is below 0.7, and otherwise those of short Hamiltonian chains that start at it. k itself follows the error badly: it
-grows with the number of weights, and it is 0.7 to 1 for variational posteriors of K classes whose average error is
-0.002. The draws also give the evidence of K classes, whose variational bound is 0.2 to 4 nats too low.
+agrees with the label. Mixtures of two classes are unlike most rows, so most of them mix rows of one class. The draws
+are importance weighted draws from the Gaussian if their Pareto k is below 0.7, and otherwise those of short Hamiltonian
+chains that start at it. k itself follows the error badly: it grows with the number of weights, and it is 0.7 to 1 for
+variational posteriors of K classes whose average error is 0.002. The draws also give the evidence of K classes, whose
+variational bound is 0.2 to 4 nats too low.
+
+**Many weights of K classes.** Above `MAX_JOINT_WEIGHTS` no matrix of all weights is formed: tuning, the variational
+posterior and its check neglect the coupling between contrasts of classes (`by_class`, `variational_by_class`).
 """
 
 from __future__ import annotations
@@ -53,6 +57,7 @@ import numpy as np
 from separatrix._arguments import generator
 from separatrix._array import Float, to_dense
 from separatrix.bayesian.averaging import average, average_draws, scale_nodes
+from separatrix.bayesian.by_class import tune_by_class
 from separatrix.bayesian.ep import Sites, expectation_propagation
 from separatrix.bayesian.evidence import (
     EP_TOL_IN_STD,
@@ -69,10 +74,10 @@ from separatrix.bayesian.posterior import (
     MAX_FULL_WEIGHTS,
     AnyApproximation,
     Approximation,
+    ByClassApproximation,
     DualApproximation,
     choose_structure,
     improper,
-    laplace_by_class,
     weight_names,
 )
 from separatrix.bayesian.predictive import class_probabilities
@@ -88,6 +93,7 @@ from separatrix.bayesian.sampling import (
     hamiltonian,
     importance,
     sampled_approximation,
+    sampled_by_class,
     weighted_draws,
 )
 from separatrix.bayesian.tuning import (
@@ -98,7 +104,12 @@ from separatrix.bayesian.tuning import (
     tune_scales,
     tune_structure,
 )
-from separatrix.bayesian.variational import estimated_seconds, variational, variational_by_class, variational_softmax
+from separatrix.bayesian.variational import (
+    estimated_by_class_seconds,
+    variational,
+    variational_by_class,
+    variational_softmax,
+)
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Softmax
 from separatrix.solvers import Auto, Posterior, Solution, dual, is_wide
@@ -118,15 +129,19 @@ CHEAP_EP = 1e7  # N P² up to which expectation propagation takes a fraction of 
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
-MAX_FULL_SECONDS = 10.0  # estimated time above which a variational posterior neglects coupling between contrasts
+MAX_JOINT_WEIGHTS = 300  # weights of K classes above which "auto" neglects coupling between contrasts of classes
+MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed
+N_FEW_CHAINS, FEW_WARM_PATHS = 16, 2  # chains that check or replace a posterior without coupling
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
+
+BY_CLASS_TOL = 5e-4  # rise of the bound in nats per weight that ends the ascent
 
 # Errors of probabilities
 MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # a warning is given above this; Laplace's method if requested
 NEGLIGIBLE_ERROR = 0.005  # up to this, a Gaussian predicts instead of the draws, which takes a fraction of the time
 N_KEPT_DRAWS = 4096
-N_CHECKED_ROWS, N_MIXED_ROWS, MIXED_FRACTION = 64, 256, 1 / 3
+N_CHECKED_ROWS, N_MIXED_ROWS, MIXED_FRACTION, ANY_CLASS_FRACTION = 64, 256, 1 / 2, 1 / 3
 MIN_MIXED_ROWS = 8  # mixtures of fewer rows do not represent new rows
 EVIDENCE_NOISE, MAX_EVIDENCE_NOISE = 0.1, 0.3  # nats: Laplace's evidence is kept below; a note is given above
 LOW_EVIDENCE = (
@@ -207,15 +222,21 @@ class Difference(NamedTuple):
     noise: float
 
 
-def average_error(objective: Posterior, approximation: Approximation, draws: Draws) -> Difference:
+def average_error(
+    objective: Posterior, approximation: Approximation | ByClassApproximation, draws: Draws
+) -> Difference:
     """Compare probabilities of a Gaussian with those of draws from the posterior, at training rows and mixtures of two.
 
-    The larger of both averages is returned. A third of the columns of each mixture comes from another row. The variance
-    of the averages over the draws is subtracted from squared differences.
+    The larger of both averages is returned. Half of the columns of each mixture comes from another row: of any class
+    in a third of the mixtures, and of the same class in the others. The variance of the averages over the draws is
+    subtracted from squared differences.
     """
     rng = np.random.default_rng(0)
-    rows = to_dense(collect_sample(objective.source, N_MIXED_ROWS).as_block().X)
-    one, other = rows[rng.integers(len(rows), size=(2, N_CHECKED_ROWS))]
+    block = collect_sample(objective.source, N_MIXED_ROWS).as_block()
+    rows, t = to_dense(block.X), block.codes if block.codes.ndim == 1 else block.codes.argmax(axis=1)
+    at, is_any = rng.integers(len(rows), size=N_CHECKED_ROWS), rng.random(N_CHECKED_ROWS) < ANY_CLASS_FRACTION
+    partners = [rng.choice(np.flatnonzero((t == t[i]) | free)) for i, free in zip(at, is_any, strict=True)]
+    one, other = rows[at], rows[partners]
     X = np.concatenate([one, np.where(rng.random(one.shape) < MIXED_FRACTION, other, one)])
     likelihood = cast(ClassLikelihood, objective.likelihood)
     P = class_probabilities(likelihood, approximation.activations(X, objective.design), "exact")
@@ -286,7 +307,7 @@ class Inference:
         assert isinstance(self.approximation, Approximation), "better approximations need the full covariance"
         return self.approximation
 
-    def accept(self, better: Approximation) -> Inference:
+    def accept(self, better: Approximation | ByClassApproximation) -> Inference:
         """Return this inference with a better approximation; with a warning if that did not converge.
 
         An ascent of the variational bound of K classes that stopped early is still better than Laplace's Gaussian.
@@ -322,6 +343,9 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     M, is_simple = len(factors), options.groups is None and options.method in ("auto", "laplace")
     if structure is None and options.tune and is_simple and is_wide(objective):
         structure = "dual" if M >= MIN_ROTATED_COLUMNS else None  # exact, with as many unknowns as there are rows
+    if structure is None and options.groups is None and options.method == "auto" and has_contrasts(objective):
+        is_small = objective.shape[0] * objective.shape[1] <= MAX_JOINT_WEIGHTS
+        structure = None if is_small or is_wide(objective) else "by class"
     structure = choose_structure(objective, structure)
     if structure != "full":
         if options.method not in ("auto", "laplace"):
@@ -331,14 +355,15 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
             )
         if options.tune and options.groups is not None:
             raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
+    report = None
     if options.tune and structure in ("by class", "diagonal"):
-        scales = prior_scales(objective)
-        is_small = has_full_evidence(objective, scales)
-        eta = profile_scale(objective).eta if is_small else tune_structure(objective, LAPLACE[structure], options.tol)
-        objective, factors = replace(objective, prior=scales.prior(eta)), factors * np.exp(eta)
+        report, start, eta = _tune_part(objective, structure, start, options.tol)
+        objective, factors = replace(objective, prior=prior_scales(objective).prior(eta)), factors * np.exp(eta)
     solution = Auto(options.tol).minimise(objective, start)
     gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
-    found = Inference(objective, gaussian, solution, factors)
+    found = Inference(objective, gaussian, solution, factors, tuning=report)
+    if isinstance(gaussian, ByClassApproximation) and options.method == "auto" and has_contrasts(objective):
+        return _refine_by_class(found, gaussian, options)
     if isinstance(gaussian, Approximation):
         others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
         return _refine(found, options, f"approximation={others}, ")
@@ -354,6 +379,19 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     if isinstance(thin.at_mode, Approximation):
         thin = replace(thin, at_mode=replace(gaussian, thin=thin.at_mode, outside=factor**2))
     return replace(thin, objective=objective, approximation=whole, factors=factors * factor)
+
+
+def _tune_part(
+    objective: Posterior, structure: str, start: Float, tol: float
+) -> tuple[TuningReport | None, Float, Float]:
+    """Tune one scale for a structure with a part of the covariance; return a report if known, a mode, and η."""
+    scales = prior_scales(objective)
+    if structure == "by class" and scales.tuned.ndim == 1 and start.size > MAX_JOINT_WEIGHTS:
+        report, mode = tune_by_class(objective, scales, tol)
+        return report, mode, np.log(report.factors)
+    if has_full_evidence(objective, scales):
+        return None, start, profile_scale(objective).eta
+    return None, start, tune_structure(objective, LAPLACE[structure], tol)
 
 
 def _refine(found: Inference, options: Options, remedy: str) -> Inference:
@@ -376,6 +414,39 @@ def _refine(found: Inference, options: Options, remedy: str) -> Inference:
         draws=draws,
         widening=float(nodes.average_widening.mean()),
     )
+
+
+def has_contrasts(objective: Posterior) -> bool:
+    """Whether a variational posterior without coupling between contrasts of classes is defined, and affordable."""
+    (C, P), prior = objective.shape, objective.prior
+    is_softmax = isinstance(objective.likelihood, Softmax) and C > 2 and len(prior.precision) == P
+    return is_softmax and estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS
+
+
+def _refine_by_class(found: Inference, first: ByClassApproximation, options: Options) -> Inference:
+    """Compute the variational posterior without coupling between contrasts, and check it by chains.
+
+    The posterior is not averaged over the scale of the prior, whose logarithm thousands of weights determine to a few
+    hundredths.
+    """
+    objective = found.objective
+    q = variational_by_class(objective, first, tol=BY_CLASS_TOL)
+    found = found.accept(q)
+    if not _is_affordable(objective, CHECK_PATHS, MAX_CHECKED):
+        return replace(found, notes=(LOW_EVIDENCE,))
+    few = partial(hamiltonian, objective, q, n_chains=N_FEW_CHAINS, rng=options.rng)
+    chains = few(n_paths=CHECK_PATHS, n_warm=FEW_WARM_PATHS)
+    error = average_error(objective, q, chains.draws).average
+    if error > MAX_AVERAGE_ERROR:
+        chains = few(n_paths=SAMPLED_PATHS, n_warm=LONG_WARM_PATHS)
+    log_evidence, noise = chains.log_evidence()
+    notes = (ROUGH_EVIDENCE.format(noise=noise),) if noise > MAX_EVIDENCE_NOISE else ()
+    found = replace(found, approximation=replace(q, log_evidence=log_evidence), probability_error=error, notes=notes)
+    if error > MAX_AVERAGE_ERROR:
+        sampled = sampled_by_class(q, chains.draws, log_evidence)
+        noise = average_error(objective, sampled, chains.draws).noise
+        found = replace(found, approximation=sampled, draws=chains.draws, probability_error=noise)
+    return found
 
 
 def _wide_scales(found: Inference, options: Options) -> PriorScales | None:
@@ -530,16 +601,8 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         weighted = importance(objective, first, rng=options.rng)
         return replace(found, approximation=weighted.approximation, draws=weighted.draws, pareto_k=weighted.k)
     if method == "variational":
-        is_large = (
-            estimated_seconds(objective) > MAX_FULL_SECONDS and len(objective.prior.precision) == first.mean.shape[1]
-        )
-        if not isinstance(objective.likelihood, Softmax):
-            better = variational(objective, first)
-        elif is_large:
-            better = variational_by_class(objective, laplace_by_class(objective, first.mean))
-        else:
-            better = variational_softmax(objective, first)
-        return found.accept(better)
+        ascend = variational_softmax if isinstance(objective.likelihood, Softmax) else variational
+        return found.accept(ascend(objective, first))
     if method == "hmc":
         start = _improve_by(found, "ep" if objective.shape[0] == 1 else "variational", replace(options, tune=False))
         return _sampled(found, start.full, options)

@@ -102,8 +102,20 @@ class Approximation:
 
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P)."""
-        noise = rng.standard_normal((n, self.mean.size))
-        return np.asarray(self.mean + (noise @ self.root.T).reshape(n, *self.mean.shape))
+        return self.from_unit(rng.standard_normal((n, self.mean.size)))
+
+    def from_unit(self, z: Float) -> Float:
+        """Return θ = mean + R z, (n, C, P), for points z (n, CP)."""
+        return np.asarray(self.mean + (z @ self.root.T).reshape(len(z), *self.mean.shape))
+
+    def to_unit_slope(self, slope: Float) -> Float:
+        """Return slopes in z, (n, CP), of functions with slopes (n, C, P) in θ."""
+        return np.asarray(slope.reshape(len(slope), -1) @ self.root)
+
+    @property
+    def log_det(self) -> float:
+        """Minus the log determinant of the covariance."""
+        return (self.moments or self.factor).log_det
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return mean and covariance of the activations of rows."""
@@ -225,6 +237,7 @@ class ByClassApproximation:
     name: str
     steps: int = 0
     structure: str = "by class"
+    is_converged: bool = True
 
     @property
     def covariance(self) -> Float:
@@ -244,8 +257,24 @@ class ByClassApproximation:
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P)."""
         noise = rng.standard_normal((len(self.factors), n, self.mean.shape[1]))
-        along = np.stack([z @ factor.root.T for z, factor in zip(noise, self.factors, strict=True)])
-        return np.asarray(self.mean + np.einsum("ki,inp->nkp", self.axes, along))
+        return self.from_unit(noise.swapaxes(0, 1).reshape(n, -1))
+
+    def from_unit(self, z: Float) -> Float:
+        """Return θ = mean + Σ_i q_i ⊗ R_i z_i, (n, C, P), for points z (n, CP)."""
+        parts = z.reshape(len(z), *self.mean.shape).swapaxes(0, 1)
+        along = np.stack([part @ factor.root.T for part, factor in zip(parts, self.factors, strict=True)])
+        return np.asarray(self.mean + np.einsum("ki,inp->nkp", self.axes, along, optimize=True))
+
+    def to_unit_slope(self, slope: Float) -> Float:
+        """Return slopes in z, (n, CP), of functions with slopes (n, C, P) in θ."""
+        along = np.einsum("ki,nkp->inp", self.axes, slope, optimize=True)
+        parts = [part @ factor.root for part, factor in zip(along, self.factors, strict=True)]
+        return np.stack(parts, axis=1).reshape(len(slope), -1)
+
+    @property
+    def log_det(self) -> float:
+        """Minus the log determinant of the covariance."""
+        return sum(factor.log_det for factor in self.factors)
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return mean (n, C) and covariance (n, C, C) of the activations of rows."""

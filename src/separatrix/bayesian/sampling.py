@@ -36,7 +36,7 @@ from sklearn.utils import gen_batches
 from separatrix._arguments import check_count, generator
 from separatrix._array import Float, Rows
 from separatrix._special import LOG_SQRT_2PI
-from separatrix.bayesian.posterior import Approximation
+from separatrix.bayesian.posterior import Approximation, ByClassApproximation
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Likelihood
 from separatrix.priors import Penalty
@@ -221,7 +221,7 @@ class Chains:
     def draws(self) -> Draws:
         """All draws, with equal weights."""
         theta = self.theta.reshape(-1, *self.theta.shape[2:])
-        return Draws(theta, np.full(len(theta), 1 / len(theta)))
+        return Draws(theta, np.full(len(theta), 1 / len(theta)), self.theta.shape[1])
 
     @property
     def rhat(self) -> float:
@@ -258,7 +258,7 @@ class Chains:
 
 def hamiltonian(
     objective: Posterior,
-    q: Approximation,
+    q: Approximation | ByClassApproximation,
     *,
     n_paths: int,
     n_warm: int = N_WARM_PATHS,
@@ -271,19 +271,21 @@ def hamiltonian(
     its slope for all chains.
     """
     prior, D, source = objective.prior, q.mean.size, generator(rng)
-    root, log_q0 = q.root, 0.5 * (q.moments or q.factor).log_det - q.mean.size * LOG_SQRT_2PI
 
     def at(z: Float) -> tuple[Float, Float, Float]:
         """Return θ, ln p(D, θ) and its slope in z."""
-        theta = q.mean + (z @ root.T).reshape(-1, *q.mean.shape)
+        theta = q.from_unit(z)
         sums = objective.reduce(log_likelihood_slopes, theta=theta).grad
         log_prior, pull = _log_prior(prior, theta)
-        return theta, sums[:, 0] + log_prior, (sums[:, 1:] - pull) @ root
+        return theta, sums[:, 0] + log_prior, q.to_unit_slope((sums[:, 1:] - pull).reshape(theta.shape))
+
+    def log_ratio(z: Float, value: Float) -> Float:
+        """Return ln p(D, θ) - ln q(θ)."""
+        return np.asarray(value + 0.5 * np.einsum("sd,sd->s", z, z) + D * LOG_SQRT_2PI - 0.5 * q.log_det)
 
     z = source.standard_normal((n_chains, D))
     theta, value, slope = at(z)
-    first_log_ratio = value - log_q0 + 0.5 * np.einsum("sd,sd->s", z, z)
-    kept, step = [], FIRST_STEP
+    first_log_ratio, kept, step = log_ratio(z, value), [], FIRST_STEP
     for path in range(n_warm + n_paths):
         momentum = source.standard_normal((n_chains, D))
         length = 0.5 * np.pi * source.uniform(0.6, 1.4)  # random, so that no direction is periodic
@@ -303,9 +305,9 @@ def hamiltonian(
         if path < n_warm:
             step *= float(np.exp(ADAPTION_RATE * (chance.mean() - ACCEPTED_FRACTION)))
         else:
-            kept.append((theta, value, value - log_q0 + 0.5 * np.einsum("sd,sd->s", z, z)))
-    theta, log_joint, log_ratio = map(np.stack, zip(*kept, strict=True))
-    return Chains(theta, log_joint, log_ratio, first_log_ratio)
+            kept.append((theta, value, log_ratio(z, value)))
+    theta, log_joint, log_ratios = map(np.stack, zip(*kept, strict=True))
+    return Chains(theta, log_joint, log_ratios, first_log_ratio)
 
 
 def sampled_approximation(
@@ -336,29 +338,52 @@ def sampled_approximation(
     return Approximation(mean, inverse_factor(S), log_likelihood, log_evidence, "hmc", q.steps)
 
 
+def sampled_by_class(q: ByClassApproximation, draws: Draws, log_evidence: float) -> ByClassApproximation:
+    """Return the Gaussian by class with the mean and covariance of draws, mixed with q if the draws are few."""
+    mean, factors = draws.mean, []
+    for axis, factor in zip(q.axes.T, q.factors, strict=True):
+        away = np.einsum("k,skp->sp", axis, draws.theta - mean)
+        S = _mixed(away.T @ away / len(away), factor.root @ factor.root.T, len(away))
+        factors.append(inverse_factor(S))
+    return replace(q, mean=mean, factors=tuple(factors), log_evidence=log_evidence, name="hmc")
+
+
 def log_likelihood_slopes(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
-    """Return Σ_n weight_n ln p(t_n | θ_s φ̃_n) of one block and its gradient for each draw θ (S, C, P): (S, 1 + CP)."""
-    S, C = theta.shape[:2]
-    total = np.zeros((S, 1 + theta[0].size))
-    step = max(1, MAX_DRAW_ACTIVATIONS // (S * C))
+    """Return Σ_n weight_n ln p(t_n | θ_s φ̃_n) of one block and its gradient for each draw θ (S, C, P): (S, 1 + CP).
+
+    Rows in memory are multiplied in single precision, whose rounding errors are far below the noise of the draws.
+    Activations (C, S n) have the classes first, so that no array is transposed.
+    """
+    S, C, P = theta.shape
+    total, step = np.zeros((S, 1 + C * P)), max(1, MAX_DRAW_ACTIVATIONS // (S * C))
     for start in range(0, len(block), step):
         rows = block.take(np.arange(start, min(start + step, len(block))))
-        A = _activations_of_draws(rows, theta, design)
-        found = likelihood.derivatives(A.reshape(-1, *A.shape[2:]), np.repeat(rows.codes, S, axis=0))
-        log_p, slope = found.log_p.reshape(len(rows), S), found.slope.reshape(len(rows), S * C)
+        Phi, unit = design.single(rows.X)
+        flat = (theta.swapaxes(0, 1) * unit).reshape(C * S, P).astype(np.float32)
+        A = (flat @ Phi.T).reshape(C, S, len(rows))
+        if rows.offset is not None:
+            A += rows.offset.astype(np.float32)
+        t = np.tile(rows.codes, S) if rows.codes.ndim == 1 else np.tile(rows.codes, (S, 1))
+        found = likelihood.derivatives(A.reshape(C, -1).T if C > 1 else A.reshape(-1), t)
+        log_p, slope = found.log_p.reshape(S, -1), found.slope.T.reshape(C * S, -1)
         if rows.weight is not None:
-            log_p, slope = rows.weight[:, None] * log_p, rows.weight[:, None] * slope
-        total[:, 0] += log_p.sum(axis=0)
-        total[:, 1:] += design.collect(rows, slope).reshape(S, -1)
+            log_p, slope = rows.weight * log_p, rows.weight.astype(np.float32) * slope
+        total[:, 0] += log_p.sum(axis=1, dtype=np.float64)
+        sums = (slope @ Phi).reshape(C, S, P).swapaxes(0, 1) * unit
+        total[:, 1:] += sums.reshape(S, -1)
     return Grad(total)
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Parameters θ (S, C, P) and their weights (S,), which sum to one: E[f] = Σ_s weight_s f(θ_s)."""
+    """Parameters θ (S, C, P) and their weights (S,), which sum to one: E[f] = Σ_s weight_s f(θ_s).
+
+    The draws of ``n_chains`` chains alternate. If it is 0, they are independent.
+    """
 
     theta: Float
     weights: Float
+    n_chains: int = 0
 
     @property
     def mean(self) -> Float:
@@ -386,11 +411,14 @@ class Draws:
         return np.concatenate([np.einsum("s,ns...->n...", self.weights, P) for P in parts])
 
     def probability_and_error(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> tuple[Float, Float]:
-        """Return the average probabilities, and their standard errors if the draws are independent."""
+        """Return the average probabilities, and their standard errors if the draws or the chains are independent."""
         found = []
         for P in self._probabilities(X, design, likelihood):
-            mean = np.einsum("s,ns...->n...", self.weights, P)
-            found.append((mean, np.sqrt(np.einsum("s,ns...->n...", self.weights**2, (P - mean[:, None]) ** 2))))
+            mean, weights, each = np.einsum("s,ns...->n...", self.weights, P), self.weights, P
+            if self.n_chains:  # the mean of a chain is one draw
+                each = P.reshape(len(P), -1, self.n_chains, *P.shape[2:]).mean(axis=1)
+                weights = np.full(self.n_chains, (self.n_chains * (self.n_chains - 1.0)) ** -0.5)
+            found.append((mean, np.sqrt(np.einsum("s,ns...->n...", weights**2, (each - mean[:, None]) ** 2))))
         means, errors = zip(*found, strict=True)
         return np.concatenate(means), np.concatenate(errors)
 

@@ -160,6 +160,13 @@ class Design:
         Z[:, len(self.origin) :] = 1.0
         return Z
 
+    def single(self, X: Rows) -> tuple[Array, Float]:
+        """φ̃ / unit of some rows as float32 (n, P), which overflows at 1e38, and the units (P,)."""
+        unit = np.ones(self.width)
+        if self.spread is not None:
+            unit[: len(self.origin)] = np.where(self.spread > 0, self.spread, 1.0)
+        return (self.regressors(X) / unit).astype(np.float32), unit
+
     def row_variance(self, X: Rows, R: Float) -> Float:
         """|R'φ̃_n|² of each row, (n,): the variance of its activation if R R' is the covariance of θ."""
         if isinstance(X, DeviceRows):
