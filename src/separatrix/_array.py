@@ -81,3 +81,10 @@ def device_aware(function: Function) -> Function:
     """Mark a function of blocks or rows that accepts rows on a GPU. Other functions get a copy in host memory."""
     function.is_device_aware = True  # type: ignore[attr-defined]
     return function
+
+
+def read_only(array: Array) -> Array:
+    """A view that cannot be written to. Compiled loops have one version for all arrays if they get such views."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

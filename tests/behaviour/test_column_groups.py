@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse, stats
 
-from separatrix.families import FAMILIES
+from separatrix.families import FAMILIES, SupportError
 from separatrix.generative.densities import GroupedDensity, density_of
 from separatrix.generative.family_classifier import expected_facts
 from separatrix.rows import UNLABELLED, Block
@@ -63,3 +63,26 @@ def test_an_unlabelled_row_is_weighted_by_its_responsibilities():
     assert_allclose(found.facts.count, weight @ (joint / seen[:, None]), rtol=1e-12)
     assert found.weight == weight.sum()
     assert found.log_likelihood == pytest.approx(weight @ np.log(seen), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_of_many_binary_rows_equal_products_and_other_values_are_refused(dtype, weighted):
+    n, rng = 20_000, np.random.default_rng(0)
+    x, codes = np.asarray(rng.random((n, 5)) < 0.3, dtype), rng.integers(-1, 2, n)
+    weight = rng.random(n) if weighted else None
+    columns = Group("bernoulli", (1, 2, 4)), Group("normal", (0, 3))
+    block = Block(x, codes, weight, range(n))
+    found = group_statistics(block, columns, 2, list("abcde"))
+    for k in (0, 1, 2):  # unlabelled rows are the last class
+        own = np.where(codes == (k if k < 2 else -1), 1.0 if weight is None else weight, 0.0)
+        assert_allclose(found.parts[0].total_u[k, :, 0], own @ x[:, [1, 2, 4]].astype(float), rtol=1e-10)
+        assert_allclose(found.parts[0].count[k], own.sum(), rtol=1e-10)
+        assert found.count[k] == pytest.approx(own.sum())
+    x[700, 1] = np.nan  # missing values are not counted
+    gap = group_statistics(block, columns, 2, list("abcde"))
+    assert gap.parts[0].count[:, 0].sum() < found.parts[0].count[:, 0].sum() - (0 if weighted else 0.5)
+    for other in (2.0, 0.5, np.inf, 1.0 + 1e-7):
+        x[900, 2] = other
+        with pytest.raises(SupportError, match="'c'"):
+            group_statistics(block, columns, 2, list("abcde"))

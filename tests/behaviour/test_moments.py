@@ -86,6 +86,44 @@ def columns_of(rng, n, offset=0.0):
     return X
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scatter", [PooledScatter, ClassScatter])
+@pytest.mark.parametrize("layout", ["weighted", "sorted by class", "by column"])
+@pytest.mark.parametrize("offset", [0.0, 1e5])
+def test_scatters_of_a_tall_block_equal_the_definition(dtype, scatter, layout, offset, rng):
+    n, M = 60_000, 6
+    t = rng.integers(3, size=n)
+    t = np.sort(t) if layout == "sorted by class" else t
+    X = np.asarray(offset + 1e3 * t[:, None] + rng.normal(size=(n, M)) @ rng.normal(size=(M, M)), dtype)
+    X[:, 2] = offset  # constant
+    w = rng.choice([0.0, 0.5, 2.0], n) if layout == "weighted" else np.ones(n)
+    X = np.asfortranarray(X) if layout == "by column" else X
+    found = class_moments(Block(X, t, w if layout == "weighted" else None, range(n)), 4, scatter)  # one class is empty
+    want = []
+    for k in range(3):
+        rows, own = X[t == k].astype(float), w[t == k]
+        mean = own @ rows / own.sum()
+        want.append((own[:, None] * (rows - mean)).T @ (rows - mean))
+        assert found.count[k] == pytest.approx(own.sum())
+        assert_allclose(found.mean[k], mean, rtol=1e-7 if dtype == "float32" else 1e-12, atol=1e-7)
+    total = found.scatter.array if scatter is PooledScatter else found.scatter.array[:3]
+    expected = np.sum(want, axis=0) if scatter is PooledScatter else np.stack(want)
+    unit = np.sqrt(np.einsum("...mm->...m", expected))
+    close = 2e-5 if dtype == "float32" else 1e-10
+    assert_allclose(total, expected, atol=close * (unit[..., :, None] * unit[..., None, :]).max())
+    assert (total[..., 2, :] == 0).all() or layout == "by column"
+
+
+@pytest.mark.parametrize("scatter", [DiagonalScatter, ClassScatter])
+def test_a_first_row_far_away_with_a_tiny_weight_costs_no_digits(scatter, rng):
+    n = 30_000
+    X, w = rng.normal(size=(n, 4)), np.ones(n)
+    X[0], w[0] = 1e6, 1e-18
+    found = class_moments(Block(X, np.zeros(n, dtype=int), w, range(n)), 1, scatter).scatter.array[0]
+    want = (w[:, None] * (X - w @ X / w.sum())).T @ (X - w @ X / w.sum())
+    assert_allclose(found, np.diag(want) if scatter is DiagonalScatter else want, rtol=1e-10, atol=1e-10 * n)
+
+
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e7])
 @pytest.mark.parametrize("weighted", [False, True])

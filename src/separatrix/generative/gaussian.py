@@ -121,7 +121,7 @@ class GaussianClassifier(GenerativeClassifier):
         if source.n_unlabelled == 0:
             kind = FactoredScatter if source.n_rows < len(source.columns) else self._scatter
             with np.errstate(invalid="ignore", over="ignore"):
-                moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind))
+                moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind), reads_once=True)
             if moments.is_finite:
                 if ledoit_wolf:  # a second pass computes |z|⁴, for rows standardised by the moments of the first pass
                     target = self._target(moments)

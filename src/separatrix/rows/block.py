@@ -28,9 +28,12 @@ class Block:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def take(self, rows: Array) -> Block:
-        """Select rows by position or by a boolean mask."""
-        if isinstance(self.row, range):  # avoids an array of all row numbers
+    def take(self, rows: Array | slice) -> Block:
+        """Select rows by position, by a boolean mask, or by a slice, which makes no copy."""
+        row: Codes | range
+        if isinstance(rows, slice):
+            row = self.row[rows]
+        elif isinstance(self.row, range):  # avoids an array of all row numbers
             mask = np.asarray(rows)
             row = self.row.start + self.row.step * (np.flatnonzero(mask) if mask.dtype == bool else mask)
         else:

@@ -7,7 +7,7 @@ objective    negative log likelihood of a linear model: value, gradient, Hessian
 sample       a stratified sample of the rows
 checks       counts and ranges of the columns, and errors that name columns with NaN or infinite values
 device       the same sums for rows on a GPU; the CUDA kernels are in `_triton`
-_kernels     compiled loops for large blocks in host memory
+_kernels     compiled loops for large blocks in host memory; those of `moments` are in `_moment_kernels`
 """
 
 from separatrix.stats.checks import MAX_MAGNITUDE as MAX_MAGNITUDE

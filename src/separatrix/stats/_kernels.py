@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic, overload
 from scipy import special
 
-from separatrix._array import Array, Codes, Float
+from separatrix._array import Array, Float
 from separatrix.likelihoods import logit_law, probit_law
 
 # LLVM may reorder sums, which makes the loops fast. NaN and infinity are still handled correctly.
@@ -55,29 +55,6 @@ def _fetch_row(X: Array, n: int) -> None:
     if n < X.shape[0]:
         for m in range(0, X.shape[1], LINE_BYTES // X.itemsize):
             _fetch(X, n, m)
-
-
-@njit(cache=True, nogil=True)
-def class_sums(X: Array, codes: Codes, weight: Float, count: Float, total: Float) -> None:
-    """Add N_k to count (K,) and Σ weight x to total (K, M)."""
-    ahead = _rows_ahead(X)
-    for n in range(X.shape[0]):
-        _fetch_row(X, n + ahead)
-        k, w = codes[n], weight[n]
-        count[k] += w
-        for m in range(X.shape[1]):
-            total[k, m] += w * np.float64(X[n, m])
-
-
-@njit(cache=True, nogil=True)
-def class_squares(X: Array, codes: Codes, weight: Float, mean: Float, rest: Float, squares: Float) -> None:
-    """Add Σ weight (x - mean_k) to rest (K, M) and Σ weight (x - mean_k)² to squares (K, M)."""
-    for n in range(X.shape[0]):
-        k, w = codes[n], weight[n]
-        for m in range(X.shape[1]):
-            d = np.float64(X[n, m]) - mean[k, m]
-            rest[k, m] += w * d
-            squares[k, m] += w * d * d
 
 
 @njit(cache=True, nogil=True, fastmath=REORDERED_SUMS)

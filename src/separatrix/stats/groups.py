@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from separatrix._array import Array, Codes, Float, Rows, device_aware, is_sparse, to_dense
+from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse, read_only, to_dense
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES, Moments, Sums, SupportError, ValueCounts, weigh
 from separatrix.rows import UNLABELLED, Block, DeviceRows, on_host
 from separatrix.stats.checks import MAX_MAGNITUDE, Tally
-from separatrix.stats.moments import DiagonalScatter, class_moments, spread_out
+from separatrix.stats.moments import DiagonalScatter, class_moments, is_compiled, spread_out
 
 COUNT_FAMILIES = ("bernoulli", "poisson", "exponential", "multinomial")
 NORMAL_FAMILIES = ("normal", "normal_known_variance")
@@ -198,14 +198,19 @@ def group_statistics(block: Block, groups: tuple[Group, ...], n_classes: int, na
         block = on_host(block)  # other families and missing values are summed on the CPU
     block = block.weighted()  # values of other rows may be outside the support
     block = replace(block, t=np.where(block.codes == UNLABELLED, n_classes, block.codes))
-    R, parts = label_weights(block, n_classes + 1), []
+    parts = list[Any]()
     with np.errstate(invalid="ignore", over="ignore"):
         for group in groups:
-            x, facts = group.checked(block.X, names), None
-            if group.family in NORMAL_FAMILIES and not is_sparse(x):  # three reads of the block instead of ten
-                facts = _normal_facts(replace(block, X=x), n_classes + 1)
-            parts.append(group.facts(x, R) if facts is None else facts)
-    return GroupedFacts(R.sum(axis=0), groups, tuple(parts))
+            own = replace(block, X=group.of(block.X))
+            found: Any = None
+            if group.family in NORMAL_FAMILIES and not is_sparse(own.X):
+                found = _normal_facts(own, n_classes + 1)
+            elif group.family == "bernoulli" and is_compiled(own.X):
+                found = _compiled_ones(own, n_classes + 1)
+            if found is None:
+                found = group.facts(group.checked(block.X, names), label_weights(block, n_classes + 1))
+            parts.append(found)
+    return GroupedFacts(bincount(block.codes, block.weight, n_classes + 1), groups, tuple(parts))
 
 
 def _normal_facts(block: Block, n_classes: int) -> Moments | None:
@@ -215,6 +220,18 @@ def _normal_facts(block: Block, n_classes: int) -> Moments | None:
         return None
     count = np.tile(moments.count[:, None], moments.mean.shape[1])
     return Moments(count, moments.mean, moments.scatter.squares)
+
+
+def _compiled_ones(block: Block, n_classes: int) -> Sums | None:
+    """Statistics of Bernoulli columns, from one read of the rows; None if a value is missing, or not 0 or 1."""
+    from separatrix.stats._moment_kernels import class_ones
+
+    total = np.zeros((n_classes, block.X.shape[1]))
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    if not class_ones(*map(read_only, (np.ascontiguousarray(block.X), block.codes, weight)), total):
+        return None
+    count = np.tile(bincount(block.codes, weight, n_classes)[:, None], block.X.shape[1])
+    return Sums(count, total[..., None], np.zeros_like(count))
 
 
 def label_weights(block: Block, n_classes: int) -> Float:

@@ -12,10 +12,11 @@ Least squares, Fisher's discriminant, LDA, QDA and Gaussian naive Bayes are comp
 `FactoredScatter`  (r, M)       rows F with F'F = S_W; M x M is never formed         N < M
 ================== ============ ==================================================== ===============
 
-Each is computed from rows that are centred, sorted by class and multiplied by the square root of their weight. Moments
-are merged by the pairwise rule of Chan, Golub & LeVeque (1979): the centred sums are added, plus one rank-one term per
-class for the difference of the two means. The textbook formula ``sxx - n m m'`` loses all digits if |mean|
-exceeds 1e8 standard deviations; the pairwise rule loses none.
+Each is computed from rows that are centred, sorted by class and multiplied by the square root of their weight; for
+large dense blocks, by the compiled loops of `_moment_kernels`. Moments are merged by the pairwise rule of Chan, Golub &
+LeVeque (1979): the centred sums are added, plus one rank-one term per class for the difference of the two means. The
+textbook formula ``sxx - n m m'`` loses all digits if |mean| exceeds 1e8 standard deviations; the pairwise rule loses
+none.
 
 For the mean and squares of a sparse column, zeros that are not stored are added at the end: Σ w (x - m)² = Σ_S w (x -
 m)² + v m² with the stored entries S and the weight v of the other rows. This does not cancel for any offset.
@@ -23,19 +24,39 @@ m)² + v m² with the stored entries S and the weight v of the other rows. This 
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from scipy import linalg, sparse
 
-from separatrix._array import MIN_STD, Array, Codes, Float, Rows, bincount, device_aware, is_sparse, to_dense, to_host
+from separatrix._array import (
+    MIN_STD,
+    Array,
+    Codes,
+    Float,
+    Rows,
+    bincount,
+    device_aware,
+    is_sparse,
+    read_only,
+    to_dense,
+    to_host,
+)
 from separatrix._threads import scratch
-from separatrix.rows import Block, DeviceRows, Source, on_host
+from separatrix.rows import Block, DeviceRows, Source, block_rows, on_host
 from separatrix.stats import device
-from separatrix.stats.checks import MAX_MAGNITUDE, MIN_COMPILED_ENTRIES, require_finite, require_squares
+from separatrix.stats.checks import (
+    GRAM_BYTES,
+    MAX_GRAM_ROWS,
+    MAX_MAGNITUDE,
+    MIN_COMPILED_ENTRIES,
+    require_finite,
+    require_squares,
+)
 
 DOUBLE_ROUNDING = 1e-12  # relative rounding error of a sum over rows
 SINGLE_ROUNDING = 1e-9  # relative rounding error if activations are in single precision, as on a GPU
@@ -288,7 +309,7 @@ def collect_moments(
     """
     kind: type[Scatter] = FactoredScatter if source.n_rows < len(source.columns) else scatter
     with np.errstate(invalid="ignore", over="ignore"):
-        moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind))
+        moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind), reads_once=True)
     if not moments.is_finite:
         require_finite(source)
         require_squares(source)
@@ -304,8 +325,12 @@ def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoment
         block = on_host(block)
     X = block.X
     with np.errstate(invalid="ignore", over="ignore"):
-        if scatter is DiagonalScatter and not is_sparse(X) and X.size >= MIN_COMPILED_ENTRIES:
-            return _compiled_moments(X, block.codes, block.weight, n_classes)  # type: ignore[return-value]
+        if is_compiled(X) and (scatter is DiagonalScatter or (X.flags.c_contiguous and scatter is not FactoredScatter)):
+            return _compiled_moments(X, block.codes, block.weight, n_classes, scatter)
+        height = block_rows(X.nnz / max(len(block), 1) if is_sparse(X) else X.shape[1])
+        if len(block) > 2 * height:  # a sorted copy should fit the cache
+            parts = (block.take(slice(start, start + height)) for start in range(0, len(block), height))
+            return reduce(operator.add, (class_moments(part, n_classes, scatter) for part in parts))
         order = np.argsort(block.codes, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(block.codes, minlength=n_classes))])
         weight = None if block.weight is None else block.weight[order]
@@ -328,8 +353,8 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
     with np.errstate(invalid="ignore", over="ignore"):
         if is_sparse(X):
             return _sparse_column_moments(X, weight)
-        if X.size >= MIN_COMPILED_ENTRIES:
-            return _compiled_moments(X, np.zeros(len(X), dtype=np.intp), weight, 1)
+        if is_compiled(X):
+            return _compiled_moments(X, np.zeros(len(X), dtype=np.intp), weight, 1, DiagonalScatter)
         # The copy keeps the memory order of X, as in `class_moments`, so that both add rows in the same order.
         Z = scratch(X.T.shape, X.dtype).T if X.strides[0] < X.strides[1] else scratch(X.shape, X.dtype)
         np.copyto(Z, X)
@@ -377,19 +402,32 @@ def _centre(Z: Array, weight: Float | None) -> tuple[float, Float]:
     return total, mean
 
 
-def _compiled_moments(X: Array, codes: Codes, weight: Float | None, n_classes: int) -> ClassMoments[DiagonalScatter]:
-    """Means and squares by compiled loops, in half the time of a sorted copy."""
-    from separatrix.stats._kernels import class_squares, class_sums
+def is_compiled(X: Rows) -> bool:
+    """Whether compiled loops over rows are faster than NumPy."""
+    return not is_sparse(X) and X.size >= MIN_COMPILED_ENTRIES
 
-    X = np.ascontiguousarray(X)
+
+def _compiled_moments(
+    X: Array, codes: Codes, weight: Float | None, n_classes: int, scatter: type[S]
+) -> ClassMoments[S]:
+    """Moments by compiled loops that read each row once, about an origin near the mean of each class."""
+    from separatrix.stats._moment_kernels import class_grams, class_squares
+
+    K, M = n_classes, X.shape[1]
     w = np.ones(len(X)) if weight is None else weight
-    count, mean, rest, squares = (np.zeros(shape) for shape in (n_classes, *[(n_classes, X.shape[1])] * 3))
-    class_sums(X, codes, w, count, mean)
-    safe = np.where(count > 0, count, 1.0)[:, None]
-    mean /= safe
-    class_squares(X, codes, w, mean, rest, squares)
-    rest /= safe  # the rounding error of the first mean, as in _centre
-    return ClassMoments(count, mean + rest, DiagonalScatter(squares - safe * rest**2))
+    is_known, origin, count, rest = np.zeros(K, bool), np.zeros((K, M)), np.zeros(K), np.zeros((K, M))
+    rows = map(read_only, (np.ascontiguousarray(X), codes, w))
+    if scatter is DiagonalScatter:
+        squares = np.zeros((K, M))
+        class_squares(*rows, is_known, origin, count, rest, squares)
+    else:
+        squares = np.zeros((1 if scatter is PooledScatter else K, M, M))
+        height = min(max(GRAM_BYTES // (8 * M), M), MAX_GRAM_ROWS, len(X))
+        class_grams(*rows, scratch((height, M), X.dtype), is_known, origin, count, rest, squares)
+        squares = np.where(np.tri(M, dtype=bool), squares, np.swapaxes(squares, 1, 2))
+    shift = rest / np.where(count > 0, count, 1.0)[:, None]
+    about: Any = scatter(squares[0] if scatter is PooledScatter else squares)  # type: ignore[call-arg]
+    return ClassMoments(count, origin + shift, about.without(np.sqrt(count)[:, None] * shift))
 
 
 def _sparse_moments(X: Rows, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:

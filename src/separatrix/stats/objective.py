@@ -29,16 +29,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from separatrix._array import Array, Float, Rows, device_aware, is_sparse, to_dense, to_host
+from separatrix._array import Array, Float, Rows, device_aware, is_sparse, read_only, to_dense, to_host
 from separatrix._threads import scratch
 from separatrix.likelihoods import Covariances, Likelihood, Logit, Probit
 from separatrix.rows import CHUNK_ROWS, Block, DeviceRows, Summed
-from separatrix.stats.checks import MIN_COMPILED_ENTRIES
+from separatrix.stats.checks import GRAM_BYTES, MAX_GRAM_ROWS, MIN_COMPILED_ENTRIES
 from separatrix.stats.device import DERIVATIVES, bordered, gram_with_bias, has_kernels
 
 CANCELLED = 1e-14  # a sum of squares about c below this fraction of that about 0 is rounding error
 FAR_IN_STD = 1e5  # with a larger |origin|/std, products with x corrected for c cancel
-GRAM_BYTES, MAX_GRAM_ROWS = 2**19, 1024  # rows that are multiplied at a time: a part of a second-level cache
 MIN_UNIT = 1e-30  # smallest unit by which single precision can divide
 COMPILED_LAWS: dict[type[Any], int] = {
     Logit: 0,
@@ -124,7 +123,7 @@ class Design:
             from separatrix.stats._kernels import add_gram
 
             H = np.zeros((self.width, self.width))
-            add_gram(_read_only(X), *self.gram_memory(X, self.origin, unit), _read_only(weight), H)
+            add_gram(read_only(X), *self.gram_memory(X, self.origin, unit), read_only(weight), H)
             return self.mirrored(H, unit)
         Z = np.empty((len(X), self.width), np.float64 if unit is None else np.float32)
         Z[:, :M], Z[:, M:] = X - self.origin if unit is None else (X - self.origin) / unit[:M], 1.0
@@ -341,18 +340,18 @@ def _compiled_objective(
     bias = (theta[0, -1] if design.bias else 0.0) - theta[0, :M] @ rest
     targets = (block.targets.astype(np.float64, copy=False), block.weight, block.offset)
     # Numba would compile a kernel twice: for arrays that can be written to, and for others.
-    at = theta[0, :M].copy(), bias, tuple(_read_only(empty if part is None else part) for part in targets)
+    at = theta[0, :M].copy(), bias, tuple(read_only(empty if part is None else part) for part in targets)
     law = COMPILED_LAWS[type(likelihood)]
     if is_sparse(X):
-        rows = map(_read_only, (X.data, X.indices, X.indptr))
+        rows = map(read_only, (X.data, X.indices, X.indptr))
         csr_objective(law, *rows, *at, sums, slopes, curvature)
         hess = empty if hessian == "none" else design.gram(block, curvature)
     elif hessian == "none":
-        row_objective(law, _read_only(X), *at, sums, slopes, curvature)
+        row_objective(law, read_only(X), *at, sums, slopes, curvature)
     else:
         unit = design.single_units() if hessian == "single" or X.dtype != np.float64 else None
         hess = np.zeros((design.width, design.width))
-        row_hessian(law, _read_only(X), *at, *design.gram_memory(X, rest, unit), sums, slopes, hess)
+        row_hessian(law, read_only(X), *at, *design.gram_memory(X, rest, unit), sums, slopes, hess)
         hess = design.mirrored(hess, unit)
     grad = -np.append(slopes - sums[1] * rest, sums[1])[None, : design.width]
     return -float(sums[0]), design.without_constants(grad, is_gradient=True), hess
@@ -360,13 +359,6 @@ def _compiled_objective(
 
 def _is_row_major(X: Rows) -> bool:
     return is_sparse(X) or bool(X.flags.c_contiguous)
-
-
-def _read_only(array: Array) -> Array:
-    """A view that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 @device_aware
