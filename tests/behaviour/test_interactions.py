@@ -59,7 +59,8 @@ def test_products_are_those_of_an_explicit_formula():
     rows = TableEncoder(sparse=False).fit(TABLE)
     X = rows.transform(TABLE)
     cells = column_cells(rows.schema_, X, (0, 1, 2, 3))
-    found = ramp_products(cells, Interactions((("a", "g"),), (("b", "c"),)), X)
+    found, groups = ramp_products(cells, Interactions((("a", "g"),), (("b", "c"),)), X)
+    assert groups == ("a × g",) * 12 + ("products",)
     Psi = found.evaluate(X)
     ranks = []
     for d in (1, 2):  # an average of ramps between quantiles
@@ -105,6 +106,15 @@ def test_a_slope_that_depends_on_a_category_is_found():
     y = labels(TABLE.b + 3 * np.where(TABLE.g == "u", 1, -1) * TABLE.d, np.random.default_rng(5))
     model = TableClassifier(curved=True, interactions=True).fit(TABLE, y)
     assert model.interactions_.surfaces[0] == ("d", "g")
+
+
+def test_many_weak_interactions_of_categories_are_found_together():
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(rng.choice(["u", "v", "w"], size=(600, 6)), columns=list("abcdef"))
+    y = labels(np.where((table == "u").sum(axis=1) == 2, 3.0, -3.0), rng)  # exactly two of six columns are "u"
+    found = TableClassifier(interactions=True).configured(*encoded(table), y).interactions
+    assert len(found.products) == 15
+    assert found.gain > 0.05
 
 
 def test_three_classes():
@@ -229,7 +239,7 @@ def test_the_report_shows_the_lines_of_a_pair_and_names_the_gain(examined):
 def test_the_sentence_names_pairs_products_and_gain():
     assert "No interaction" in Interactions((), ()).describe()
     found = Interactions((("a", "b"),), (("c", "d"), ("c", "e")), 0.05, 0.01).describe()
-    assert "a × b and products of 2 pairs of 3 numbers" in found
+    assert "a × b and products of 2 pairs of 3 columns" in found
     assert "0.0500 ± 0.0100 nats per row" in found
 
 

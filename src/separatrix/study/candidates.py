@@ -67,13 +67,13 @@ def candidates(
         offered[QUADRATIC] = QuadraticDiscriminantAnalysis(shrinkage="evidence")
     models = {name: TableClassifier(model, types) for name, model in offered.items()}
     is_affordable = bent * outputs <= MAX_CURVED_WEIGHTS and n_rows * (bent * outputs) ** 2 <= MAX_CURVED_OPERATIONS
+    model = _logistic(n_rows, bent * outputs)
     if n_numbers and n_rows >= max(MIN_CURVED_ROWS, bent) and is_affordable:
-        model = _logistic(n_rows, bent * outputs)
         models[CURVED] = TableClassifier(model, types, curved=True)
-        weights = (bent + max_products(n_numbers)) * outputs
-        is_affordable = weights <= MAX_CURVED_WEIGHTS and n_rows * weights**2 <= MAX_CURVED_OPERATIONS
-        if n_columns > 1 and n_rows >= max(MIN_PAIRED_ROWS, bent) and is_affordable:
-            models[PAIRED] = TableClassifier(model, types, curved=True, interactions=True)
+    weights = (bent + max_products(n_columns)) * outputs
+    is_affordable = weights <= MAX_CURVED_WEIGHTS and n_rows * weights**2 <= MAX_CURVED_OPERATIONS
+    if n_columns > 1 and n_rows >= max(MIN_PAIRED_ROWS, bent) and is_affordable:
+        models[PAIRED] = TableClassifier(model, types, curved=True, interactions=True)
     return models
 
 
@@ -101,7 +101,7 @@ def expected_seconds(
         if name == PAIRED:  # an additive fit to a sample, and products of matrices
             n, cells = min(N, MAX_SEARCH_ROWS), min(4 * n_numbers + 2 * n_columns, MAX_CELLS)
             search = n * (N_CURVED_PASSES * (M * outputs) ** 2 + N_SEARCH_PASSES * outputs * cells**2)
-            M += max_products(n_numbers)
+            M += max_products(n_columns)
         W = float(M * outputs)
         # A posterior of many weights is computed from the rows, or has a factor for each class.
         if W > MAX_JOINT_WEIGHTS or (name == LOGISTIC and is_dual_cheaper(n_rows, M)):

@@ -99,8 +99,8 @@ class TableClassifier(ClassifierMixin, Estimator):
         ``basis``. If the prior is tuned, each curve has its own scale; the logarithms of the scales share a normal law.
     interactions : bool or list of pairs of columns, default False
         True searches for interactions of two columns and keeps those that held-out rows confirm: a surface for each of
-        at most 8 pairs, or a product for each pair of numbers. A list of pairs, such as ``[("age", "hours")]``, adds a
-        surface for each. Needs a model with a ``basis``. Categories with more than 8 levels have no interactions.
+        at most 8 pairs, or products of all pairs. A list of pairs, such as ``[("age", "hours")]``, adds a surface for
+        each. Needs a model with a ``basis``. Categories with more than 8 levels have no interactions.
     hashing : int, optional
         Number of columns into which the levels of a category with more than a hundred levels are hashed; see
         `TableEncoder`.
@@ -241,17 +241,14 @@ class TableClassifier(ClassifierMixin, Estimator):
             ramps = (Ramps(bent) if self.curved else Ramps((), knots=())).fit_source(source)
             groups = [groups[d] for d in ramps.functions_.straight]
             groups += [f"{CURVE_OF}{schema.columns[d]}" for d in ramps.functions_.bent]
-            if has_pairs and self.interactions is not True:
-                interactions, products = stated_interactions(schema, source, bent, self.interactions)
-            elif has_pairs:
-                labelled = source.with_labels(y, sample_weight, LabelRules(soft=True))
-                interactions, products = supported_interactions(schema, labelled, bent, ramps, groups)
-            if interactions is not None and products is not None:
-                ramps = ramps.frozen(products).fit_source(source)
-                n_surface = len(products.left) - len(interactions.products)
-                owner = _owners(schema)
-                groups += [f"{owner[a]}{TIMES}{owner[b]}" for a, b in products.pairs[:n_surface]]
-                groups += ["products"] * len(interactions.products)
+            if has_pairs:
+                if self.interactions is True:
+                    labelled = source.with_labels(y, sample_weight, LabelRules(soft=True))
+                    found = supported_interactions(schema, labelled, bent, ramps, groups)
+                else:
+                    found = stated_interactions(schema, source, bent, self.interactions)
+                interactions, groups = found.interactions, [*groups, *found.groups]
+                ramps = ramps.frozen(found.products).fit_source(source)
             sources = ramps.functions_.sources
             model.set_params(basis=ramps.frozen(ramps.products))
         if not has_ramps and model.approximation == "auto" and model.structure is model.groups is None:
@@ -268,7 +265,9 @@ class TableClassifier(ClassifierMixin, Estimator):
     def sources_(self) -> tuple[str, ...]:
         """The column of the table that each feature came from, "a × b" for a pair; "" if unknown for the basis."""
         check_is_fitted(self)
-        basis, owners = self.basis_, _owners(self.encoder_.schema_)
+        schema, basis = self.encoder_.schema_, self.basis_
+        names = np.array([*schema.groups, *schema.new_levels], dtype=object)
+        owners = np.repeat(names, [*map(len, schema.groups.values()), *[1] * len(schema.new_levels)])
         if basis is None:
             return tuple(owners.tolist())
         if isinstance(basis, Ramps):
@@ -390,12 +389,6 @@ def continuous_columns(schema: Schema) -> tuple[int, ...]:
         for plan in schema.plans
         if isinstance(plan, NumberPlan | DatePlan) and plan.kind in ("number", "date") and not plan.constant
     )
-
-
-def _owners(schema: Schema) -> Array:
-    """Column of the table that each feature came from, (D,)."""
-    owners = np.repeat(np.array(list(schema.groups), dtype=object), [len(place) for place in schema.groups.values()])
-    return np.append(owners, list(schema.new_levels))
 
 
 def scale_groups(schema: Schema, *, levels: bool) -> list[Any]:

@@ -5,7 +5,8 @@ The additive model has one curve or line for each column. An interaction adds pr
 the log-odds (`RampProducts`), of two kinds:
 
     surface     products of all ramps of two columns: a piecewise bilinear function of both, for a few pairs
-    products    one product for each pair of numbers, of rank-like functions: many weak interactions, one prior scale
+    products    products of one rank-like function for each number, and of levels: many weak interactions, with one
+                prior scale for all pairs of columns
 
 **Screening.** Each column has a few cells: intervals between quantiles, or levels. The residuals of the additive model,
 summed over the cells of two columns, show an interaction (the idea of FAST, Lou et al. 2013). For all pairs of columns
@@ -29,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
@@ -74,7 +76,7 @@ class ColumnCells:
 
 
 class Interactions(NamedTuple):
-    """Pairs that have a surface, pairs of numbers that have one product each, and the gain that confirmed them.
+    """Pairs that have a surface, pairs that have products with a common scale, and the gain that confirmed them.
 
     ``gain`` is the mean gain of the held-out log-likelihood in nats per row and ``error`` its standard error; both are
     NaN if the user chose the pairs.
@@ -96,8 +98,8 @@ class Interactions(NamedTuple):
             return "No interaction of two columns was confirmed by held-out rows."
         parts = [TIMES.join(pair) for pair in self.surfaces]
         if self.products:
-            numbers = dict.fromkeys(name for pair in self.products for name in pair)
-            parts.append(f"products of {len(self.products)} pairs of {len(numbers)} numbers")
+            columns = dict.fromkeys(name for pair in self.products for name in pair)
+            parts.append(f"products of {len(self.products)} pairs of {len(columns)} columns")
         text = f"Interactions: {enumerated(parts)}."
         if np.isnan(self.gain):
             return text
@@ -105,9 +107,17 @@ class Interactions(NamedTuple):
         return f"{text} They increase the log-likelihood of held-out training rows by {gain}."
 
 
-def max_products(n_numbers: int) -> int:
-    """Largest number of weights that interactions add for each output."""
-    return MAX_PAIRS * (N_KNOTS - 1) ** 2 + min(n_numbers * (n_numbers - 1) // 2, MAX_PRODUCTS)
+class Found(NamedTuple):
+    """Interactions, their products (None without interactions), and the name of the prior scale of each product."""
+
+    interactions: Interactions
+    products: RampProducts | None = None
+    groups: tuple[str, ...] = ()
+
+
+def max_products(n_columns: int) -> int:
+    """Largest number of weights that interactions of encoded columns add for each output."""
+    return MAX_PAIRS * (N_KNOTS - 1) ** 2 + min(n_columns * (n_columns - 1) // 2, MAX_PRODUCTS)
 
 
 def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[str, ColumnCells]:
@@ -130,22 +140,28 @@ def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[
     return found
 
 
-def ramp_products(cells: dict[str, ColumnCells], chosen: Interactions, sample: Float) -> RampProducts:
-    """Products of all surfaces, then one product for each pair of numbers; factors are centred over the sample."""
-    columns = dict.fromkeys(name for pair in (*chosen.surfaces, *chosen.products) for name in pair)
+def ramp_products(
+    cells: dict[str, ColumnCells], chosen: Interactions, sample: Float
+) -> tuple[RampProducts, tuple[str, ...]]:
+    """Products of all surfaces, then of the other pairs, and the name of the prior scale of each product.
+
+    Factors are centred over the sample. A surface multiplies all ramps or levels of two columns. The other pairs
+    multiply all levels of a category, and the average of all ramps of a number.
+    """
+    columns = dict.fromkeys(name for pair in chosen.pairs for name in pair)
     ramps = [cells[name] for name in columns]
     ends = np.cumsum([0, *(len(each.feature) for each in ramps)])
-    start, J = dict(zip(columns, ends.tolist(), strict=False)), int(ends[-1])
-    whole = {name: J + i for i, name in enumerate(columns)}  # factors: each ramp, then the average of each column
+    single = {name: np.arange(a, b) for name, a, b in zip(columns, ends[:-1], ends[1:], strict=True)}
+    J = int(ends[-1])  # factors: each ramp, then the average of the ramps of each column
+    whole = {name: np.array([J + i]) if cells[name].is_number else single[name] for i, name in enumerate(columns)}
+    left, right, labels = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)], list[str]()
+    for pairs, factors in ((chosen.surfaces, single), (chosen.products, whole)):
+        for a, b in pairs:
+            left.append(np.repeat(factors[a], len(factors[b])))
+            right.append(np.tile(factors[b], len(factors[a])))
+            labels += [TIMES.join((a, b)) if factors is single else "products"] * len(left[-1])
     first, stop = np.append(np.arange(J), ends[:-1]), np.append(np.arange(1, J + 1), ends[1:])
-    left, right = [], []
-    for a, b in chosen.surfaces:
-        of_a, of_b = (start[name] + np.arange(len(cells[name].feature)) for name in (a, b))
-        left += np.repeat(of_a, len(of_b)).tolist()
-        right += np.tile(of_b, len(of_a)).tolist()
-    left += [whole[a] for a, _ in chosen.products]
-    right += [whole[b] for _, b in chosen.products]
-    used, codes = np.unique([left, right], return_inverse=True)
+    used, codes = np.unique([np.concatenate(left), np.concatenate(right)], return_inverse=True)
     found = RampProducts(
         column=np.concatenate([each.feature for each in ramps]),
         low=np.concatenate([each.low for each in ramps]),
@@ -157,7 +173,7 @@ def ramp_products(cells: dict[str, ColumnCells], chosen: Interactions, sample: F
         right=codes.reshape(2, -1)[1],
     )
     found.mean[:] = found.factors(sample).mean(axis=0)
-    return found
+    return found, tuple(labels)
 
 
 def indicator_scale(sources: Codes, std: Float, numbers: Sequence[int]) -> Float:
@@ -174,8 +190,8 @@ def indicator_scale(sources: Codes, std: Float, numbers: Sequence[int]) -> Float
     return np.where(is_alone, unit[sources[:, 0]], unit[sources].prod(axis=1))
 
 
-def stated_interactions(schema: Schema, source: Source, numbers: Sequence[int], pairs: Any) -> tuple[Interactions, Any]:
-    """Interactions of the pairs that a user chose, and their products; raises if a pair is impossible."""
+def stated_interactions(schema: Schema, source: Source, numbers: Sequence[int], pairs: Any) -> Found:
+    """Interactions of the pairs that a user chose; raises if a pair is impossible."""
     if not isinstance(pairs, tuple | list):
         raise ValueError(f"interactions={pairs!r}: choose False, True, or a list of pairs such as [('age', 'hours')].")
     sample = to_dense(collect_sample(source, MAX_SEARCH_ROWS).as_block().X).astype(np.float64, copy=False)
@@ -198,17 +214,17 @@ def stated_interactions(schema: Schema, source: Source, numbers: Sequence[int], 
         if tuple(pair) not in found and tuple(pair[::-1]) not in found:
             found.append((pair[0], pair[1]))
     chosen = Interactions(tuple(found), ())
-    return chosen, ramp_products(cells, chosen, sample) if found else None
+    return Found(chosen, *(ramp_products(cells, chosen, sample) if found else ()))
 
 
 def supported_interactions(
     schema: Schema, source: Source, numbers: Sequence[int], basis: Ramps, groups: Sequence[str]
-) -> tuple[Interactions, RampProducts | None]:
-    """Interactions that held-out rows confirm, and their products.
+) -> Found:
+    """Interactions that held-out rows confirm.
 
     ``source`` has labels. ``basis`` has the functions of the additive model, and ``groups`` are their prior scales.
     """
-    none, rows = (Interactions((), ()), None), collect_sample(source, MAX_SEARCH_ROWS).as_block()
+    none, rows = Found(Interactions((), ())), collect_sample(source, MAX_SEARCH_ROWS).as_block()
     X, K = to_dense(rows.X).astype(np.float64, copy=False), len(source.classes)
     cells = column_cells(schema, X, numbers)
     is_large = len(groups) * (K if K > 2 else 1) > MAX_SEARCH_WEIGHTS
@@ -242,7 +258,7 @@ def supported_interactions(
     products = tuple(pair for pair in products if pair not in surfaces)
     n_rows = search.weight.sum()
     found = Interactions(surfaces, products, float(gain / n_rows), float(noise / n_rows))
-    return found, ramp_products(cells, found, X)
+    return Found(found, *ramp_products(cells, found, X))
 
 
 def loo_activations(model: BayesianLogisticRegression, Phi: Float, codes: Codes, weight: Float | None) -> Float:
@@ -315,18 +331,17 @@ class _Search:
         return np.asarray(self.weight[rows] * log_p)
 
     def with_products(self, fitted: Any) -> tuple[Float, tuple[Pair, ...]]:
-        """Activations of all rows with one product for each pair of numbers, or for those with the largest scores."""
-        numbers = [name for name, each in self.cells.items() if each.is_number]
-        pairs = [(a, b) for i, a in enumerate(numbers) for b in numbers[i + 1 :]]
-        if not pairs:
-            return self.start, ()
-        Psi = ramp_products(self.cells, Interactions((), tuple(pairs)), self.X[fitted]).evaluate(self.X)
-        if len(pairs) > MAX_PRODUCTS:
-            r, v = self._residuals(self.start, fitted)
-            Z = Psi[fitted] / Psi[fitted].std(axis=0)
-            best = np.sort(np.argsort(-((Z.T @ r) ** 2 / (Z.T**2 @ v)).sum(axis=1))[:MAX_PRODUCTS])
-            pairs, Psi = [pairs[q] for q in best], Psi[:, best]
-        return self._fit(Psi, self.start, fitted), tuple(pairs)
+        """Activations of all rows with products of all pairs of columns, or of those with the largest scores."""
+        pairs, sizes = (
+            list(combinations(self.cells, 2)),
+            {name: 1 if each.is_number else len(each.feature) for name, each in self.cells.items()},
+        )
+        if sum(sizes[a] * sizes[b] for a, b in pairs) > MAX_PRODUCTS:
+            names, scores = list(self.cells), self._scores(self.start, fitted)
+            pairs.sort(key=lambda pair: -scores[names.index(pair[0]), names.index(pair[1])])
+            total = np.cumsum([sizes[a] * sizes[b] for a, b in pairs])
+            pairs = pairs[: int((total <= MAX_PRODUCTS).sum())]
+        return self._fit(self._products(Interactions((), tuple(pairs)), fitted), self.start, fitted), tuple(pairs)
 
     def surfaces(self, start: Float, fitted: Any, n_pairs: int = MAX_PAIRS) -> tuple[list[Float], tuple[Pair, ...]]:
         """Activations of all rows with 0, 1, 2, ... surfaces, and their pairs; it ends if no pair is supported."""
@@ -339,9 +354,12 @@ class _Search:
             if scores[i, j] <= 0:
                 break
             pairs.append((names[i], names[j]))
-            Psi = ramp_products(self.cells, Interactions(tuple(pairs), ()), self.X[fitted]).evaluate(self.X)
-            steps.append(self._fit(Psi, start, fitted))
+            steps.append(self._fit(self._products(Interactions(tuple(pairs), ()), fitted), start, fitted))
         return steps, tuple(pairs)
+
+    def _products(self, chosen: Interactions, fitted: Any) -> Float:
+        """Products of all rows, centred over some of them."""
+        return ramp_products(self.cells, chosen, self.X[fitted])[0].evaluate(self.X)
 
     def _residuals(self, a: Float, fitted: Any) -> tuple[Float, Float]:
         """Weighted residuals t - p and curvatures p (1 - p) of some rows, (n, C)."""
