@@ -67,7 +67,9 @@ CASES = {"laplace": FitLaplace(), "ep": FitEP()}
 
 
 @pytest.mark.parametrize("fitter", CASES.values(), ids=CASES)
-@pytest.mark.parametrize(("n", "p", "scale"), [(200, 10, 0.15), (100, 20, 0.5), (60, 3, 3.0)])
+@pytest.mark.parametrize(
+    ("n", "p", "scale"), [(200, 10, 0.15), pytest.param(100, 20, 0.5, marks=pytest.mark.slow), (60, 3, 3.0)]
+)
 def test_five_nodes_agree_with_a_fine_grid_of_fits(n, p, scale, fitter):
     X, t = simulate(n, p, scale)
     objective, found, scales = tuned(X, t, fitter)

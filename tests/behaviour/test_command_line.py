@@ -489,7 +489,7 @@ def orders(folder, rng, monkeypatch):
 
 
 @pytest.mark.usefixtures("orders")
-@pytest.mark.parametrize("data", ["orders.csv", "-"])
+@pytest.mark.parametrize("data", ["orders.csv", pytest.param("-", marks=pytest.mark.slow)])
 def test_a_large_table_is_fitted_as_it_was_compared(folder, data):
     options = ("--types", "zone=categorical", "--drop", "note")
     stdin = (folder / "orders.csv").read_bytes()
@@ -509,7 +509,11 @@ def test_a_large_table_is_fitted_as_it_was_compared(folder, data):
 
 @pytest.mark.usefixtures("orders")
 @pytest.mark.parametrize(
-    ("labels", "classes"), [(["yes", "yes ", "no"], ["no", "yes"]), ([1, 1.5, 2, np.nan], ["1", "1.5", "2"])]
+    ("labels", "classes"),
+    [
+        (["yes", "yes ", "no"], ["no", "yes"]),
+        pytest.param([1, 1.5, 2, np.nan], ["1", "1.5", "2"], marks=pytest.mark.slow),
+    ],
 )
 def test_labels_of_a_large_table_are_those_of_a_small_one(labels, classes):
     table = pd.read_csv("orders.csv").drop(columns=['ret"urned', "note"])

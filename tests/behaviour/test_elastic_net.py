@@ -48,7 +48,7 @@ def conditions(model: Any, X: Any, y: Any, *, alpha: float, l1_ratio: float, gro
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("l1_ratio", [0.3, 1.0])
-@pytest.mark.parametrize(("n", "p"), [(300, 12), (60, 400)])
+@pytest.mark.parametrize(("n", "p"), [(300, 12), (40, 120)])
 def test_the_weights_satisfy_the_conditions_of_the_minimum(n: int, p: int, classes: int, l1_ratio: float) -> None:
     X, y = table(n, p, classes)
     model = sx.LogisticRegression(prior=sx.ElasticNet(4.0, l1_ratio)).fit(X, y)
@@ -227,7 +227,7 @@ def test_the_warning_reports_the_violation() -> None:
 
 
 def test_a_wide_problem_that_rounding_ends_does_not_loop() -> None:
-    X, y = table(30, 400)
+    X, y = table(30, 120)
     model = sx.LogisticRegression(prior=sx.ElasticNet(1.0), tol=1e-300).fit(X, y)
     assert model.solution_.status.name == "PRECISION"
 

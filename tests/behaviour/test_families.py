@@ -289,8 +289,8 @@ def test_gamma_maximum_likelihood_agrees_with_scipy_and_is_accurate_for_narrow_d
     assert_allclose(ml.shape, 1 / (2 * gap), rtol=1e-6)  # ln a - psi(a) = 1/2a + O(a^-2), a = 1e10
 
 
-@pytest.mark.parametrize("nu", [0.05, 1.0, 30.0, 1e4])
-@pytest.mark.parametrize("gap", [1e-8, 0.1, 50.0])
+@pytest.mark.parametrize("nu", [0.05, *(pytest.param(nu, marks=pytest.mark.slow) for nu in (1.0, 30.0)), 1e4])
+@pytest.mark.parametrize("gap", [1e-8, pytest.param(0.1, marks=pytest.mark.slow), 50.0])
 def test_the_quadrature_against_mpmath(nu, gap):
     prior = ConjugateGamma(nu, [1.0], [nu * gap])
     width = 1.5 / np.sqrt(nu + 1)

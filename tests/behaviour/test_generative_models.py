@@ -127,7 +127,7 @@ def test_infinite_values_are_refused(make):
 
 
 @exact_model
-@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("size", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_batches_smaller_than_the_number_of_columns(make, size):
     try:
         model = in_batches(make, size, 60)

@@ -61,6 +61,7 @@ def test_a_basis_gives_named_coefficients():
     assert model.test("a", method="wald").names == ("a",)
 
 
+@pytest.mark.slow
 def test_the_confidence_band_of_the_mean_has_its_nominal_coverage():
     rng = np.random.default_rng(3)
     X = np.linspace(-1, 1, 60)[:, None]

@@ -68,7 +68,7 @@ def test_cells_must_be_finite():
 
 
 @pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
-@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("standardize", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_the_surface_of_a_model_is_centred_on_the_model(standardize):
     X, y = sx.datasets.make_overlapping(60, rng=3)
     basis = sx.basis.RBF(centres="grid", n_centres=3, width=2.0)

@@ -195,7 +195,7 @@ def activations_of(kind, rng, n, K, scale):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("K", [3, 4, 10])
+@pytest.mark.parametrize("K", [3, pytest.param(4, marks=pytest.mark.slow), 10])
 def test_errors_of_the_rules_of_k_classes(rng, kind, K):
     """The bounds are those of the docstrings. The truth is the mean over 16384 points."""
     for scale, of_exact, of_probit in [

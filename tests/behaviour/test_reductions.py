@@ -40,7 +40,9 @@ newton = LogisticRegression(solver="newton-cholesky")
     "ignore::sklearn.exceptions.SkipTestWarning",
     "ignore::separatrix.exceptions.CollinearWarning",
 )
-@pytest.mark.parametrize("inner", [newton, GaussianNB(), sx.LeastSquaresClassifier()], ids=repr)
+@pytest.mark.parametrize(
+    "inner", [newton, GaussianNB(), pytest.param(sx.LeastSquaresClassifier(), marks=pytest.mark.slow)], ids=repr
+)
 @BOTH
 def test_scikit_learn_contract(reduction, inner):
     with np.errstate(all="warn"):

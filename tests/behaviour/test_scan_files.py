@@ -465,6 +465,7 @@ def test_workers_find_the_row_of_a_missing_label(tmp_path):
         sx.LinearDiscriminantAnalysis().fit(scan(tmp_path, target="y", client=True))
 
 
+@pytest.mark.slow  # another interpreter starts
 def test_other_processes_read_the_rows_and_the_client_reads_none(folder, monkeypatch):
     alone, shared = both(folder)
     expected = sx.LinearDiscriminantAnalysis().fit(alone).coef_

@@ -614,7 +614,7 @@ def test_progress_within_a_stage_names_the_pass_and_the_row():
     assert 4 < seen[1].seconds_left < 5
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_small_tables(seed):
     rng = np.random.default_rng(seed)
     tiny = pd.DataFrame({"x": rng.normal(size=14), "y": list("aabbccddeeffgg")})

@@ -55,7 +55,10 @@ def test_the_conditions_of_the_minimum_hold(seed, n, p, classes, alpha, l1_ratio
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("groups", [False, True])
-@pytest.mark.parametrize(("is_sparse", "fit_intercept"), [(False, True), (True, True), (True, False), (False, False)])
+@pytest.mark.parametrize(
+    ("is_sparse", "fit_intercept"),
+    [(False, True), (True, False), *(pytest.param(both, both, marks=pytest.mark.slow) for both in (True, False))],
+)
 def test_the_conditions_hold_for_more_weights_than_a_hessian_can_have(classes, groups, is_sparse, fit_intercept):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 400)) * (rng.random((60, 400)) < 0.5)

@@ -15,6 +15,11 @@ import separatrix as sx
 from oracles.gold import ALL_PROBLEMS, CLASS_PROBLEMS, PROBLEMS, load
 from separatrix.exceptions import ApproximationWarning
 
+#: All problems, of which make test samples a few; test_approximations_gold.py samples all.
+SOME_PROBLEMS = [
+    name if name in {"one_weight", "rare_dummy", "three_classes"} else pytest.param(name, marks=pytest.mark.slow)
+    for name in PROBLEMS
+]
 TWO_CLASSES = [name for name in PROBLEMS if name != "three_classes"]
 IGNORE_WARNINGS = pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
 #: Five rows of one class, and forty that do not depend on the weight.
@@ -61,7 +66,7 @@ def test_auto(name):
     assert model.notes_ == ()
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", SOME_PROBLEMS)
 def test_importance(name):
     gold = load(name)
     model = fitted(gold, "importance")
@@ -167,7 +172,7 @@ def test_better_approximations_have_smaller_errors_than_laplace(name):
     assert abs(auto.log_evidence_ - gold.log_evidence) < abs(laplace.log_evidence_ - gold.log_evidence) / 2
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
 def test_pareto_k_passes_a_good_case_and_flags_a_bad_one(seed):
     """1000 rows for nine weights are good. Five rows of one class under a wide prior are bad."""
     assert fitted(load("well_identified"), "laplace", rng=seed).pareto_k_ < 0.5

@@ -30,6 +30,7 @@ def test_the_chains_are_long_enough_and_agree_with_the_other_estimates(gold):
         assert np.all(np.abs(getattr(gold, name) - exact) < 4 * error), name
 
 
+@pytest.mark.slow  # the stored values do not change
 def test_importance_sampling_from_the_stored_moments_reproduces_the_summaries(gold, rng):
     """The proposal is a Student's t with the stored mean and covariance, and weights use the log joint density."""
     problem = gold.problem
