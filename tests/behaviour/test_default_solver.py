@@ -8,7 +8,7 @@ from scipy import sparse
 
 from posteriors import Problem, identified, overlapping
 from separatrix.priors import Flat, Gaussian
-from separatrix.solvers import Auto, Newton
+from separatrix.solvers import MAX_JOINT_WEIGHTS, Auto, Newton
 from separatrix.stats import collect_sample
 
 UNIT = Gaussian(1.0)
@@ -175,3 +175,15 @@ def test_a_joint_prior_on_all_classes():
     for stages in STAGES.values():
         solution = auto._run(objective, np.zeros(objective.shape), stages(auto, objective))
         np.testing.assert_allclose(solution.value, plain.value, atol=1e-6)
+
+
+def test_sparse_rows_of_many_classes_need_no_hessian(rng, monkeypatch):
+    X = sparse.random_array((600, 90), density=0.1, rng=rng, format="csr")
+    A = X @ rng.normal(size=(90, 18))
+    problem = Problem(X.toarray(), (A + rng.gumbel(size=A.shape)).argmax(axis=1), prior=UNIT)
+    objective = problem.posed(sparse.csr_array)
+    assert objective.shape[0] * objective.shape[1] > MAX_JOINT_WEIGHTS
+    monkeypatch.setattr("separatrix.solvers.auto.by_class", None)  # its use would raise an error
+    solution = Auto().minimise(objective, np.zeros(objective.shape))
+    assert solution.is_converged
+    assert solution.passes < 60

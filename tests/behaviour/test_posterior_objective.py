@@ -12,7 +12,7 @@ from separatrix.likelihoods import Logit
 from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.rows import as_source
 from separatrix.solvers import LBFGS, Newton, Units, pose
-from separatrix.solvers.hessian import by_class, diagonal
+from separatrix.solvers.hessian import average_diagonal, by_class, diagonal
 from separatrix.stats import class_grams, max_slope_change
 
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
@@ -165,6 +165,8 @@ def test_the_diagonal_is_an_upper_bound_of_the_hessian_diagonal(name, store, rng
         theta = size * rng.normal(size=objective.shape) / objective.column_units
         curvature = np.diag(objective.value_grad_hess(theta).hess).reshape(objective.shape)
         assert (curvature <= bound * (1 + 1e-12)).all()
+        average = average_diagonal(objective).curvature.mean(axis=0)  # the bound of L-BFGS, for all classes together
+        assert (curvature.mean(axis=0) <= average * (1 + 1e-12)).all()
 
 
 @pytest.mark.parametrize("name", SOFTMAX)

@@ -8,7 +8,7 @@ A gradient reads the rows once. A Hessian costs N P² operations, about as much 
    sample differ from those of all rows by sampling noise, a few hundredths of a standard deviation. L-BFGS continues on
    all rows with the inverse of the sample's Hessian, and each step costs one gradient. Each step gains more than a
    digit, so six steps reach 1e-8. A Hessian of all rows would need four steps, but costs more than two gradients.
-3. Otherwise L-BFGS is tried with preconditioners in the order of their cost: a diagonal (if there are few rows per
+3. Otherwise L-BFGS is tried with preconditioners in the order of their cost: a diagonal (if rows are sparse, or few per
    weight), then a Hessian in single precision (one block per class). Newton's method is last. Each stage may take about
    as many steps as the next stage costs, so the total is never much more than the cost of the best stage.
 4. If there are fewer rows than columns, the same stages solve the problem with one unknown per row (`dual`).
@@ -37,7 +37,9 @@ from separatrix.stats import ValueGrad
 SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample, smaller than the sampling noise
 RENEWAL_STEPS = 25  # steps after which a new preconditioner is worth its cost
 COLUMNS_PER_STEP = 10  # a Hessian costs as much as one L-BFGS step per this number of columns
+SPARSE_HESSIAN = 4  # factor of this cost for sparse rows
 MIN_ROWS_PER_WEIGHT = 10  # with fewer rows per weight, a diagonal is tried before a Hessian
+PAIRS, SPARSE_PAIRS = 50, 15  # memory of L-BFGS; products with more pairs would take longer than a pass of sparse rows
 CHEAP_HESSIAN_FLOPS = 2e8  # number of operations per Newton step that takes negligible time
 CHEAP_GRAM_FLOPS = 1e10  # if the inner products of all rows take more operations, L-BFGS is tried first
 
@@ -82,8 +84,10 @@ class Auto(Limits):
             return Newton(self.tol, self.max_steps, self.trace).minimise(objective, start)
         if not fits_in_memory(objective):
             return self._run(objective, start, [self._gradients()])
-        is_first = objective.source.n_rows < MIN_ROWS_PER_WEIGHT * P
-        first = [self._gradients(RENEWAL_STEPS + P // COLUMNS_PER_STEP)] if is_first else []
+        is_sparse = not objective.units.has_fast_products
+        is_first = is_sparse or objective.source.n_rows < MIN_ROWS_PER_WEIGHT * P
+        worth = P // COLUMNS_PER_STEP * (SPARSE_HESSIAN if is_sparse else 1)
+        first = [self._gradients(RENEWAL_STEPS + worth)] if is_first else []
         middle = self._hessian(is_joint=C == 1, limit=RENEWAL_STEPS)
         return self._run(objective, start, [*first, middle, *self._last_stages(objective)])
 
@@ -108,7 +112,12 @@ class Auto(Limits):
 
     def _gradients(self, limit: int | None = None) -> Stage:
         """L-BFGS with a diagonal preconditioner."""
-        return lambda objective, start, steps: self._lbfgs(steps, limit).minimise(objective, start)
+
+        def stage(objective: Posterior, start: Float, steps: int) -> Solution[Float]:
+            memory = PAIRS if objective.units.has_fast_products else SPARSE_PAIRS
+            return self._lbfgs(steps, limit, memory).minimise(objective, start)
+
+        return stage
 
     def _hessian(self, *, is_joint: bool, limit: int | None = None, sample: Posterior | None = None) -> Stage:
         """L-BFGS with the Hessian at the start: joint or one block per class, from all rows or from a sample."""
@@ -127,8 +136,8 @@ class Auto(Limits):
 
         return stage
 
-    def _lbfgs(self, steps: int, limit: int | None) -> LBFGS:
-        return LBFGS(self.tol, steps if limit is None else min(steps, limit), memory=50, trace=self.trace)
+    def _lbfgs(self, steps: int, limit: int | None, memory: int = PAIRS) -> LBFGS:
+        return LBFGS(self.tol, steps if limit is None else min(steps, limit), memory, self.trace)
 
 
 def is_wide(objective: Posterior) -> bool:

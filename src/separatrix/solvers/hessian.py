@@ -121,6 +121,13 @@ def diagonal(objective: Posterior) -> Diagonal:
     return Diagonal(bound + objective.prior.diagonal)
 
 
+def average_diagonal(objective: Posterior) -> Diagonal:
+    """The same with a bound on the average over K classes: the mean of p_k (1 - p_k) is at most (K - 1)/K²."""
+    K = max(objective.shape[0], 2)
+    bound = (K - 1) / K**2 * objective.units.total * objective.column_units**2
+    return Diagonal(bound + objective.prior.diagonal)
+
+
 @dataclass(frozen=True, eq=False)
 class ByClass:
     """One factor for each class. ``keeps_mean`` is true if all classes have the same prior."""

@@ -12,10 +12,11 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import blas
 
 from separatrix._arguments import check_count
 from separatrix._array import Float
-from separatrix.solvers.hessian import Inverse, diagonal
+from separatrix.solvers.hessian import Inverse, average_diagonal
 from separatrix.solvers.newton import Progress, descend
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import End, Limits, Solution, Status, Step, status_at_rest
@@ -52,7 +53,7 @@ class LBFGS(Limits):
         """
         theta, passes = start, 0 if known else 1
         here = known or objective.value_grad(theta)
-        inverse = diagonal(objective) if inverse is None else inverse
+        inverse = average_diagonal(objective) if inverse is None else inverse
         pairs = _Pairs(inverse, self.memory)
         trace, progress, end = [], Progress(MAX_IDLE_LBFGS_STEPS), Status.MAX_STEPS
         for step in range(self.max_steps + 1):
@@ -102,17 +103,17 @@ class _Pairs:
         products = s * y  # products have no units, unlike |s| and |y|
         sy, yBy = float(products.sum()), float(np.vdot(y, self.inverse.solve(y)))
         if sy > MIN_CURVATURE * np.abs(products).sum() and yBy > 0:  # y'By underflows for tiny sample weights
-            self.pairs.append((s, y, sy))
+            self.pairs.append((s.ravel(), y.ravel(), sy))
             self.scale = sy / yBy
 
     def dot(self, g: Float) -> Float:
         """Corrected inverse Hessian times g, by the two loops of Nocedal (1980); just B g if they overflow."""
-        q, coefficients = g.copy(), []
+        q, coefficients = g.flatten(), []
         with np.errstate(over="ignore", invalid="ignore"):
             for s, y, sy in reversed(self.pairs):
-                coefficients.append(float(np.vdot(s, q)) / sy)
-                q -= coefficients[-1] * y
-            r = self.scale * self.inverse.solve(q)
+                coefficients.append(float(s @ q) / sy)
+                blas.daxpy(y, q, a=-coefficients[-1])  # q -= c y without a temporary array
+            r = (self.scale * self.inverse.solve(q.reshape(g.shape))).ravel()
             for (s, y, sy), coefficient in zip(self.pairs, reversed(coefficients), strict=True):
-                r += (coefficient - float(np.vdot(y, r)) / sy) * s
-        return r if np.isfinite(r).all() else self.inverse.solve(g)
+                blas.daxpy(s, r, a=coefficient - float(y @ r) / sy)
+        return r.reshape(g.shape) if np.isfinite(r).all() else self.inverse.solve(g)
