@@ -512,13 +512,13 @@ def test_a_large_table_is_fitted_as_it_was_compared(folder, data):
     ("labels", "classes"),
     [
         (["yes", "yes ", "no"], ["no", "yes"]),
-        pytest.param([1, 1.5, 2, np.nan], ["1", "1.5", "2"], marks=pytest.mark.slow),
+        ([1, 1.5, 2, np.nan], ["1", "1.5", "2"]),
     ],
 )
 def test_labels_of_a_large_table_are_those_of_a_small_one(labels, classes):
     table = pd.read_csv("orders.csv").drop(columns=['ret"urned', "note"])
     table.assign(y=np.resize(np.array(labels), len(table))).to_parquet("orders.parquet")
-    found = fit_json("orders.parquet", "y", "prior,logistic", "--types", "y=categorical")
+    found = fit_json("orders.parquet", "y", "prior,bayes", "--types", "y=categorical")
     assert any("as they were read" in note for note in found["notes"])
     assert [entry["label"] for entry in found["classes"]] == sx.load("new.sx").classes_.tolist() == classes
 
@@ -528,7 +528,7 @@ def test_odd_cells_of_a_large_table_have_the_row_of_the_file():
     table = pd.read_csv("orders.csv", dtype=str, keep_default_na=False)
     table.loc[412, "price"] = "12O0"
     table.to_csv("orders.csv", index=False)
-    found = fit_json("orders.csv", 'ret"urned', "prior,logistic", "--drop", "note")
+    found = fit_json("orders.csv", 'ret"urned', "prior,bayes", "--drop", "note")
     predicted = run_json("predict", "new.sx", "orders.csv", "-o", "out.csv")
     for notes in (found["notes"], predicted["notes"]):
         assert any("'12O0' in row 413" in note for note in notes)

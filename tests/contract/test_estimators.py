@@ -51,6 +51,7 @@ ESTIMATORS = {
     "logistic_stochastic": (sx.LogisticRegression(solver="stochastic", tol=1e-10), {}),
     "probit": (sx.ProbitRegression(), {}),
     "label_noise": (sx.LabelNoiseLogisticRegression(), {}),
+    "bayesian_laplace": (sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace"), {}),
     "bayesian": (sx.BayesianLogisticRegression(sx.Gaussian(1.0)), {}),
     "bayesian_default": (sx.BayesianLogisticRegression(), AVERAGED | DRAWN),
     "bayesian_probit": (sx.BayesianLogisticRegression(likelihood="probit"), AVERAGED),
@@ -67,10 +68,15 @@ ESTIMATORS = {
 
 # Models like those that are checked in every run; only `make test-all` checks these.
 VARIANTS = (
+    "bayesian",
     "bayesian_default",
     "calibrated",
     "naive_bayes_tempered",
     "fisher_normal",
+    "fisher_shrunk",
+    "qda_shrunk",
+    "gaussian_penalised",
+    "gamma_log",
     "bayesian_tuned",
     "bayesian_probit",
     "logistic_stochastic",
