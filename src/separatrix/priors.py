@@ -24,7 +24,7 @@ from separatrix.exceptions import DataError
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    """w ~ N(mean, scale²), or N(mean, covariance); the bias w0 ~ N(0, intercept_scale²).
+    """w ~ N(mean, scale²), or N(mean, scale² covariance); the bias w0 ~ N(0, intercept_scale²).
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Gaussian:
     mean : float or array of shape (M,), default 0.0
         Prior mean m0.
     covariance : array of shape (M, M), optional
-        Prior covariance S0, instead of ``scale``.
+        Prior covariance for the scale 1; ``scale`` must then be one number.
     intercept_scale : float, default infinity
         Prior standard deviation of the bias. Infinity is a flat prior, with which the origin of X does not matter.
 
@@ -236,13 +236,14 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
     mean[:M] = _per_column("mean", prior.mean, columns, is_scale=False)
     bias = _per_column("intercept_scale", prior.intercept_scale, ("the bias",))[0] ** -2.0
     if prior.covariance is not None:
-        if np.ndim(prior.scale) or prior.scale != Gaussian.scale:
+        if np.ndim(prior.scale):
             raise DataError(
-                "Gaussian(scale=..., covariance=...): set only one of them, not both. To scale a covariance, multiply "
-                "it by scale**2."
+                "Gaussian(scale=..., covariance=...): with a covariance, scale must be one number. Multiply the "
+                "covariance by np.outer(scale, scale) instead."
             )
         precision = np.zeros((P, P))
-        precision[:M, :M] = _inverse(prior.covariance, columns)
+        scale = _per_column("scale", prior.scale, ("all columns",))[0]
+        precision[:M, :M] = _inverse(prior.covariance, columns) / scale**2
         if fit_intercept:
             precision[M, M] = bias
     else:

@@ -114,7 +114,7 @@ def test_a_covariance_symmetric_up_to_rounding_is_accepted(rng):
         (Gaussian(covariance=np.triu(np.ones((3, 3)))), "must be symmetric and finite"),
         (Gaussian(covariance=np.diag([1.0, np.nan, 1.0])), "must be symmetric and finite"),
         (Gaussian(covariance=np.diag([1.0, 0.0, 1.0])), r"smallest eigenvalue is 0, mostly along 'weight'"),
-        (Gaussian(scale=2.0, covariance=np.eye(3)), "not both"),
+        (Gaussian(scale=[1.0, 2.0, 3.0], covariance=np.eye(3)), "with a covariance, scale must be one number"),
     ],
 )
 def test_impossible_priors_are_refused(prior, message):

@@ -103,7 +103,7 @@ def test_the_predicted_evidence_starts_at_that_of_the_fit():
 
 def test_tuning_by_expectation_propagation_reaches_the_maximum_without_a_warning(recwarn):
     X, y = load_breast_cancer(return_X_y=True)
-    model = BayesianLogisticRegression(tune="evidence").fit(X, y)
+    model = BayesianLogisticRegression(Gaussian(), tune="evidence").fit(X, y)
     assert not recwarn.list
     assert model.approximation_ == "ep"
     report = model.tuning_

@@ -2,12 +2,13 @@
 """From an objective to a posterior: mode, Gaussian, diagnosis, repair; and the tuning of the prior.
 
 1. Find the mode and Laplace's Gaussian there, with a covariance structure that suits the size of the problem.
-2. If requested, tune the scales of the prior by evidence, starting from that Gaussian.
+2. If requested, tune the scales of the prior by evidence, starting from that Gaussian. If no prior is stated, `align`
+   it with the correlations of the columns if the evidence rises.
 3. Compute a better Gaussian: the requested one or, for "auto", one chosen by the shift of the mean from the mode. If
    that is expectation propagation and tuning was requested, tune again with its evidence.
 4. Estimate the error of its probabilities, if the number of rows is small enough (`average_error`). For a dual Gaussian
    this is done in the span of the rows; for the other structures it is not done.
-5. If the scales were tuned, average the posterior over them.
+5. If the scales were tuned, average the posterior over them, and over the prior before it was aligned.
 
 **The shift of the mean** (`skewness`). Laplace's Gaussian ignores the third derivatives of the log posterior at the
 mode. They shift the mean from the mode, to first order by
@@ -56,7 +57,8 @@ import numpy as np
 
 from separatrix._arguments import generator
 from separatrix._array import Float, to_dense
-from separatrix.bayesian.averaging import average, average_draws, scale_nodes
+from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, align
+from separatrix.bayesian.averaging import Nodes, average, average_draws, merged, scale_nodes
 from separatrix.bayesian.by_class import tune_by_class
 from separatrix.bayesian.ep import Sites, expectation_propagation
 from separatrix.bayesian.evidence import (
@@ -136,6 +138,7 @@ CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior 
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
 BY_CLASS_TOL = 5e-4  # rise of the bound in nats per weight that ends the ascent
+MAX_LOG_ODDS = 6.0  # of an aligned prior, above which the average leaves the prior out that is not aligned
 
 # Errors of probabilities
 MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # a warning is given above this; Laplace's method if requested
@@ -272,6 +275,7 @@ class Options:
     tol: float
     rng: np.random.Generator
     wide: Posterior | None = None  # the objective of all weights, if the inference is in the span of the rows
+    aligns: bool = False  # whether tuning may align the prior with the correlations of the columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +286,8 @@ class Inference:
     ``fitter`` with which it was tuned. ``widening`` is the average prior variance relative to the most probable one.
     ``rule`` replaces the requested rule for probabilities if averages would be misleading, and is None otherwise.
     ``probability_error`` is the estimated average error of probabilities, NaN if unknown. ``notes`` are not warnings.
-    ``warnings`` are reasons to distrust the result.
+    ``warnings`` are reasons to distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for
+    scale 1, ``law`` has the law of the scale, and ``unaligned`` is the inference before.
     """
 
     objective: Posterior
@@ -300,6 +305,15 @@ class Inference:
     widening: float = 1.0
     probability_error: float = float("nan")
     notes: tuple[str, ...] = ()
+    law: PriorScales | None = field(default=None, repr=False)
+    shape: Float | None = field(default=None, repr=False)
+    unaligned: Inference | None = field(default=None, repr=False)
+
+    @property
+    def report(self) -> TuningReport:
+        """The report of the tuning; an assertion fails if the prior was not tuned."""
+        assert self.tuning is not None, "the prior was tuned"
+        return self.tuning
 
     @property
     def full(self) -> Approximation:
@@ -398,14 +412,15 @@ def _refine(found: Inference, options: Options, remedy: str) -> Inference:
     """Tune the prior, improve the approximation, check it, and average it over the scales, according to the options."""
     if options.tune:
         found = _tune(found, options, FitLaplace(options.tol))
+        if found.objective.shape[0] > 1 or options.method not in ("auto", "ep"):
+            found = _align(found, options, FitLaplace(options.tol))
     found = _improve_auto(found, options) if options.method == "auto" else _improve_by(found, options.method, options)
     found = _diagnose(found, options, "" if found.approximation.name == "importance" else remedy)
     if not options.tune:
         return found
     assert found.tuned is not None, "tuning keeps its fit"
     objective, fit = found.objective, found.tuned
-    scales = prior_scales(objective, options.groups, _wide_scales(found, options))
-    nodes = scale_nodes(objective, scales, fit, found.fitter)
+    nodes = _nodes(found, options)
     draws = None if found.draws is None else average_draws(found.draws, fit, nodes, options.rng)
     return replace(
         found,
@@ -449,12 +464,51 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
     return found
 
 
-def _wide_scales(found: Inference, options: Options) -> PriorScales | None:
-    """Return the scales of all weights, with the tuned prior, if the inference is in the span of the rows."""
-    if options.wide is None:
-        return None
-    scales, factor = prior_scales(options.wide), 1.0 if found.tuning is None else found.tuning.factors
-    return replace(scales, typical=factor * scales.typical)
+def _nodes(found: Inference, options: Options) -> Nodes:
+    """Return the nodes of the average over the scales, and over the prior before it was aligned if that is probable."""
+    assert found.tuned is not None, "tuning keeps its fit"
+    scales = prior_scales(found.objective, options.groups, _law(found, options))
+    nodes, before = scale_nodes(found.objective, scales, found.tuned, found.fitter), found.unaligned
+    if before is None:
+        return nodes
+    assert before.tuned is not None, "tuning keeps its fit"
+    nodes = nodes._replace(log_ratio=nodes.log_ratio + np.log(1 - STATED_PROBABILITY))
+    if found.report.trace[-1].log_evidence - before.report.trace[-1].log_evidence > MAX_LOG_ODDS:
+        return nodes
+    others, factor = _nodes(before, options), float(before.report.factors[0] / found.report.factors[0])
+    log_ratio = before.tuned.log_evidence - found.tuned.log_evidence + others.log_ratio + np.log(STATED_PROBABILITY)
+    return merged(nodes, others._replace(log_ratio=log_ratio), factor)
+
+
+def _align(found: Inference, options: Options, fitter: Fitter) -> Inference:
+    """Tune again with the alignment that is predicted to be the most probable; keep it if its evidence is higher."""
+    assert found.tuned is not None, "the scale is tuned first"
+    is_free = options.aligns and options.groups is None and options.wide is None
+    aligned = align(found.objective, found.tuned) if is_free else None
+    if aligned is None:
+        return found
+    objective, shape, factor, near = aligned
+    report, law = found.report, prior_scales(found.objective)
+    other = replace(
+        found,
+        objective=objective,
+        approximation=fitter.fit(objective, near.mean, near.factor),
+        factors=factor * found.factors,
+        tuning=replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors),
+        law=replace(law, typical=law.typical / report.factors),
+        shape=shape,
+        unaligned=found,
+    )
+    other = _tune(other, options, fitter)
+    is_better = other.report.trace[-1].log_evidence > report.trace[-1].log_evidence + LOG_ODDS
+    return other if is_better else found
+
+
+def _law(found: Inference, options: Options) -> PriorScales | None:
+    """Return scales with the law of the first prior, if the inference is in the span of the rows or aligned."""
+    scales = found.law if options.wide is None else prior_scales(options.wide)
+    factor = 1.0 if found.tuning is None else found.tuning.factors
+    return None if scales is None else replace(scales, typical=factor * scales.typical)
 
 
 def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
@@ -533,7 +587,7 @@ def _sampled(found: Inference, q: Approximation, options: Options) -> Inference:
 
 def _tune(found: Inference, options: Options, fitter: Fitter) -> Inference:
     """Tune the scales of the prior by the evidence of ``fitter``."""
-    like = _wide_scales(found, options)
+    like = _law(found, options)
     tuned = tune_scales(found.objective, options.groups, fitter=fitter, start=found.full, like=like)
     objective, approximation, report = tuned
     factors = found.factors if options.wide is not None else found.factors * report.column_factors
@@ -614,5 +668,5 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         )
         if plain.approximation is first:
             return plain
-        found = _tune(plain, options, fitter)
+        found = _align(_tune(plain, options, fitter), options, fitter)
     return found.accept(expectation_propagation(found.objective, found.full, memory=memory))

@@ -73,7 +73,8 @@ class BayesianLogisticRegression(LinearClassifier):
     ----------
     prior : Gaussian, optional
         Prior of the weights: isotropic, with one scale per column, or with a full covariance. If it is flat for the
-        intercept, the intercept gets a scale of 10. By default the weights have one scale, which is tuned.
+        intercept, the intercept gets a scale of 10. By default the weights have one scale, which is tuned, and may
+        follow the correlations of the columns, if the evidence is higher.
     likelihood : {"logit", "probit", "label_noise"}, default "logit"
         With more than two classes, "logit" means the softmax, and the others are not available.
     noise : float, default 0.05
@@ -237,7 +238,10 @@ class BayesianLogisticRegression(LinearClassifier):
         *,
         tune: bool = False,
     ) -> None:
-        options = Options(self.approximation, self.structure, tune, self.groups, self.tol, generator(self.rng))
+        aligns = self.prior is None and self.standardize
+        options = Options(
+            self.approximation, self.structure, tune, self.groups, self.tol, generator(self.rng), aligns=aligns
+        )
         with single_thread_blas():
             objective = self._pose(training, prior)
             found = infer(objective, options, last and start_of(objective, training.classes, last))
@@ -260,6 +264,8 @@ class BayesianLogisticRegression(LinearClassifier):
         self.notes_ = tuple(dict.fromkeys([*found.warnings, *found.notes, *(limit.describe() for limit in limits)]))
         if isinstance(prior, Gaussian):  # later batches keep the prior of the first
             self.prior_ = rescaled(prior, found.factors)
+            if found.shape is not None:
+                self.prior_ = replace(self.prior_, covariance=found.shape)
         n_weights = design.width * max(1, objective.shape[0] - 1)  # the weights of one class are redundant
         self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_  # -2 times (4.139)
         self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_  # -2 times (1.73)
