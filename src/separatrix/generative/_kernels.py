@@ -75,7 +75,21 @@ def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the c
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def sweep_patterns(  # noqa: PLR0912, PLR0915 (one loop over the rows, kept together for the compiler)
+def fill_missing(Lambda: Float, Q: Float, o: Codes, m: int, z: Float, work: Float) -> None:
+    """z_h = -Q Λ_ho z_o, the expectation of the missing columns h = o[m:], given the first m columns of o."""
+    n_missing = len(o) - m
+    for a in range(n_missing):
+        work[a] = 0.0
+        for b in range(m):
+            work[a] += Lambda[o[m + a], o[b]] * z[o[b]]
+    for a in range(n_missing):
+        z[o[m + a]] = 0.0
+        for b in range(n_missing):
+            z[o[m + a]] -= Q[a, b] * work[b]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def sweep_patterns(  # noqa: PLR0912 (one loop over the rows, kept together for the compiler)
     Z: Float, seen: Array, order: Codes, is_new: Array, weight: Float, C: Float, scale: Float, T: Float, smallest: float
 ) -> tuple[Float, Float, Float, Float, Float]:
     """Compute P z, z'Pz and ln |Σ_oo| of each row, where P = C_oo⁻¹, Σ_n weight_n P_n, and the size of o.
@@ -83,41 +97,34 @@ def sweep_patterns(  # noqa: PLR0912, PLR0915 (one loop over the rows, kept toge
     ``order`` sorts the rows by pattern of missing values; ``is_new`` marks the first of each. Z is zero if missing. The
     columns o are those observed; if C is singular, those that are independent in T, the correlations of all rows.
 
-    If fewer columns h are missing than observed, and Λ = C⁻¹ is accurate, only Λ_hh is inverted for each pattern:
-    E[z_h] = -Λ_hh⁻¹ Λ_ho z_o,  P z = Λ E[z],  P = Λ - Λ Q Λ with Q = Λ_hh⁻¹ padded with zeros,  |C_oo| = |C| |Λ_hh|.
+    If more columns are observed than missing, and Λ = C⁻¹ is accurate, only Q = Λ_hh⁻¹ of the missing columns h is
+    computed for each pattern: P z = Λ E[z | z_o],  P = Λ - Λ_·h Q Λ_h·,  |C_oo| = |C| |Λ_hh|.
     """
     N, M = Z.shape
     G, squared, log_det, precision = np.zeros((N, M)), np.zeros(N), np.zeros(N), np.zeros((M, M))
-    n_used = np.zeros(N)
-    o, every = np.zeros(M, np.int64), np.arange(M)
-    L, P, Lambda, Q, z = np.zeros((M, M)), np.zeros((M, M)), np.zeros((M, M)), np.zeros((M, M)), np.zeros(M)
-    log_det_C, is_accurate, total_by_missing = 0.0, False, 0.0
-    if len(T) == 0 and is_new.sum() > 2:  # for fewer patterns, the inverse of C would not pay
-        log_det_C = invert_seen(C, every, M, L, Lambda, smallest)
+    n_used, o, z, work = np.zeros(N), np.arange(M), np.zeros(M), np.zeros(M)
+    L, P, Lambda, spread = np.zeros((M, M)), np.zeros((M, M)), np.zeros((M, M)), np.zeros((M, M))
+    log_det_C, is_accurate, spread_weight = 0.0, False, 0.0
+    if len(T) == 0 and is_new.sum() > 2:  # for fewer patterns, the inverse of C does not pay
+        log_det_C = invert_seen(C, o, M, L, Lambda, smallest)
         is_accurate = np.diag(Lambda).max() < MAX_INFLATION
-    m, h, by_missing, total, det = 0, M, False, 0.0, 0.0
+    m, by_missing, total, det = 0, False, 0.0, 0.0
     for i in range(order.shape[0] + 1):
         if i == order.shape[0] or is_new[i]:
             if by_missing:  # finish the previous pattern
-                total_by_missing += total
-                for a in range(m, M):
-                    for b in range(m, M):
-                        Q[o[a], o[b]] += total * P[a - m, b - m]
+                spread_weight += total
+                for a in range(M - m):
+                    for b in range(M - m):
+                        spread[o[m + a], o[m + b]] += total * P[a, b]
             else:
                 for a in range(m):
                     for b in range(m):
                         precision[o[a], o[b]] += total * P[a, b]
             if i == order.shape[0]:
                 break
-            m, h, total = 0, M, 0.0
-            for d in range(M):  # observed columns first, missing ones last
-                if seen[order[i], d]:
-                    o[m] = d
-                    m += 1
-            for d in range(M):
-                if not seen[order[i], d]:
-                    h -= 1
-                    o[h] = d
+            columns, total = seen[order[i]], 0.0
+            m = columns.sum()
+            o[:m], o[m:] = np.flatnonzero(columns), np.flatnonzero(~columns)
             by_missing = is_accurate and 2 * m > M
             if by_missing:
                 det = log_det_C + invert_seen(Lambda, o[m:], M - m, L, P, 0.0)
@@ -131,18 +138,8 @@ def sweep_patterns(  # noqa: PLR0912, PLR0915 (one loop over the rows, kept toge
         total += weight[n]
         log_det[n], n_used[n] = det, m
         if by_missing:
-            for a in range(m):
-                z[o[a]] = Z[n, o[a]]
-            for a in range(m, M):  # Λ_ho z_o, stored in a column that is not needed
-                s = 0.0
-                for b in range(m):
-                    s += Lambda[o[a], o[b]] * z[o[b]]
-                L[0, a] = s
-            for a in range(m, M):
-                s = 0.0
-                for b in range(m, M):
-                    s += P[a - m, b - m] * L[0, b]
-                z[o[a]] = -s
+            z[:] = Z[n]
+            fill_missing(Lambda, P, o, m, z, work)
         for a in range(m):
             g = 0.0
             if by_missing:
@@ -153,6 +150,5 @@ def sweep_patterns(  # noqa: PLR0912, PLR0915 (one loop over the rows, kept toge
                     g += P[a, b] * Z[n, o[b]]
             G[n, o[a]] = g
             squared[n] += g * Z[n, o[a]]
-    if total_by_missing > 0:
-        precision += total_by_missing * Lambda - Lambda @ Q @ Lambda
+    precision += spread_weight * Lambda - Lambda @ spread @ Lambda
     return G, squared, log_det, precision, n_used

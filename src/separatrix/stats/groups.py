@@ -27,8 +27,8 @@ from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware,
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES, Moments, Sums, SupportError, ValueCounts, weigh
 from separatrix.rows import UNLABELLED, Block, DeviceRows, on_host
-from separatrix.stats.checks import MAX_MAGNITUDE, Tally
-from separatrix.stats.moments import DiagonalScatter, class_moments, is_compiled, spread_out
+from separatrix.stats.checks import MAX_MAGNITUDE, MIN_COMPILED_ENTRIES, Tally
+from separatrix.stats.moments import DiagonalScatter, class_moments, spread_out
 
 COUNT_FAMILIES = ("bernoulli", "poisson", "exponential", "multinomial")
 NORMAL_FAMILIES = ("normal", "normal_known_variance")
@@ -203,9 +203,10 @@ def group_statistics(block: Block, groups: tuple[Group, ...], n_classes: int, na
         for group in groups:
             own = replace(block, X=group.of(block.X))
             found: Any = None
-            if group.family in NORMAL_FAMILIES and not is_sparse(own.X):
+            is_dense = not is_sparse(own.X)
+            if group.family in NORMAL_FAMILIES and is_dense:
                 found = _normal_facts(own, n_classes + 1)
-            elif group.family == "bernoulli" and is_compiled(own.X):
+            elif group.family == "bernoulli" and is_dense and own.X.size >= MIN_COMPILED_ENTRIES:
                 found = _compiled_ones(own, n_classes + 1)
             if found is None:
                 found = group.facts(group.checked(block.X, names), label_weights(block, n_classes + 1))

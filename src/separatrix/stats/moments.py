@@ -325,12 +325,14 @@ def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoment
         block = on_host(block)
     X = block.X
     with np.errstate(invalid="ignore", over="ignore"):
-        if is_compiled(X) and (scatter is DiagonalScatter or (X.flags.c_contiguous and scatter is not FactoredScatter)):
-            return _compiled_moments(X, block.codes, block.weight, n_classes, scatter)
-        height = block_rows(X.nnz / max(len(block), 1) if is_sparse(X) else X.shape[1])
-        if len(block) > 2 * height:  # a sorted copy should fit the cache
-            parts = (block.take(slice(start, start + height)) for start in range(0, len(block), height))
-            return reduce(operator.add, (class_moments(part, n_classes, scatter) for part in parts))
+        if X.size >= MIN_COMPILED_ENTRIES:
+            is_row_major = not is_sparse(X) and X.flags.c_contiguous and scatter is not FactoredScatter
+            if is_row_major or (scatter is DiagonalScatter and not is_sparse(X)):
+                return _compiled_moments(X, block.codes, block.weight, n_classes, scatter)
+            height = block_rows(X.nnz / len(block) if is_sparse(X) else X.shape[1])
+            if len(block) > 2 * height:  # a sorted copy should fit the cache
+                parts = (block.take(slice(start, start + height)) for start in range(0, len(block), height))
+                return reduce(operator.add, (class_moments(part, n_classes, scatter) for part in parts))
         order = np.argsort(block.codes, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(block.codes, minlength=n_classes))])
         weight = None if block.weight is None else block.weight[order]
@@ -353,7 +355,7 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
     with np.errstate(invalid="ignore", over="ignore"):
         if is_sparse(X):
             return _sparse_column_moments(X, weight)
-        if is_compiled(X):
+        if X.size >= MIN_COMPILED_ENTRIES:
             return _compiled_moments(X, np.zeros(len(X), dtype=np.intp), weight, 1, DiagonalScatter)
         # The copy keeps the memory order of X, as in `class_moments`, so that both add rows in the same order.
         Z = scratch(X.T.shape, X.dtype).T if X.strides[0] < X.strides[1] else scratch(X.shape, X.dtype)
@@ -400,11 +402,6 @@ def _centre(Z: Array, weight: Float | None) -> tuple[float, Float]:
         Z -= part
         mean += part
     return total, mean
-
-
-def is_compiled(X: Rows) -> bool:
-    """Whether compiled loops over rows are faster than NumPy."""
-    return not is_sparse(X) and X.size >= MIN_COMPILED_ENTRIES
 
 
 def _compiled_moments(
