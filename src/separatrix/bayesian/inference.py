@@ -80,6 +80,7 @@ from separatrix.bayesian.posterior import (
     DualApproximation,
     choose_structure,
     improper,
+    laplace_by_class,
     weight_names,
 )
 from separatrix.bayesian.predictive import class_probabilities
@@ -108,6 +109,7 @@ from separatrix.bayesian.tuning import (
 )
 from separatrix.bayesian.variational import (
     estimated_by_class_seconds,
+    estimated_seconds,
     variational,
     variational_by_class,
     variational_softmax,
@@ -132,12 +134,12 @@ MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance 
 AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
 MAX_JOINT_WEIGHTS = 300  # weights of K classes above which "auto" neglects coupling between contrasts of classes
+MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posteriors neglect it, too
 MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed
 N_FEW_CHAINS, FEW_WARM_PATHS = 16, 2  # chains that check or replace a posterior without coupling
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
-BY_CLASS_TOL = 5e-4  # rise of the bound in nats per weight that ends the ascent
 MAX_LOG_ODDS = 6.0  # of an aligned prior, above which the average leaves the prior out that is not aligned
 
 # Errors of probabilities
@@ -276,6 +278,7 @@ class Options:
     rng: np.random.Generator
     wide: Posterior | None = None  # the objective of all weights, if the inference is in the span of the rows
     aligns: bool = False  # whether tuning may align the prior with the correlations of the columns
+    is_batch: bool = False  # whether the posterior is the prior of another batch, which needs the full covariance
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,9 +360,9 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     M, is_simple = len(factors), options.groups is None and options.method in ("auto", "laplace")
     if structure is None and options.tune and is_simple and is_wide(objective):
         structure = "dual" if M >= MIN_ROTATED_COLUMNS else None  # exact, with as many unknowns as there are rows
-    if structure is None and options.groups is None and options.method == "auto" and has_contrasts(objective):
-        is_small = objective.shape[0] * objective.shape[1] <= MAX_JOINT_WEIGHTS
-        structure = None if is_small or is_wide(objective) else "by class"
+    is_free = structure is None and options.groups is None and options.method == "auto" and not options.is_batch
+    if is_free and start.size > MAX_JOINT_WEIGHTS and has_contrasts(objective) and not is_wide(objective):
+        structure = "by class"
     structure = choose_structure(objective, structure)
     if structure != "full":
         if options.method not in ("auto", "laplace"):
@@ -445,7 +448,7 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
     hundredths.
     """
     objective = found.objective
-    q = variational_by_class(objective, first, tol=BY_CLASS_TOL)
+    q = variational_by_class(objective, first)
     found = found.accept(q)
     if not _is_affordable(objective, CHECK_PATHS, MAX_CHECKED):
         return replace(found, notes=(LOW_EVIDENCE,))
@@ -655,8 +658,13 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         weighted = importance(objective, first, rng=options.rng)
         return replace(found, approximation=weighted.approximation, draws=weighted.draws, pareto_k=weighted.k)
     if method == "variational":
-        ascend = variational_softmax if isinstance(objective.likelihood, Softmax) else variational
-        return found.accept(ascend(objective, first))
+        if not isinstance(objective.likelihood, Softmax):
+            better = variational(objective, first)
+        elif estimated_seconds(objective) > MAX_FULL_SECONDS and has_contrasts(objective):
+            better = variational_by_class(objective, laplace_by_class(objective, first.mean)).with_full_factor()
+        else:
+            better = variational_softmax(objective, first)
+        return found.accept(better)
     if method == "hmc":
         start = _improve_by(found, "ep" if objective.shape[0] == 1 else "variational", replace(options, tune=False))
         return _sampled(found, start.full, options)

@@ -226,7 +226,7 @@ class BayesianLogisticRegression(LinearClassifier):
                 is_batch=True,
             )
             earlier = 0.0 if first else self.log_evidence_
-            self._infer(training, prior)
+            self._infer(training, prior, is_batch=True)
             self.log_evidence_ += earlier  # p(D1, D2) = p(D1) p(D2 | D1)
         return self
 
@@ -237,10 +237,17 @@ class BayesianLogisticRegression(LinearClassifier):
         last: tuple[Array, Float, Float] | None = None,
         *,
         tune: bool = False,
+        is_batch: bool = False,
     ) -> None:
-        aligns = self.prior is None and self.standardize
         options = Options(
-            self.approximation, self.structure, tune, self.groups, self.tol, generator(self.rng), aligns=aligns
+            self.approximation,
+            self.structure,
+            tune,
+            self.groups,
+            self.tol,
+            generator(self.rng),
+            aligns=self.prior is None and self.standardize,
+            is_batch=is_batch,
         )
         with single_thread_blas():
             objective = self._pose(training, prior)

@@ -239,6 +239,14 @@ class ByClassApproximation:
     structure: str = "by class"
     is_converged: bool = True
 
+    def with_full_factor(self) -> Approximation:
+        """Return the same Gaussian with one factor of M (CP, CP)."""
+        blocks = np.stack([factor.matrix for factor in self.factors])
+        M = np.einsum("ji,ki,ipr->jpkr", self.axes, self.axes, blocks, optimize=True).reshape(2 * [self.mean.size])
+        factor = factorise(M, 1, np.zeros(self.mean.size, dtype=bool))
+        known = self.log_likelihood, self.log_evidence, self.name, self.steps
+        return Approximation(self.mean, factor, *known, is_converged=self.is_converged)
+
     @property
     def covariance(self) -> Float:
         """Covariance of all weights, M⁻¹, (CP, CP)."""

@@ -34,7 +34,7 @@ from scipy import special
 from sklearn.utils import gen_batches
 
 from separatrix._arguments import check_count, generator
-from separatrix._array import Float, Rows
+from separatrix._array import Array, Float, Rows
 from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.posterior import Approximation, ByClassApproximation
 from separatrix.exceptions import DataError
@@ -275,7 +275,7 @@ def hamiltonian(
     def at(z: Float) -> tuple[Float, Float, Float]:
         """Return θ, ln p(D, θ) and its slope in z."""
         theta = q.from_unit(z)
-        sums = objective.reduce(log_likelihood_slopes, theta=theta).grad
+        sums = objective.reduce(log_likelihood_slopes, theta=theta, single=isinstance(q, ByClassApproximation)).grad
         log_prior, pull = _log_prior(prior, theta)
         return theta, sums[:, 0] + log_prior, q.to_unit_slope((sums[:, 1:] - pull).reshape(theta.shape))
 
@@ -348,29 +348,31 @@ def sampled_by_class(q: ByClassApproximation, draws: Draws, log_evidence: float)
     return replace(q, mean=mean, factors=tuple(factors), log_evidence=log_evidence, name="hmc")
 
 
-def log_likelihood_slopes(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
+def log_likelihood_slopes(
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, single: bool = False
+) -> Grad:
     """Return Σ_n weight_n ln p(t_n | θ_s φ̃_n) of one block and its gradient for each draw θ (S, C, P): (S, 1 + CP).
 
-    Rows in memory are multiplied in single precision, whose rounding errors are far below the noise of the draws.
-    Activations (C, S n) have the classes first, so that no array is transposed.
+    Rounding errors of single precision are far below the noise of the draws, but depend on the blocks. Activations
+    (C, S n) have the classes first, so that no array is transposed.
     """
     S, C, P = theta.shape
     total, step = np.zeros((S, 1 + C * P)), max(1, MAX_DRAW_ACTIVATIONS // (S * C))
+    dtype = np.float32 if single else np.float64
     for start in range(0, len(block), step):
         rows = block.take(np.arange(start, min(start + step, len(block))))
-        Phi, unit = design.single(rows.X)
-        flat = (theta.swapaxes(0, 1) * unit).reshape(C * S, P).astype(np.float32)
-        A = (flat @ Phi.T).reshape(C, S, len(rows))
+        Phi, unit = design.single(rows.X) if single else (design.regressors(rows.X), np.ones(P))
+        flat = (theta.swapaxes(0, 1) * unit).reshape(C * S, P).astype(dtype)
+        A: Array = (flat @ Phi.T).reshape(C, S, len(rows))
         if rows.offset is not None:
-            A += rows.offset.astype(np.float32)
+            A += rows.offset.astype(dtype)
         t = np.tile(rows.codes, S) if rows.codes.ndim == 1 else np.tile(rows.codes, (S, 1))
         found = likelihood.derivatives(A.reshape(C, -1).T if C > 1 else A.reshape(-1), t)
         log_p, slope = found.log_p.reshape(S, -1), found.slope.T.reshape(C * S, -1)
         if rows.weight is not None:
-            log_p, slope = rows.weight * log_p, rows.weight.astype(np.float32) * slope
+            log_p, slope = rows.weight * log_p, rows.weight.astype(dtype) * slope
         total[:, 0] += log_p.sum(axis=1, dtype=np.float64)
-        sums = (slope @ Phi).reshape(C, S, P).swapaxes(0, 1) * unit
-        total[:, 1:] += sums.reshape(S, -1)
+        total[:, 1:] += ((slope @ Phi).reshape(C, S, P).swapaxes(0, 1) * unit).reshape(S, -1)
     return Grad(total)
 
 

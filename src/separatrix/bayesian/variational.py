@@ -398,6 +398,12 @@ def default_n_points(objective: Posterior) -> int:
     return int(np.clip(exps / (objective.source.n_rows * objective.shape[0]), MIN_POINTS, MAX_POINTS))
 
 
+def estimated_seconds(objective: Posterior) -> float:
+    """Estimate the time of `variational_softmax` on one core, within a factor of three."""
+    exps = objective.source.n_rows * objective.shape[0] * default_n_points(objective)
+    return TYPICAL_PASSES * (_products(objective) / PRODUCTS_PER_SECOND + exps / EXPS_PER_SECOND)
+
+
 def estimated_by_class_seconds(objective: Posterior) -> float:
     """Estimate the time of `variational_by_class` on one core, within a factor of three."""
     (C, P), N = objective.shape, objective.source.n_rows

@@ -1,0 +1,146 @@
+"""Posteriors of K classes with many weights: tuned by class, variational, and checked by chains."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import separatrix as sx
+from separatrix.bayesian import by_class, inference
+from separatrix.bayesian.by_class import level_slope, log_det_ratio, tune_by_class
+from separatrix.bayesian.evidence import prior_scales
+from separatrix.bayesian.posterior import ByClassApproximation, laplace, laplace_by_class
+from separatrix.bayesian.sampling import Draws
+from separatrix.bayesian.variational import axis_averages, point_sets
+from separatrix.likelihoods import Softmax
+from separatrix.priors import Gaussian
+from separatrix.rows import as_source
+from separatrix.solvers import Auto, pose
+
+
+def classes(n, columns, n_classes, rng, *, signal=1.5):
+    X = rng.normal(size=(n, columns))
+    W = signal * rng.normal(size=(columns, n_classes)) / np.sqrt(columns)
+    return X, np.argmax(X @ W + rng.gumbel(size=(n, n_classes)), axis=1)
+
+
+def posed(X, y, scale=1.0, weight=None):
+    K = int(y.max()) + 1
+    source = as_source(X, y) if weight is None else as_source(X, y, weight)
+    return pose(source, Softmax(K), Gaussian(scale, intercept_scale=10.0), fit_intercept=True)
+
+
+def prior_matrix(prior):
+    return np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
+
+
+def mode_of(objective):
+    return Auto(1e-10).minimise(objective, np.zeros(objective.shape)).value
+
+
+def with_scale(objective, eta):
+    return replace(objective, prior=prior_scales(objective).prior(np.array([eta])))
+
+
+def test_the_ratio_of_determinants_is_that_of_cholesky_factors(rng, monkeypatch):
+    """With 4000 random vectors, the standard error is about 2 %."""
+    objective = posed(*classes(120, 6, 4, rng), scale=3.0)
+    mode = mode_of(objective)
+    q = laplace_by_class(objective, mode)
+    exact = laplace(objective, mode).factor.log_det - q.log_det
+    assert exact < -1  # coupling is neglected, so |M| is too large
+    monkeypatch.setattr(by_class, "N_PROBES", 4000)
+    assert log_det_ratio(objective, q) == pytest.approx(exact, rel=0.06)
+
+
+def test_the_ratio_of_determinants_is_one_for_two_classes(rng):
+    """Then there is no coupling, the first product with E returns its argument, and Lanczos' method ends."""
+    objective = posed(*classes(80, 3, 2, rng))
+    q = laplace_by_class(objective, mode_of(objective))
+    assert log_det_ratio(objective, q) == pytest.approx(0.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
+def test_the_tuned_scale_maximises_laplaces_evidence(scale, rng):
+    """From starts that are too narrow and too wide."""
+    objective = posed(*classes(150, 8, 4, rng), scale=scale)
+    report, mode = tune_by_class(objective, prior_scales(objective), 1e-8)
+    grid = np.log(report.factors[0]) + np.linspace(-0.6, 0.6, 13)
+    fits = [with_scale(objective, eta) for eta in grid]
+    scales = prior_scales(objective)
+    law = [scales.log_density(np.array([eta]))[0] for eta in grid]
+    values = [laplace(each, mode_of(each)).log_evidence + log_p for each, log_p in zip(fits, law, strict=True)]
+    assert abs(grid[int(np.argmax(values))] - np.log(report.factors[0])) <= 0.2
+    assert report.fits <= 8
+    assert mode.shape == objective.shape
+
+
+def test_the_slope_of_the_level_is_that_of_the_evidence_of_a_parabola(rng):
+    """The evidence by class at a fixed parabola of the log-likelihood, by finite differences."""
+    objective = posed(*classes(100, 4, 3, rng), scale=0.5)
+    q, scales = laplace_by_class(objective, mode_of(objective)), prior_scales(objective)
+
+    def log_evidence(eta):
+        change = prior_matrix(scales.prior(np.array([eta]))) - prior_matrix(objective.prior)
+        total = 0.5 * scales.prior(np.array([eta])).log_det()
+        for d, factor in zip(q.axes.T @ q.mean, q.factors, strict=True):
+            A, linear = factor.matrix + change, factor.matrix @ d
+            total += 0.5 * (linear @ np.linalg.solve(A, linear) - np.linalg.slogdet(A)[1])
+        return total
+
+    slope, steepness = level_slope(scales, 0.0, q)
+    h = 1e-3
+    ahead, here, behind = (log_evidence(eta) for eta in (h, 0.0, -h))
+    assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-4)
+    assert steepness == pytest.approx(-(ahead - 2 * here + behind) / h**2, rel=1e-3)
+
+
+def test_averages_along_axes_have_the_derivatives_of_the_average(rng):
+    """Slope in the means and curvature in the variances, in single precision."""
+    K, n = 4, 5
+    axes = np.linalg.qr(np.column_stack([np.ones(K), rng.normal(size=(K, K - 1))]))[0][:, 1:]
+    mu, sd, z = rng.normal(size=(n, K)), rng.uniform(0.5, 2.0, size=(n, K - 1)), point_sets(K - 1, 1024)[0]
+    value, P, along = axis_averages(mu, sd, z, axes)
+    assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
+    h = 0.01
+    for k in range(K):
+        step = h * np.eye(K)[k]
+        rise = axis_averages(mu + step, sd, z, axes)[0] - axis_averages(mu - step, sd, z, axes)[0]
+        assert_allclose(P[:, k], rise / (2 * h), atol=1e-4)
+    for i in range(K - 1):
+        up, down = (np.sqrt(sd**2 + sign * h * np.eye(K - 1)[i]) for sign in (1, -1))
+        rise = axis_averages(mu, up, z, axes)[0] - axis_averages(mu, down, z, axes)[0]
+        assert_allclose(along[:, i], rise / h, atol=1e-3)  # 2 ∂f/∂(sd²)
+    assert value.shape == (n,)
+
+
+def test_the_error_of_averages_over_chains_counts_chains_and_not_draws(rng):
+    """Ten equal draws of each of 50 chains are 50 draws."""
+    objective = posed(*classes(30, 2, 3, rng))
+    theta = rng.normal(size=(50, 3, 3))
+    rows = np.asarray(objective.source.as_block().X)
+    repeated = Draws(np.tile(theta, (10, 1, 1)), np.full(500, 1 / 500), 50)
+    alone = Draws(theta, np.full(50, 1 / 50))
+    arguments = rows, objective.design, objective.likelihood
+    (mean, error), (expected, its_error) = (each.probability_and_error(*arguments) for each in (repeated, alone))
+    assert_allclose(mean, expected, atol=1e-12)
+    assert_allclose(error, its_error * np.sqrt(50 / 49), rtol=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_weights_of_k_classes_are_close_to_sampled_ones(weighted, monkeypatch, rng):
+    """The posterior has no matrix of all weights, and the same scale, error and probabilities as a full one."""
+    monkeypatch.setattr(inference, "MAX_JOINT_WEIGHTS", 40)
+    X, y = classes(120, 8, 5, rng)
+    weight = rng.integers(1, 3, size=120) if weighted else None
+    found = sx.BayesianLogisticRegression(rng=0).fit(X, y, sample_weight=weight)
+    assert isinstance(found.posterior_.approximation, ByClassApproximation)
+    assert found.approximation_ == "variational"
+    assert found.probability_error_ < 0.01
+    sampled = sx.BayesianLogisticRegression(prior=found.prior_, approximation="hmc", rng=1).fit(X, y, weight)
+    new = rng.normal(size=(200, 8))
+    assert np.abs(found.predict_proba(new) - sampled.predict_proba(new)).mean() < 0.01
+    assert abs(found.log_evidence_ - sampled.log_evidence_) < 5
+    assert found.tuning_.factors[0] == pytest.approx(found.prior_.scale)
