@@ -81,31 +81,29 @@ def solve_minimum_norm(A: Float, B: Float) -> Float:
     return np.asarray(inverse[:, None] * (V @ (V.T @ (inverse[:, None] * B))))
 
 
-def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
+def solve_factored(F: Float, B: Float, ridge: Float, *, overwrite: bool = False) -> Float:
     """(F'F + diag ridge)⁻¹ B for F with fewer rows than columns; no M x M matrix is formed.
 
-    With a ridge R, Woodbury's identity X = R⁻¹ (B - F' (I + F R⁻¹ F')⁻¹ F R⁻¹ B) needs only a Cholesky factor with as
-    many rows as F. Without a ridge, the result is the minimum-norm solution in equilibrated coordinates F/q, in which
-    every column has unit length. It comes from the singular values of F/q.
+    With a ridge R = Q², Woodbury's identity X = Q⁻¹ (I - G' (I + G G')⁻¹ G) Q⁻¹ B with G = F Q⁻¹ needs only a Cholesky
+    factor with as many rows as F. Without a ridge, the result is the minimum-norm solution in equilibrated coordinates
+    F/q, in which every column has unit length. It comes from the singular values of F/q. With ``overwrite``, F is used
+    as working memory.
     """
-    if (ridge > 0).any():
-        inner = F @ (F / ridge).T
+    has_ridge = bool((ridge > 0).any())
+    q = np.sqrt(ridge if has_ridge else np.einsum("rm,rm->m", F, F))
+    inverse = np.divide(1.0, q, out=np.zeros_like(q), where=q > 0)[:, None]
+    F, b = np.multiply(F, inverse[:, 0], out=F if overwrite else None), inverse * B
+    inner = F @ F.T
+    if has_ridge:
         inner[np.diag_indices_from(inner)] += 1.0
-        b = B / ridge[:, None]
         L, failed = linalg.lapack.dpotrf(inner, lower=True, clean=True)
         if not failed and L.diagonal().min() > 1e-7 * L.diagonal().max():
-            return np.asarray(b - (F.T @ linalg.cho_solve((L, True), F @ b)) / ridge[:, None])
+            return np.asarray(inverse * (b - F.T @ linalg.cho_solve((L, True), F @ b)))
         # The ridge is small next to F F'. Singular values do not square the condition number.
-        q = np.sqrt(ridge)[:, None]
-        _, s, Vt = linalg.svd(F / q[:, 0], full_matrices=False)
-        b = B / q
+        _, s, Vt = linalg.svd(F, full_matrices=False)
         along = Vt @ b
-        return np.asarray((b - Vt.T @ along + Vt.T @ (along / (1 + s[:, None] ** 2))) / q)
-    q = np.sqrt(np.einsum("rm,rm->m", F, F))
-    inverse = np.divide(1.0, q, out=np.zeros_like(q), where=q > 0)[:, None]
-    b = inverse * B
-    F = F * inverse[:, 0]
-    values, E = linalg.eigh(F @ F.T)
+        return np.asarray(inverse * (b - Vt.T @ along + Vt.T @ (along / (1 + s[:, None] ** 2))))
+    values, E = linalg.eigh(inner, driver="evd")
     if values[-1] <= 0:  # every column is constant
         return np.zeros_like(B)
     kept = values > max(F.shape) * np.finfo(float).eps * values[-1]

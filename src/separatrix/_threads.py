@@ -11,9 +11,9 @@ from __future__ import annotations
 import operator
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import compress, repeat
 from math import prod
@@ -124,26 +124,30 @@ class _Hold:
     limits: Sequence[int] = ()
 
 
-@contextmanager
-def single_thread_blas() -> Iterator[None]:
+class single_thread_blas:  # noqa: N801  (used as a function; a generator would take longer than a small product)
     """Limit BLAS to one thread: in this thread, and in the process while at least one pass is running.
 
     A limit of the process is restored when the last of nested and concurrent passes ends.
     """
-    of_thread, of_process = _libraries()
-    limits = _limit(of_thread)
-    with _Hold.lock:
-        if _Hold.passes == 0:
-            _Hold.limits = _limit(of_process)
-        _Hold.passes += 1
-    try:
-        yield
-    finally:
+
+    __slots__ = ("limits",)
+
+    def __enter__(self) -> None:
+        of_thread, of_process = _libraries()
+        self.limits: Sequence[int] = _limit(of_thread) if of_thread else ()
+        with _Hold.lock:
+            if _Hold.passes == 0:
+                _Hold.limits = _limit(of_process)
+            _Hold.passes += 1
+
+    def __exit__(self, *_: object) -> None:
+        of_thread, of_process = _libraries()
         with _Hold.lock:
             _Hold.passes -= 1
             if _Hold.passes == 0:
                 _limit(of_process, _Hold.limits)
-        _limit(of_thread, limits)
+        if of_thread:
+            _limit(of_thread, self.limits)
 
 
 def _limit(libraries: Sequence[Any], limits: Iterable[int] = repeat(1)) -> Sequence[int]:

@@ -166,7 +166,7 @@ class DiscriminativeClassifier(LinearClassifier):
         name, solver = type(self).__name__, self.solver
         if isinstance(solver, type):
             raise ValueError(f"{name}(solver={solver.__name__}) is a class: use {solver.__name__}().")
-        if isinstance(solver, Solver):
+        if not isinstance(solver, str) and isinstance(solver, Solver):
             given = {"rng": self.rng is not None}
             if not self.has_own_limits:
                 given |= {"tol": self.tol != DEFAULT_TOL, "max_steps": self.max_steps is not None}

@@ -142,8 +142,9 @@ def open_memory(X: Any) -> Memory:
                 return _open_frame(frame)
     if getattr(getattr(X, "dtype", None), "kind", "-") in "mM":
         raise DataError(f"X has dates or durations ({X.dtype}), which are not numbers. {TO_ENCODE}")
+    is_valid = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
     try:  # scikit-learn's checks of shape and type; NaN and infinity are found during the first pass
-        array = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+        array = X if is_valid else check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
     except (ValueError, TypeError) as error:
         raise _naming_the_column(error, X, columns) from error
     columns = columns or default_names(array.shape[1])

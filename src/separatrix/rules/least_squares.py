@@ -70,9 +70,10 @@ def fit_least_squares(
     if isinstance(scatter, FactoredScatter):
         F = np.vstack([scatter.rows, rows])
         constant = moments.is_constant(np.einsum("rm,rm->m", F, F) / moments.total)
-        F[:, constant] = 0.0
+        if constant.any():
+            F[:, constant] = 0.0
         with blas_for(F.size * len(F)):
-            W = solve_factored(F, np.where(constant[:, None], 0.0, B), np.full(len(B), alpha)).T
+            W = solve_factored(F, np.where(constant[:, None], 0.0, B), np.full(len(B), alpha), overwrite=True).T
     else:
         A = scatter.matrix + rows.T @ rows
         constant = moments.is_constant(np.diag(A) / moments.total)
