@@ -298,6 +298,7 @@ TABLE_MODELS = {
     "logistic": sx.TableClassifier(sx.LogisticRegression()),
     "curved": sx.TableClassifier(sx.LogisticRegression(), curved=True),
     "curved with a reference level": sx.TableClassifier(sx.LogisticRegression(), drop="first", curved=True),
+    "interactions": sx.TableClassifier(sx.LogisticRegression(), interactions=[("colour", "size"), ("visits", "size")]),
     "bayesian": sx.TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(0.3), approximation="laplace")),
     "lda": sx.TableClassifier(sx.LinearDiscriminantAnalysis(shrinkage=0.1)),
 }
