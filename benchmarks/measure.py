@@ -18,9 +18,20 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
+from numba.core.event import install_recorder
 from scipy import sparse
 
-__all__ = ["Effort", "TooLongError", "gram", "interleaved_seconds", "peak_bytes", "product", "time_limit", "timed"]
+__all__ = [
+    "Effort",
+    "TooLongError",
+    "first_run",
+    "gram",
+    "interleaved_seconds",
+    "peak_bytes",
+    "product",
+    "time_limit",
+    "timed",
+]
 
 Action = Callable[[], object]
 Result = TypeVar("Result")
@@ -75,6 +86,21 @@ def timed(action: Callable[[], Result]) -> tuple[Result, float]:
     start = perf_counter()
     result = action()
     return result, perf_counter() - start
+
+
+def first_run(action: Callable[[], Result], longest: float) -> tuple[Result, float]:
+    """Result and time of the first run, interrupted after ``longest`` seconds. If Numba compiles code, run again."""
+    with install_recorder("numba:compile") as compiled:
+        try:
+            with time_limit(longest):
+                first = timed(action)
+        except TooLongError:
+            if not compiled.buffer:
+                raise
+    if not compiled.buffer:
+        return first
+    with time_limit(longest):
+        return timed(action)
 
 
 def interleaved_seconds(actions: Mapping[str, Action], effort: Effort) -> dict[str, list[float]]:

@@ -23,7 +23,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.libraries import LIBRARIES, AbsentError, Job, Library, load
 from benchmarks.machine import describe, machine_name, speeds
-from benchmarks.measure import Effort, TooLongError, gram, interleaved_seconds, peak_bytes, product, time_limit, timed
+from benchmarks.measure import (
+    Effort,
+    TooLongError,
+    first_run,
+    gram,
+    interleaved_seconds,
+    peak_bytes,
+    product,
+    time_limit,
+)
 from benchmarks.objectives import OBJECTIVES, Answer
 from benchmarks.posterior import Gradient
 from benchmarks.problems import PROBLEMS, Data, Problem
@@ -115,7 +124,7 @@ def _measure_task(
 
 
 def _try(library: Library, problem: Problem, data: Data, toy: Data, task: str, effort: Effort) -> Trial:
-    """First run, after a fit to a tiny table that compiles what is compiled at the first call."""
+    """First run, after a fit to a tiny table that imports and compiles most of what the first call needs."""
     trial = Trial(library)
     if library.name in problem.left_out:
         trial.note = "left out"
@@ -128,8 +137,7 @@ def _try(library: Library, problem: Problem, data: Data, toy: Data, task: str, e
         if (job := library.tasks[task](data)) is None:
             return trial
         trial.job = job
-        with time_limit(longest):
-            result, trial.first = timed(job.run)
+        result, trial.first = first_run(job.run, longest)
         trial.answer = job.read(result)
     except AbsentError:
         trial.note = "not installed"
@@ -143,8 +151,7 @@ def _try(library: Library, problem: Problem, data: Data, toy: Data, task: str, e
 def _seconds(data: Data, jobs: Mapping[str, Job], effort: Effort) -> dict[str, float]:
     """Median time of each job, and the fastest time of each unit.
 
-    The threads of one BLAS wait actively for a while after a call, and slow down the next call of another BLAS. The
-    median of the units would depend on the library before them.
+    A median of the units would depend on the libraries that run next to them: some leave threads that wait actively.
     """
     actions = {name: job.run for name, job in jobs.items()}
     units = {name: unit for name, unit in ((GRAM, gram(data.X)), (READ, product(data.X))) if unit is not None}

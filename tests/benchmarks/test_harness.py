@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from time import perf_counter, sleep
 
+import numba
 import numpy as np
 import pytest
 from scipy import linalg, sparse, stats
@@ -188,6 +189,21 @@ def test_a_first_run_that_compiles_is_not_the_measurement():
     problem = replace(TINY, n=200)
     ((row,),) = run.measure(problem, ["import"], [library("jit", fit)], replace(ONCE, once=0.2))
     assert row.seconds < 0.1
+
+
+def test_a_run_that_compiles_is_repeated():
+    """Code for large tables is not compiled by the fit to a tiny table."""
+    calls: list[float] = []
+
+    def fit() -> None:
+        start = perf_counter()
+        if not calls:
+            numba.njit(lambda x: np.linalg.solve(x, x))(np.eye(2))
+        calls.append(perf_counter() - start)
+
+    ((row,),) = run.measure(TINY, ["import"], [library("jit", fit)], replace(ONCE, once=1e-9))
+    assert len(calls) == 2  # compiled, measured
+    assert row.seconds < calls[0] / 10
 
 
 def test_a_fit_that_takes_too_long_is_interrupted_and_its_time_is_a_bound():
