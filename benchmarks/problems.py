@@ -255,7 +255,7 @@ PROBLEMS = (
         words=True,
         n_new=3_000,
         toy_shape=(400, 200),
-        tasks=("least_squares", "logistic", "lasso", *BAYESIAN),
+        tasks=("logistic", "lasso", *BAYESIAN),
     ),
     # the size of twenty newsgroups
     Problem(

@@ -82,7 +82,6 @@ SUMMARIES = (
         [
             ("least squares", "sparse", "least_squares"),
             ("logistic", "sparse 10 000", "logistic"),
-            ("least squares", "stories", "least_squares"),
             ("logistic", "stories", "logistic"),
             ("logistic with posterior", "stories", "posterior"),
             ("logistic tuned by evidence", "stories", "tuned"),
