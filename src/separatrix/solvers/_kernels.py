@@ -57,16 +57,21 @@ def sweep_matrix(
 
 
 @njit(cache=True, nogil=True, fastmath=REORDERED_SUMS)
-def column_slope(data: Array, indices: Codes, indptr: Codes, j: int, r: Float, u: Float, q: Float) -> float:
-    """Σ_n φ_nj r_n (u_n - q_n) over the entries of column j; without ``indices``, every column has all N entries."""
+def dense_slope(data: Array, j: int, r: Float, u: Float, q: Float) -> float:
+    """Σ_n φ_nj r_n (u_n - q_n); every column has all N entries."""
     total, N, is_single = 0.0, len(u), len(q) == 0
-    if len(indices) == 0:
-        for n in range(N):
-            total += data[j * N + n] * (u[n] if is_single else r[n] * (u[n] - q[n]))
-    else:
-        for i in range(indptr[j], indptr[j + 1]):
-            row = np.uintp(indices[i])  # unsigned, so that Numba does not check for negative indices
-            total += data[i] * (u[row] if is_single else r[row] * (u[row] - q[row]))
+    for n in range(N):
+        total += data[j * N + n] * (u[n] if is_single else r[n] * (u[n] - q[n]))
+    return total
+
+
+@njit(cache=True, nogil=True)  # no reordered sums, which would gather u and be slower
+def sparse_slope(data: Array, indices: Codes, indptr: Codes, j: int, r: Float, u: Float, q: Float) -> float:
+    """The same over the stored entries of column j."""
+    total, is_single = 0.0, len(q) == 0
+    for i in range(np.uintp(indptr[j]), np.uintp(indptr[j + 1])):
+        n = np.uintp(indices[i])  # unsigned, so that Numba does not check for negative indices
+        total += data[i] * (u[n] if is_single else r[n] * (u[n] - q[n]))
     return total
 
 
@@ -83,7 +88,7 @@ def add_column(
             if not is_single:
                 q[n] += p[n] * change
     else:
-        for i in range(indptr[j], indptr[j + 1]):
+        for i in range(np.uintp(indptr[j]), np.uintp(indptr[j + 1])):
             row = np.uintp(indices[i])
             change = step * data[i]
             u[row] += r[row] * change if is_single else change
@@ -123,7 +128,11 @@ def sweep_rows(
         for i in range(n):
             m = members[start + i]
             k, j = m // width, m % width
-            slope_g[i] = linear[m] + ridge[m] * x[m] + column_slope(data, indices, indptr, j, r[k], u[k], q)
+            if len(indices) == 0:
+                slope = dense_slope(data, j, r[k], u[k], q)
+            else:
+                slope = sparse_slope(data, indices, indptr, j, r[k], u[k], q)
+            slope_g[i] = linear[m] + ridge[m] * x[m] + slope
         shrink(x_g[:n], slope_g[:n], threshold[g], bound[g], step)
         for i in range(n):
             if step[i] != 0.0:
