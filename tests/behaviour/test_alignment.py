@@ -91,7 +91,7 @@ def test_merged_nodes_are_the_average_of_two_priors(rng):
         return Nodes(tuple(range(n)), rng.dirichlet(np.ones(n)), rng.uniform(0.5, 2, size=(n, 1)), log_ratio)
 
     first, second = nodes(5, -1.0 + np.log(1 - STATED_PROBABILITY)), nodes(3, -2.0 + np.log(STATED_PROBABILITY))
-    both = merged(first, second, factor=3.0)
+    both = merged(first, second, np.array([3.0]))
     p = np.array([0.2 * np.exp(-1.0), 0.8 * np.exp(-2.0)])
     assert_allclose(both.log_ratio, np.log(p.sum()))
     assert_allclose(both.weights, np.concatenate([first.weights * p[0], second.weights * p[1]]) / p.sum())

@@ -71,7 +71,7 @@ def align(objective: Posterior, found: Approximation) -> Aligned | None:
             variances = values**b * (values.sum() / (values ** (b + 1)).sum())
             tuned = np.zeros((P, P))
             tuned[:M, :M] = (axes / variances) @ axes.T * np.outer(root, root)
-            eta, height = _best_scale(parabola, replace(scales, fixed=np.diag(scales.fixed), tuned=tuned))
+            eta, height = best_scale(parabola, replace(scales, fixed=np.diag(scales.fixed), tuned=tuned))
             if height <= top:
                 break
             top, shape = height, (axes * variances) @ axes.T
@@ -80,7 +80,7 @@ def align(objective: Posterior, found: Approximation) -> Aligned | None:
     return best
 
 
-def _best_scale(parabola: Parabola, scales: PriorScales) -> tuple[float, float]:
+def best_scale(parabola: Parabola, scales: PriorScales) -> tuple[float, float]:
     """Return the η with the highest prediction of ln p(D, η), and this prediction."""
     from scipy import optimize
 

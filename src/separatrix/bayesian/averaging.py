@@ -87,13 +87,13 @@ def scale_nodes(objective: Posterior, scales: PriorScales, found: Approximation,
     return Nodes(fits, np.full(len(etas), 1 / len(etas)), np.exp(2 * etas), top + log_volume)
 
 
-def merged(nodes: Nodes, others: Nodes, factor: float) -> Nodes:
-    """Merge the nodes of two priors; ``factor`` is the scale of the second over that of the first.
+def merged(nodes: Nodes, others: Nodes, factors: Float) -> Nodes:
+    """Merge the nodes of two priors; ``factors`` (G,) are the scales of the second over those of the first.
 
     Both log ratios are relative to ln p(D | η*) of the first prior, and include the prior probability of their prior.
     """
     total = float(np.logaddexp(nodes.log_ratio, others.log_ratio))
-    parts = ((nodes, 1.0), (others, factor**2))
+    parts = ((nodes, np.ones(1)), (others, factors**2))
     weights = np.concatenate([np.exp(part.log_ratio - total) * part.weights for part, _ in parts])
     widening = np.concatenate([times * part.widening for part, times in parts])
     return Nodes((*nodes.fits, *others.fits), weights, widening, total)

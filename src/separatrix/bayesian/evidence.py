@@ -40,6 +40,7 @@ FIXED_GROUP = -1  # the group of a weight whose prior is not tuned
 
 # Fits
 EP_TOL_IN_STD = 1e-2  # tolerance of fixed points in tuning; the error of the evidence is its square
+MAX_EP_SWEEPS = 100
 MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
 
 # Rotation
@@ -303,14 +304,18 @@ class FitEP:
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""
-        options: dict[str, Any] = {"tol": EP_TOL_IN_STD, "corrected": False, "memory": self.memory}
+        options: dict[str, Any] = {"tol": EP_TOL_IN_STD, "max_sweeps": MAX_EP_SWEEPS, "corrected": False}
+        options["memory"], is_hopeless = self.memory, False
         if start is not None and inverse is not None and inverse.singular is None:  # no mode is needed
             near = Approximation(start, inverse, np.nan, np.nan, "guess")
             found = expectation_propagation(objective, near, **options)
             if found.is_converged:
                 return found
+            is_hopeless = found.steps >= MAX_EP_SWEEPS  # from the mode, it would not converge either
         self.memory.clear()
         first = FitLaplace(self.tol).fit(objective, start, inverse)
+        if is_hopeless:
+            return first
         found = expectation_propagation(objective, first, **options)
         return found if found.is_converged else first
 

@@ -8,7 +8,7 @@
    that is expectation propagation and tuning was requested, tune again with its evidence.
 4. Estimate the error of its probabilities, if the number of rows is small enough (`average_error`). For a dual Gaussian
    this is done in the span of the rows; for the other structures it is not done.
-5. If the scales were tuned, average the posterior over them, and over the prior before it was aligned.
+5. If the scales were tuned, average the posterior over them, and over a simpler prior.
 
 **The shift of the mean** (`skewness`). Laplace's Gaussian ignores the third derivatives of the log posterior at the
 mode. They shift the mean from the mode, to first order by
@@ -57,7 +57,7 @@ import numpy as np
 
 from separatrix._arguments import generator
 from separatrix._array import Float, to_dense
-from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, align
+from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, align, best_scale
 from separatrix.bayesian.averaging import Nodes, average, average_draws, merged, scale_nodes
 from separatrix.bayesian.by_class import tune_by_class
 from separatrix.bayesian.ep import Sites, expectation_propagation
@@ -101,6 +101,7 @@ from separatrix.bayesian.sampling import (
 )
 from separatrix.bayesian.tuning import (
     Limit,
+    Parabola,
     TuningReport,
     has_full_evidence,
     profile_scale,
@@ -140,7 +141,8 @@ N_FEW_CHAINS, FEW_WARM_PATHS = 16, 2  # chains that check or replace a posterior
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
-MAX_LOG_ODDS = 6.0  # of an aligned prior, above which the average leaves the prior out that is not aligned
+ONE_SCALE_PROBABILITY = 0.5  # prior probability of one scale, against one for each column
+MAX_LOG_ODDS = 6.0  # above which the average leaves the simpler prior out
 
 # Errors of probabilities
 MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # a warning is given above this; Laplace's method if requested
@@ -290,7 +292,8 @@ class Inference:
     ``rule`` replaces the requested rule for probabilities if averages would be misleading, and is None otherwise.
     ``probability_error`` is the estimated average error of probabilities, NaN if unknown. ``notes`` are not warnings.
     ``warnings`` are reasons to distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for
-    scale 1, ``law`` has the law of the scale, and ``unaligned`` is the inference before.
+    scale 1, and ``law`` has the law of the scale. ``simpler`` is the inference with a prior that is not aligned, or
+    with one scale instead of one for each column; the average includes it.
     """
 
     objective: Posterior
@@ -310,7 +313,7 @@ class Inference:
     notes: tuple[str, ...] = ()
     law: PriorScales | None = field(default=None, repr=False)
     shape: Float | None = field(default=None, repr=False)
-    unaligned: Inference | None = field(default=None, repr=False)
+    simpler: Inference | None = field(default=None, repr=False)
 
     @property
     def report(self) -> TuningReport:
@@ -423,6 +426,8 @@ def _refine(found: Inference, options: Options, remedy: str) -> Inference:
         return found
     assert found.tuned is not None, "tuning keeps its fit"
     objective, fit = found.objective, found.tuned
+    if isinstance(options.groups, str) and len(fit.mean[0]) > 2:
+        found = replace(found, simpler=_one_scale(found))
     nodes = _nodes(found, options)
     draws = None if found.draws is None else average_draws(found.draws, fit, nodes, options.rng)
     return replace(
@@ -468,19 +473,37 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
 
 
 def _nodes(found: Inference, options: Options) -> Nodes:
-    """Return the nodes of the average over the scales, and over the prior before it was aligned if that is probable."""
+    """Return the nodes of the average over the scales, and over the simpler prior if that is probable."""
     assert found.tuned is not None, "tuning keeps its fit"
     scales = prior_scales(found.objective, options.groups, _law(found, options))
-    nodes, before = scale_nodes(found.objective, scales, found.tuned, found.fitter), found.unaligned
-    if before is None:
+    nodes, simpler = scale_nodes(found.objective, scales, found.tuned, found.fitter), found.simpler
+    if simpler is None or simpler.tuned is None:
         return nodes
-    assert before.tuned is not None, "tuning keeps its fit"
-    nodes = nodes._replace(log_ratio=nodes.log_ratio + np.log(1 - STATED_PROBABILITY))
-    if found.report.trace[-1].log_evidence - before.report.trace[-1].log_evidence > MAX_LOG_ODDS:
+    probability = ONE_SCALE_PROBABILITY if found.shape is None else STATED_PROBABILITY
+    nodes = nodes._replace(log_ratio=nodes.log_ratio + np.log(1 - probability))
+    others = scale_nodes(simpler.objective, prior_scales(simpler.objective), simpler.tuned, None)  # without fits
+    shift = simpler.tuned.log_evidence - found.tuned.log_evidence + np.log(probability)
+    if nodes.log_ratio - others.log_ratio - shift > MAX_LOG_ODDS:
         return nodes
-    others, factor = _nodes(before, options), float(before.report.factors[0] / found.report.factors[0])
-    log_ratio = before.tuned.log_evidence - found.tuned.log_evidence + others.log_ratio + np.log(STATED_PROBABILITY)
-    return merged(nodes, others._replace(log_ratio=log_ratio), factor)
+    others = scale_nodes(simpler.objective, prior_scales(simpler.objective), simpler.tuned, simpler.fitter)
+    factors = simpler.report.factors / found.report.factors
+    return merged(nodes, others._replace(log_ratio=others.log_ratio + shift), factors)
+
+
+def _one_scale(found: Inference) -> Inference:
+    """Return the inference with one scale for all columns instead of one each, fitted at the predicted best scale."""
+    assert found.tuned is not None, "tuning keeps its fit"
+    assert found.fitter is not None, "tuning keeps its method"
+    factors, parabola = found.report.factors, Parabola(found.tuned, found.objective.prior)
+    common = float(np.exp(np.log(factors).mean()))
+    prior = prior_scales(found.objective, "columns").prior(np.log(common / factors))
+    scales = prior_scales(replace(found.objective, prior=prior))
+    eta, _ = best_scale(parabola, scales)
+    objective = replace(found.objective, prior=scales.prior(np.array([eta])))
+    near = parabola.under(objective.prior)
+    fit = found.fitter.fit(objective, near.mean, near.factor)
+    tuning = replace(found.report, factors=np.array([common * np.exp(eta)]))
+    return replace(found, objective=objective, approximation=fit, tuned=fit, tuning=tuning)
 
 
 def _align(found: Inference, options: Options, fitter: Fitter) -> Inference:
@@ -500,7 +523,7 @@ def _align(found: Inference, options: Options, fitter: Fitter) -> Inference:
         tuning=replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors),
         law=replace(law, typical=law.typical / report.factors),
         shape=shape,
-        unaligned=found,
+        simpler=found,
     )
     other = _tune(other, options, fitter)
     is_better = other.report.trace[-1].log_evidence > report.trace[-1].log_evidence + LOG_ODDS

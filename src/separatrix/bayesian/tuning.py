@@ -344,7 +344,8 @@ class Search:
             gain, level = -np.inf, self.trace[-1].log_evidence
             try:
                 there = self._fit(best.eta, best.prediction)
-                gain = there.log_evidence + self.scales.log_density(best.eta)[0] - level
+                if there.name == here.approximation.name:  # evidences of different methods are not comparable
+                    gain = there.log_evidence + self.scales.log_density(best.eta)[0] - level
             except DataError:  # without log-concavity there may be no mode
                 if self.objective.likelihood.is_log_concave:
                     raise
