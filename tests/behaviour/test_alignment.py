@@ -47,7 +47,7 @@ def tuned(X, t):
 @pytest.mark.parametrize("alignment", [-1, 2])
 def test_the_prediction_is_close_to_the_evidence_of_a_fit_and_better_than_before(alignment):
     found = tuned(*simulate(alignment))
-    aligned = align(found.objective, found.approximation)
+    aligned = align(found.objective, found.approximation)[0]
     fit = FitEP().fit(aligned.objective)
     assert_allclose(aligned.prediction.log_evidence, fit.log_evidence, atol=0.5)
     assert fit.log_evidence > found.approximation.log_evidence + np.log(4)

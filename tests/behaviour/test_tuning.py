@@ -290,7 +290,7 @@ def of_width(width):
 
 
 def of_degree(degree):
-    return BayesianLogisticRegression(basis=Polynomial(degree), tune="evidence", approximation="laplace")
+    return BayesianLogisticRegression(Gaussian(), basis=Polynomial(degree), tune="evidence", approximation="laplace")
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ ALIGNMENTS = np.array([0.5, 1.0])  # values of |b|
 STATED_PROBABILITY = 0.8  # prior probability of b = 0, against the best other value
 LOG_ODDS = np.log(STATED_PROBABILITY / (1 - STATED_PROBABILITY))
 MAX_DETERMINED = 0.9  # fraction of the weights that the data determine above which the prior hardly matters
-MAX_ALIGNED_WEIGHTS = 1000  # of all outputs; each prediction costs their cube
+MAX_SHAPED_WEIGHTS = 1000  # of all outputs; each prediction costs their cube
 MIN_SHRINKAGE = 0.01  # fraction of the identity in Σ, so that repeated columns keep a variance
 MAX_STEP, SCALE_TOL = 3.0, 0.05  # largest change of ln s, and tolerance of its prediction
 
@@ -51,20 +51,17 @@ class Aligned(NamedTuple):
     prediction: Approximation
 
 
-def align(objective: Posterior, found: Approximation) -> Aligned | None:
-    """Return the most probable alignment; None if the prior should stay as it is.
+def align(objective: Posterior, found: Approximation) -> list[Aligned]:
+    """Return the alignments whose predicted evidence is higher than that of the prior, the highest first.
 
     ``found`` is the fit at the prior of the objective, whose scale is tuned.
     """
-    (C, P), M = objective.shape, len(objective.design.origin)
-    scales = prior_scales(objective)
-    determined = effective_parameters(found, objective.prior) / (P * max(1, C - 1))
-    is_diagonal = scales.tuned.ndim == scales.fixed.ndim == 1
-    if M == 1 or C * P > MAX_ALIGNED_WEIGHTS or determined > MAX_DETERMINED or not is_diagonal:
-        return None
+    P, M, scales = objective.shape[1], len(objective.design.origin), prior_scales(objective)
+    if not is_shapeable(objective, found) or not scales.tuned.ndim == scales.fixed.ndim == 1:
+        return []
     root = np.sqrt(scales.tuned[:M])  # Λ^½
     values, axes = linalg.eigh(_covariance(objective, root))
-    parabola, best = Parabola(found, objective.prior), None
+    parabola, better = Parabola(found, objective.prior), list[tuple[float, Aligned]]()
     top = found.log_evidence + scales.log_density(np.zeros(1))[0] + LOG_ODDS
     for sign in (1.0, -1.0):
         for b in sign * ALIGNMENTS:
@@ -74,10 +71,17 @@ def align(objective: Posterior, found: Approximation) -> Aligned | None:
             eta, height = best_scale(parabola, replace(scales, fixed=np.diag(scales.fixed), tuned=tuned))
             if height <= top:
                 break
-            top, shape = height, (axes * variances) @ axes.T
             prior = Penalty(objective.prior.mean, np.diag(scales.fixed) + np.exp(-2 * eta) * tuned)
-            best = Aligned(replace(objective, prior=prior), shape, float(np.exp(eta)), parabola.under(prior))
-    return best
+            shape, near = (axes * variances) @ axes.T, parabola.under(prior)
+            better.append((height, Aligned(replace(objective, prior=prior), shape, float(np.exp(eta)), near)))
+    return [aligned for _, aligned in sorted(better, key=lambda each: -each[0])]
+
+
+def is_shapeable(objective: Posterior, found: Approximation) -> bool:
+    """Whether the shape of the prior matters and its evidence is cheap to predict."""
+    (C, P), M = objective.shape, len(objective.design.origin)
+    determined = effective_parameters(found, objective.prior) / (P * max(1, C - 1))
+    return M > 1 and C * P <= MAX_SHAPED_WEIGHTS and determined <= MAX_DETERMINED
 
 
 def best_scale(parabola: Parabola, scales: PriorScales) -> tuple[float, float]:

@@ -57,7 +57,7 @@ import numpy as np
 
 from separatrix._arguments import generator
 from separatrix._array import Float, to_dense
-from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, align, best_scale
+from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.averaging import Nodes, average, average_draws, merged, scale_nodes
 from separatrix.bayesian.by_class import tune_by_class
 from separatrix.bayesian.ep import Sites, expectation_propagation
@@ -102,6 +102,7 @@ from separatrix.bayesian.sampling import (
 from separatrix.bayesian.tuning import (
     Limit,
     Parabola,
+    Search,
     TuningReport,
     has_full_evidence,
     profile_scale,
@@ -142,6 +143,7 @@ CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior 
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
 ONE_SCALE_PROBABILITY = 0.5  # prior probability of one scale, against one for each column
+COLUMN_TOL = 0.1  # nats, of the predicted evidence of one scale for each column
 MAX_LOG_ODDS = 6.0  # above which the average leaves the simpler prior out
 
 # Errors of probabilities
@@ -313,6 +315,7 @@ class Inference:
     notes: tuple[str, ...] = ()
     law: PriorScales | None = field(default=None, repr=False)
     shape: Float | None = field(default=None, repr=False)
+    groups: str | Sequence[Any] | None = None
     simpler: Inference | None = field(default=None, repr=False)
 
     @property
@@ -381,7 +384,7 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
         objective, factors = replace(objective, prior=prior_scales(objective).prior(eta)), factors * np.exp(eta)
     solution = Auto(options.tol).minimise(objective, start)
     gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
-    found = Inference(objective, gaussian, solution, factors, tuning=report)
+    found = Inference(objective, gaussian, solution, factors, tuning=report, groups=options.groups)
     if isinstance(gaussian, ByClassApproximation) and options.method == "auto" and has_contrasts(objective):
         return _refine_by_class(found, gaussian, options)
     if isinstance(gaussian, Approximation):
@@ -419,7 +422,7 @@ def _refine(found: Inference, options: Options, remedy: str) -> Inference:
     if options.tune:
         found = _tune(found, options, FitLaplace(options.tol))
         if found.objective.shape[0] > 1 or options.method not in ("auto", "ep"):
-            found = _align(found, options, FitLaplace(options.tol))
+            found = _shape(found, options, FitLaplace(options.tol))
     found = _improve_auto(found, options) if options.method == "auto" else _improve_by(found, options.method, options)
     found = _diagnose(found, options, "" if found.approximation.name == "importance" else remedy)
     if not options.tune:
@@ -474,20 +477,26 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
 
 def _nodes(found: Inference, options: Options) -> Nodes:
     """Return the nodes of the average over the scales, and over the simpler prior if that is probable."""
+    nodes, simpler = _nodes_of_one(found, options, found.fitter), found.simpler
+    if simpler is None:
+        return nodes
     assert found.tuned is not None, "tuning keeps its fit"
-    scales = prior_scales(found.objective, options.groups, _law(found, options))
-    nodes, simpler = scale_nodes(found.objective, scales, found.tuned, found.fitter), found.simpler
-    if simpler is None or simpler.tuned is None:
-        return nodes
-    probability = ONE_SCALE_PROBABILITY if found.shape is None else STATED_PROBABILITY
-    nodes = nodes._replace(log_ratio=nodes.log_ratio + np.log(1 - probability))
-    others = scale_nodes(simpler.objective, prior_scales(simpler.objective), simpler.tuned, None)  # without fits
-    shift = simpler.tuned.log_evidence - found.tuned.log_evidence + np.log(probability)
-    if nodes.log_ratio - others.log_ratio - shift > MAX_LOG_ODDS:
-        return nodes
-    others = scale_nodes(simpler.objective, prior_scales(simpler.objective), simpler.tuned, simpler.fitter)
-    factors = simpler.report.factors / found.report.factors
-    return merged(nodes, others._replace(log_ratio=others.log_ratio + shift), factors)
+    assert simpler.tuned is not None, "tuning keeps its fit"
+    probability = ONE_SCALE_PROBABILITY if options.groups is not None else STATED_PROBABILITY
+    shift = simpler.tuned.log_evidence - found.tuned.log_evidence + np.log(probability / (1 - probability))
+    others = _nodes_of_one(simpler, options, None)
+    if nodes.log_ratio - others.log_ratio - shift <= MAX_LOG_ODDS:
+        others = _nodes_of_one(simpler, options, simpler.fitter)
+        factors = simpler.report.factors / found.report.factors
+        nodes = merged(nodes, others._replace(log_ratio=others.log_ratio + shift), factors)
+    return nodes._replace(log_ratio=nodes.log_ratio + np.log(1 - probability))
+
+
+def _nodes_of_one(found: Inference, options: Options, fitter: Fitter | None) -> Nodes:
+    """Return the nodes of the average over the scales of one prior."""
+    assert found.tuned is not None, "tuning keeps its fit"
+    scales = prior_scales(found.objective, found.groups, _law(found, options))
+    return scale_nodes(found.objective, scales, found.tuned, fitter)
 
 
 def _one_scale(found: Inference) -> Inference:
@@ -503,19 +512,34 @@ def _one_scale(found: Inference) -> Inference:
     near = parabola.under(objective.prior)
     fit = found.fitter.fit(objective, near.mean, near.factor)
     tuning = replace(found.report, factors=np.array([common * np.exp(eta)]))
-    return replace(found, objective=objective, approximation=fit, tuned=fit, tuning=tuning)
+    return replace(found, objective=objective, approximation=fit, tuned=fit, tuning=tuning, groups=None)
 
 
-def _align(found: Inference, options: Options, fitter: Fitter) -> Inference:
-    """Tune again with the alignment that is predicted to be the most probable; keep it if its evidence is higher."""
-    assert found.tuned is not None, "the scale is tuned first"
-    is_free = options.aligns and options.groups is None and options.wide is None
-    aligned = align(found.objective, found.tuned) if is_free else None
-    if aligned is None:
+def _shape(found: Inference, options: Options, fitter: Fitter) -> Inference:
+    """Align the prior, or give each column a scale, if the evidence of one of them is higher. It is tuned again."""
+    if not options.aligns or options.groups is not None or options.wide is not None:
         return found
+
+    def log_evidence(each: Inference) -> float:
+        assert each.tuned is not None, "the scale is tuned first"
+        return each.tuned.log_evidence + _nodes_of_one(each, options, None).log_ratio
+
+    assert found.tuned is not None, "the scale is tuned first"
+    n_fitted = 1 if isinstance(fitter, FitEP) else 2  # predictions from Laplace's Gaussian are less accurate
+    aligned = align(found.objective, found.tuned)[:n_fitted]
+    candidates = [_aligned(found, each, options, fitter) for each in aligned]
+    candidates += [each for each in [_by_column(found, options, fitter)] if each is not None]
+    best = max(candidates, key=log_evidence, default=None)
+    if best is None or log_evidence(best) <= log_evidence(found) + LOG_ODDS:
+        return found
+    return replace(best, simpler=found)
+
+
+def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitter) -> Inference:
+    """Tune again with an aligned prior."""
     objective, shape, factor, near = aligned
     report, law = found.report, prior_scales(found.objective)
-    other = replace(
+    start = replace(
         found,
         objective=objective,
         approximation=fitter.fit(objective, near.mean, near.factor),
@@ -523,11 +547,27 @@ def _align(found: Inference, options: Options, fitter: Fitter) -> Inference:
         tuning=replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors),
         law=replace(law, typical=law.typical / report.factors),
         shape=shape,
-        simpler=found,
     )
-    other = _tune(other, options, fitter)
-    is_better = other.report.trace[-1].log_evidence > report.trace[-1].log_evidence + LOG_ODDS
-    return other if is_better else found
+    return _tune(start, options, fitter)
+
+
+def _by_column(found: Inference, options: Options, fitter: Fitter) -> Inference | None:
+    """Tune again with a scale for each column; None if the prediction of its evidence is not higher."""
+    objective, fit = found.objective, found.tuned
+    assert fit is not None, "the scale is tuned first"
+    scales = prior_scales(objective, "columns")
+    if not is_shapeable(objective, fit) or scales.tuned.ndim > 1:
+        return None
+    search = Search(objective, scales, fitter, bounds=scales.bounds(objective), tol=COLUMN_TOL)
+    gain = search.predicted_gain(fit)
+    rise = scale_nodes(objective, scales, fit, None).log_ratio - _nodes_of_one(found, options, None).log_ratio
+    if gain + rise < LOG_ODDS:
+        return None
+    tuned = _tune(replace(found, approximation=fit, groups="columns"), options, fitter)
+    report = replace(tuned.report, boundary=found.report.boundary)
+    common = np.exp(np.log(report.factors).mean())
+    shape = np.diag((report.factors / common) ** 2)
+    return replace(tuned, factors=tuned.factors / report.factors * common, tuning=report, shape=shape)
 
 
 def _law(found: Inference, options: Options) -> PriorScales | None:
@@ -614,7 +654,7 @@ def _sampled(found: Inference, q: Approximation, options: Options) -> Inference:
 def _tune(found: Inference, options: Options, fitter: Fitter) -> Inference:
     """Tune the scales of the prior by the evidence of ``fitter``."""
     like = _law(found, options)
-    tuned = tune_scales(found.objective, options.groups, fitter=fitter, start=found.full, like=like)
+    tuned = tune_scales(found.objective, found.groups, fitter=fitter, start=found.full, like=like)
     objective, approximation, report = tuned
     factors = found.factors if options.wide is not None else found.factors * report.column_factors
     if found.tuning is not None:  # the factors are relative to the first prior
@@ -699,5 +739,5 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         )
         if plain.approximation is first:
             return plain
-        found = _align(_tune(plain, options, fitter), options, fitter)
+        found = _shape(_tune(plain, options, fitter), options, fitter)
     return found.accept(expectation_propagation(found.objective, found.full, memory=memory))

@@ -76,6 +76,8 @@ def tune_model(
 
     x* = argmax_x ln p(D | x), averaged over the scale of the prior for each x if the model tunes it
 
+    Values are compared with one scale for all columns; without a stated prior, the best model may have another shape.
+
     Parameters
     ----------
     make_model : callable

@@ -364,6 +364,10 @@ class Search:
         converged = flat or radius >= MAX_RADIUS or self._predict(here, MAX_RADIUS).gain < self.tol
         return self._result(here, TuningStatus.CONVERGED if converged else TuningStatus.STALLED)
 
+    def predicted_gain(self, start: Approximation) -> float:
+        """Return the gain in ln p(D, η) that the first step promises, without a fit."""
+        return self._predict(self._accept(np.zeros(len(self.scales.labels)), start), MAX_RADIUS).gain
+
     def _result(self, here: FitAt, status: TuningStatus) -> SearchResult:
         prior, typical = self.scales.prior(here.eta), self.scales.typical * np.exp(here.eta)
         scales = replace(self.scales, tuned=prior.precision - self.scales.fixed, typical=typical)
