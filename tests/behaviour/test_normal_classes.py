@@ -22,7 +22,7 @@ from separatrix.generative.em import (
     uncorrelated,
 )
 from separatrix.generative.gaussian import maximum_evidence
-from separatrix.generative.scoring import Patterns, projections
+from separatrix.generative.scoring import Patterns, Scoring, projections
 from separatrix.rows import Block, as_source
 from separatrix.solvers import Status
 from separatrix.stats import ClassScatter, Tally
@@ -100,6 +100,20 @@ def test_scoring_finds_the_maximum_of_em_in_few_passes(model):
 
 
 @both_models
+@pytest.mark.parametrize("kind", ["gaps depend on values", "heavy tails"])
+def test_few_passes_suffice_if_the_information_differs_from_that_of_normal_rows(model, kind, rng):
+    X, y = blobs(1500, n_features=6, n_classes=2)
+    if kind == "heavy tails":
+        X = with_missing_values(X + rng.standard_t(2.2, size=X.shape) @ rng.normal(size=(6, 6)))
+    else:
+        X[X[:, 0] > 0, 1:4] = np.nan
+    fitted, slow = model().fit(X, y), run_em(model(), X, y, tol=1e-10, max_steps=5000)
+    assert fitted.n_passes_ <= 25
+    assert slow.passes > 2 * fitted.n_passes_
+    assert fitted.solution_.trace[-1] == pytest.approx(slow.trace[-1], abs=1e-7 * len(X))
+
+
+@both_models
 def test_the_score_is_zero_at_the_maximum(model, rng):
     """Finite differences of the log likelihood along random changes of means and covariances, per row."""
     X, y = nearly_dependent(400, 5)
@@ -114,10 +128,11 @@ def test_the_score_is_zero_at_the_maximum(model, rng):
         assert abs(np.diff(ends)[0]) / (2 * h) < 2e-4 * len(X)  # the likelihood is maximal to 1e-8 per row
 
 
-def test_a_misleading_sample_of_patterns_only_costs_passes():
+@pytest.mark.parametrize("kind", [Patterns, lambda *sample: Scoring(Patterns(*sample))], ids=["plain", "corrected"])
+def test_a_misleading_sample_of_patterns_only_costs_passes(kind):
     """If the sample says that almost nothing is observed, steps are too long; they are rejected or damped."""
     X, y = nearly_dependent(500, 5)
-    misled = Patterns(np.eye(5, dtype=bool), np.zeros(5, dtype=int), np.ones(5))
+    misled = kind(np.eye(5, dtype=bool), np.zeros(5, dtype=int), np.ones(5))
     found = run_em(MODELS[0](), X, y, misled.step)
     assert found.status == Status.LIKELIHOOD
     assert found.passes > len(found.trace)  # some steps were rejected

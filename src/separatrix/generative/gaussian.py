@@ -57,7 +57,7 @@ from separatrix.generative.covariance import (
     SingularCovariance,
 )
 from separatrix.generative.em import available_moments, expected_moments, maximise_expectation, uncorrelated
-from separatrix.generative.scoring import Patterns
+from separatrix.generative.scoring import Patterns, Scoring
 from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
 from separatrix.stats import (
@@ -157,7 +157,7 @@ class GaussianClassifier(GenerativeClassifier):
 
         first = uncorrelated(start, self._scatter)
         expect = partial(expected_moments, scatter=self._scatter)
-        solution = maximise_expectation(source, first, expect, parameters, patterns.step)
+        solution = maximise_expectation(source, first, expect, parameters, Scoring(patterns).step)
         return replace(solution, passes=source.passes)
 
     @abstractmethod

@@ -11,11 +11,15 @@ scoring therefore solves E[Π W Π] = R, and E[Π] u = d for the whitened change
 EM keeps a fraction ρ of the distance from the maximum at each step, where ρ is the largest fraction of missing
 information. Scoring needs a few steps for any ρ. The expectation is an average over the patterns of missing values of a
 sample of rows, so a step takes no pass. The sample changes the speed, but not the maximum, at which R = 0 and d = 0.
+
+The information is that of normal rows whose gaps do not depend on their values. For other rows, the changes of the last
+steps show how it should have been: Anderson acceleration takes the combination of the last points after a step for
+which the same combination of the steps is smallest.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +36,8 @@ MAX_PATTERN_ENTRIES = 2**22  # entries of the projections of all rows of the sam
 MIN_CLASS_PATTERNS = 100  # a class with fewer rows in the sample uses the patterns of all rows
 MAX_CG_RESIDUAL = 0.05  # relative residual of a step; smaller residuals save no passes
 MAX_CG_STEPS = 50
+MAX_EARLIER_STEPS = 5  # that are combined with the last one
+MIN_SINGULAR_RATIO = 1e-6  # smaller singular values of the changes of steps are rounding errors
 MIN_VARIANCE_RATIO = 0.1  # no direction loses a larger fraction of its variance in one step
 
 
@@ -63,25 +69,25 @@ class Patterns:
 
         Take a step of EM, with a gain of 0, if a covariance is singular or the sample has no missing values.
         """
-        K, M = now.mean.shape
+        K = len(now.mean)
         if self.seen.all():
             return expected, 0.0
-        mean, scatter, predicted = now.mean.copy(), expected.scatter.array.reshape(-1, M, M).copy(), 0.0
-        for j, S in enumerate(now.scatter.array.reshape(-1, M, M)):
+        N, Sigma = covariances_of(expected)
+        mean, scatter, predicted = now.mean.copy(), np.empty_like(Sigma), 0.0
+        for j, before in enumerate(covariances_of(now)[1]):
             classes = np.arange(K) if isinstance(now.scatter, PooledScatter) else np.array([j])
-            N = expected.count[classes].sum()
             try:
-                scale, L = cholesky_of_correlation(S / now.count[classes].sum())
+                scale, L = cholesky_of_correlation(before)
                 units = np.outer(scale, scale)
-                C, d = scatter[j] / units / N, (expected.mean - now.mean)[classes] / scale
+                C, d = Sigma[j] / units, (expected.mean - now.mean)[classes] / scale
                 with single_thread_blas():  # results must not depend on the number of threads
                     C, d, gains = self._damped(L, C, d, classes, damping)
-                pivots = [factor.diagonal().min() ** 2 for factor in (L, cholesky_of_correlation(C)[1])]
+                pivot = min(smallest_pivot(before), smallest_pivot(C))
             except SingularError:
                 return expected, 0.0
-            if min(pivots) < SINGULAR_IN_EM:
+            if pivot < SINGULAR_IN_EM:
                 return expected, 0.0
-            scatter[j] = N * units * C
+            scatter[j] = N[j] * units * C
             mean[classes] += scale * d
             predicted += float(expected.count[classes] @ gains)
         found: Any = type(now.scatter)(scatter.reshape(now.scatter.array.shape))
@@ -112,6 +118,56 @@ class Patterns:
         if lowest < MIN_VARIANCE_RATIO - 1:
             W *= (MIN_VARIANCE_RATIO - 1) / lowest
         return L @ (np.eye(M) + W) @ L.T, (L @ u).T, gains
+
+
+@dataclass
+class Scoring:
+    """Steps of scoring, corrected by earlier steps."""
+
+    patterns: Patterns
+    taken: list[tuple[ClassMoments[Any], ClassMoments[Any]]] = field(default_factory=list)  # before and after each step
+
+    def step(
+        self, now: ClassMoments[Any], expected: ClassMoments[Any], damping: float
+    ) -> tuple[ClassMoments[Any], float]:
+        """As in `Patterns`."""
+        found, gain = self.patterns.step(now, expected, damping)
+        was_rejected = bool(self.taken) and self.taken[-1][0] is now
+        self.taken = [] if was_rejected or gain == 0 else [*self.taken[-MAX_EARLIER_STEPS:], (now, found)]
+        if len(self.taken) < 2:
+            return found, gain
+        K, M = now.mean.shape
+        N, Sigma = covariances_of(now)
+        U = np.linalg.inv(np.linalg.cholesky(Sigma))
+        steps, ends = [], []
+        for before, after in self.taken:
+            d, V = after.mean - before.mean, covariances_of(after)[1] - covariances_of(before)[1]
+            # The sum of squares of a step is its information if all values are observed.
+            d = np.sqrt(now.count)[:, None] * np.einsum("kml,kl->km", np.broadcast_to(U, (K, M, M)), d)
+            V = np.sqrt(N / 2)[:, None, None] * (U @ V @ np.swapaxes(U, 1, 2))
+            steps.append(np.concatenate([d.ravel(), V.ravel()]))
+            ends.append((after.mean, covariances_of(after)[1]))
+        changes = np.diff(steps, axis=0).T
+        gamma, *_ = np.linalg.lstsq(changes, steps[-1], rcond=MIN_SINGULAR_RATIO)
+        fraction = np.diff(np.concatenate([[0.0], gamma, [1.0]]))
+        mean, Sigma = (np.tensordot(fraction, np.stack(part), axes=1) for part in zip(*ends, strict=True))
+        ratio = np.linalg.eigvalsh(U @ Sigma @ np.swapaxes(U, 1, 2)).min()
+        if ratio < MIN_VARIANCE_RATIO or min(map(smallest_pivot, Sigma)) < SINGULAR_IN_EM:
+            return found, gain
+        scatter: Any = (covariances_of(expected)[0][:, None, None] * Sigma).reshape(now.scatter.array.shape)
+        return ClassMoments(expected.count, mean, type(now.scatter)(scatter)), gain
+
+
+def covariances_of(facts: ClassMoments[Any]) -> tuple[Float, Float]:
+    """Weights (C,) and covariances (C, M, M): one for each class, or one for all."""
+    M = facts.mean.shape[1]
+    N = np.array([facts.total]) if isinstance(facts.scatter, PooledScatter) else facts.count
+    return N, facts.scatter.array.reshape(-1, M, M) / N[:, None, None]
+
+
+def smallest_pivot(Sigma: Float) -> float:
+    """Smallest 1 - R² of a column given the columns before it."""
+    return float(cholesky_of_correlation(Sigma)[1].diagonal().min() ** 2)
 
 
 def projections(L: Float, seen: Array) -> Float:
