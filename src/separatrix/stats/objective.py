@@ -22,7 +22,7 @@ With the origin c near the mean, the bias is nearly uncorrelated with the weight
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,10 +62,6 @@ class Design:
     bias: bool
     subtract: bool = False
     spread: Float | None = None
-    has_far: bool = field(init=False, repr=False)  # whether some columns are far from zero
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "has_far", bool(self.far().any()))
 
     @property
     def width(self) -> int:
@@ -210,9 +206,10 @@ class Design:
         """Rows from which all, part or none of the origin was subtracted, and the rest of the origin."""
         if not is_sparse(X):
             return (X - self.origin.astype(X.dtype), 0.0 * self.origin) if self.subtract else (X, self.origin)
-        if not self.has_far:
+        far = self.far()
+        if not far.any():
             return X, self.origin
-        far, ones = self.far(), sparse.csr_array(np.ones((X.shape[0], 1), X.dtype))
+        ones = sparse.csr_array(np.ones((X.shape[0], 1), X.dtype))
         return X - ones @ sparse.csr_array(far[None].astype(X.dtype)), self.origin - far
 
     def without_constants(self, sums: Float, *, is_gradient: bool = False) -> Float:
