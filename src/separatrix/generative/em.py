@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from separatrix._array import Array, Float, to_dense
+from separatrix._threads import single_thread_blas
 from separatrix.exceptions import ConvergenceWarning, DataError
 from separatrix.families import Moments
 from separatrix.generative.covariance import NormalClasses, condition
@@ -88,7 +89,8 @@ def maximise_expectation(
             damping = min(1.0, damping * DAMPING_FACTOR)
         elif gain > 0.75 * predicted:
             damping = max(MIN_DAMPING, damping / DAMPING_FACTOR)
-        facts, predicted = step(now, expected.facts, damping) if damping < 1 else (expected.facts, 0.0)
+        with single_thread_blas():  # results must not depend on the number of threads
+            facts, predicted = step(now, expected.facts, damping) if damping < 1 else (expected.facts, 0.0)
     else:
         status = Status.MAX_STEPS
         warnings.warn(

@@ -28,7 +28,6 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._linalg import SINGULAR_IN_EM, SingularError, cholesky_of_correlation
-from separatrix._threads import single_thread_blas
 from separatrix.stats import ClassMoments, PooledScatter, Sample
 
 MAX_PATTERNS = 1000  # rows of the sample
@@ -80,8 +79,7 @@ class Patterns:
                 scale, L = cholesky_of_correlation(before)
                 units = np.outer(scale, scale)
                 C, d = Sigma[j] / units, (expected.mean - now.mean)[classes] / scale
-                with single_thread_blas():  # results must not depend on the number of threads
-                    C, d, gains = self._damped(L, C, d, classes, damping)
+                C, d, gains = self._damped(L, C, d, classes, damping)
                 pivot = min(smallest_pivot(before), smallest_pivot(C))
             except SingularError:
                 return expected, 0.0
