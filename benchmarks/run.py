@@ -79,7 +79,7 @@ def measure(
         with warnings.catch_warnings():
             for category in (ConvergenceWarning, LinAlgWarning):  # the results show convergence
                 warnings.simplefilter("ignore", category)
-            for category in (FutureWarning, UserWarning):  # new defaults; classes with fewer rows than folds
+            for category in (FutureWarning, UserWarning, RuntimeWarning):  # new defaults, few rows of a class, log of 0
                 warnings.simplefilter("ignore", category)
             yield _measure_task(problem, data, toy, task, libraries, effort, date)
 
