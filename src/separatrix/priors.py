@@ -173,7 +173,7 @@ class Penalty:
         """Add Λ to ``hess`` (CP, CP) in place, and return it."""
         P = self.mean.shape[1]
         if self.precision.ndim == 1:
-            np.einsum("ii->i", hess)[:] += np.tile(self.precision, len(hess) // P)  # a view of the diagonal
+            np.einsum("ii->i", hess).reshape(-1, P)[:] += self.precision  # a view of the diagonal
         elif len(self.precision) == len(hess):
             hess += self.precision
         else:
