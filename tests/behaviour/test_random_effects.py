@@ -161,9 +161,9 @@ def test_other_models_and_stated_priors_have_no_new_levels():
     assert set(scale_groups(TableEncoder().fit(TABLE).schema_, levels=False)) == {"line"}
 
 
-def test_too_many_weights_share_one_scale_with_a_note(monkeypatch):
+def test_too_many_weights_of_k_classes_share_one_scale_with_a_note(monkeypatch):
     monkeypatch.setattr(inference, "MAX_LEVEL_WEIGHTS", 20)
-    model = sx.TableClassifier().fit(TABLE, Y)
+    model = sx.TableClassifier().fit(TABLE, THREE)
     assert any("one scale for all columns" in note for note in model.estimator_.notes_)
     assert (of_new(model).variance > model.decision_distribution(TABLE.head(20)).variance).all()
 

@@ -14,6 +14,7 @@ The modules follow the order of the book. A module imports only from modules abo
     evidence          §4.4.1, §3.5  ln p(data) as a function of the prior
     tuning            §3.5          the most probable scales of the prior
     averaging         §3.5          the posterior averaged over these scales
+    arrow                           the posterior of a category with thousands of levels
     surface                         the evidence over a grid of widths and scales
     inference                       from an objective to a posterior: mode, Gaussian, check, better Gaussian
     logistic                        the classifier
@@ -26,6 +27,7 @@ from separatrix.bayesian.laplace import LaplaceError as LaplaceError
 from separatrix.bayesian.laplace import laplace_approximation as laplace_approximation
 from separatrix.bayesian.logistic import BayesianLogisticRegression as BayesianLogisticRegression
 from separatrix.bayesian.posterior import Approximation as Approximation
+from separatrix.bayesian.posterior import ArrowApproximation as ArrowApproximation
 from separatrix.bayesian.posterior import AveragedApproximation as AveragedApproximation
 from separatrix.bayesian.posterior import ByClassApproximation as ByClassApproximation
 from separatrix.bayesian.posterior import DiagonalApproximation as DiagonalApproximation

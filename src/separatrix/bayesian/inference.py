@@ -56,8 +56,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from separatrix._arguments import generator
-from separatrix._array import Float, to_dense
+from separatrix._array import Codes, Float, to_dense
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
+from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.averaging import Nodes, average, average_draws, merged, scale_nodes
 from separatrix.bayesian.by_class import tune_by_class
 from separatrix.bayesian.ep import Sites, expectation_propagation
@@ -118,7 +119,7 @@ from separatrix.bayesian.variational import (
 )
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Softmax
-from separatrix.solvers import Auto, Posterior, Solution, dual, is_wide
+from separatrix.solvers import Auto, Posterior, Solution, Status, dual, is_wide
 from separatrix.stats import collect_sample, extent, log_det_slope
 
 METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
@@ -352,16 +353,17 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
 
     The search for the mode starts at ``start`` (C, P), by default zero.
     """
-    n_weights, groups = (
-        int(np.prod(objective.shape)),
-        set(() if isinstance(options.groups, str) else options.groups or ()),
-    )
-    limit = MAX_LEVEL_WEIGHTS if any(isinstance(label, Levels) for label in groups) else MAX_FULL_WEIGHTS
-    if options.tune and options.structure is None and groups and n_weights > limit:
-        found = infer(objective, replace(options, groups=None), start)
-        note = ONE_SCALE.format(n_groups=len(groups), n_weights=n_weights, limit=limit)
-        return replace(found, notes=(*found.notes, note))
     start = np.zeros(objective.shape) if start is None else start
+    groups = () if isinstance(options.groups, str) else options.groups or ()
+    has_levels, n_weights = any(isinstance(label, Levels) for label in groups), int(np.prod(objective.shape))
+    limit = MAX_LEVEL_WEIGHTS if has_levels else MAX_FULL_WEIGHTS
+    if options.tune and options.structure is None and groups and n_weights > limit:
+        levels = largest_category(groups, objective.shape[0])
+        if levels is not None and options.method in ("auto", "laplace"):
+            return _infer_arrow(with_arrow(objective, groups), groups, levels, start)
+        found = infer(objective, replace(options, groups=None), start)
+        note = ONE_SCALE.format(n_groups=len(set(groups)), n_weights=n_weights, limit=limit)
+        return replace(found, notes=(*found.notes, note))
     factors, structure = np.ones(len(objective.design.origin)), options.structure
     M, is_simple = len(factors), options.groups is None and options.method in ("auto", "laplace")
     if structure is None and options.tune and is_simple and is_wide(objective):
@@ -415,6 +417,14 @@ def _tune_part(
     if has_full_evidence(objective, scales):
         return None, start, profile_scale(objective).eta
     return None, start, tune_structure(objective, LAPLACE[structure], tol)
+
+
+def _infer_arrow(objective: Posterior, groups: Sequence[Any], levels: Codes, start: Float) -> Inference:
+    """Compute the posterior of a category with many levels, with a tuned scale for each group."""
+    passes = objective.source.passes
+    tuned, gaussian, report, mode = tune_arrow(objective, prior_scales(objective, groups), levels, start)
+    solution = Solution(mode, Status.GRADIENT, gaussian.steps, objective.source.passes - passes)
+    return Inference(tuned, gaussian, solution, report.column_factors, tuning=report)
 
 
 def _refine(found: Inference, options: Options, remedy: str) -> Inference:

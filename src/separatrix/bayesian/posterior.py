@@ -10,6 +10,7 @@ the design. `laplace` puts the Gaussian at the mode, with the Hessian there as t
     dual        also exact, if there are fewer rows than columns             `DualApproximation`
     by class    C factors (P, P), one for each contrast between classes      `ByClassApproximation`
     diagonal    one variance for each weight                                 `DiagonalApproximation`
+    arrow       exact, if most weights are the levels of one category        `ArrowApproximation`
 
 A posterior that is averaged over the scales of its prior may be a mixture of full Gaussians, `AveragedApproximation`.
 All have a mean, standard deviations, draws, activations of rows and a log evidence. `ep`, `variational` and
@@ -21,12 +22,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from scipy import linalg, special
+from scipy import linalg, sparse, special
+from sklearn.utils import gen_batches
 
 from separatrix._arguments import check_option
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Codes, Float, Rows, is_sparse, to_dense
 from separatrix._linalg import SingularError
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
@@ -39,6 +42,7 @@ MAX_FULL_WEIGHTS = 5000  # size CP up to which the full structure is the default
 MATRIX_COPIES = 4  # matrices in memory at once: Hessian, correlations, factor and its inverse
 MAX_MEMORY_FRACTION = 0.7  # fraction of the machine's memory for one posterior; the rows need memory too
 MAX_PASS_BYTES = 2**27  # bytes that one pass may return for each block of rows; more bytes take more passes
+ARROW_ROWS_AT_ONCE = 4096  # rows whose products with a covariance are in memory together
 STD_AT_ONCE = 512  # weights whose variances are computed together
 N_BISECTIONS = 50  # bisections for a quantile of a mixture, which end at rounding error
 
@@ -568,7 +572,96 @@ def hessian_diagonal(block: Block, theta: Float, likelihood: Likelihood, design:
     return ValueGrad(float(log_p @ weight), design.collect_squares(block.X, entries))
 
 
-AnyApproximation = Approximation | ByClassApproximation | DualApproximation | DiagonalApproximation
+@dataclass(frozen=True, eq=False)
+class ArrowApproximation:
+    """N(θ | mean, A⁻¹) for one output, if most weights are those of the levels of one category; see `arrow`.
+
+    ``levels`` (L,) are the positions in θ of the levels' weights w and ``others`` (d,) those of all other weights u:
+
+        A = ( D   B )        F = D⁻¹ B,        S = K - B'F,        cov u = S⁻¹,        w = -F u + noise of variance D⁻¹
+            ( B'  K )
+
+    ``diagonal`` is D, ``border`` is F, and ``root`` is R with R R' = S⁻¹.
+    """
+
+    mean: Float
+    levels: Codes
+    others: Codes
+    diagonal: Float
+    border: Float
+    root: Float
+    log_likelihood: float
+    log_evidence: float
+    name: str = "laplace"
+    steps: int = 0
+    structure: str = "arrow"
+
+    @property
+    def variance(self) -> Float:
+        """Variance of each weight, (P,)."""
+        found = np.empty(self.mean.size)
+        found[self.others] = row_squares(self.root)
+        found[self.levels] = 1 / self.diagonal + row_squares(self.border @ self.root)
+        return found
+
+    @property
+    def std(self) -> Float:
+        """Standard deviation of each weight, (1, P)."""
+        return np.sqrt(self.variance)[None]
+
+    @property
+    def covariance(self) -> Float:
+        """Covariance of all weights, (P, P)."""
+        each = np.zeros((self.mean.size, len(self.others)))  # weights as functions of u, apart from D⁻¹
+        each[self.others], each[self.levels] = np.eye(len(self.others)), -self.border
+        found = (each @ self.root) @ (each @ self.root).T
+        found[self.levels, self.levels] += 1 / self.diagonal
+        return np.asarray(found)
+
+    def solve(self, g: Float) -> Float:
+        """Return A⁻¹ g for g (1, P)."""
+        w, u = g[0, self.levels], g[0, self.others]
+        found = np.empty_like(g)
+        found[0, self.others] = u = self.root @ (self.root.T @ (u - self.border.T @ w))
+        found[0, self.levels] = w / self.diagonal - self.border @ u
+        return found
+
+    def sample(self, n: int, rng: np.random.Generator) -> Float:
+        """Return draws of θ, (n, 1, P)."""
+        drawn = np.empty((n, self.mean.size))
+        drawn[:, self.others] = u = rng.standard_normal((n, len(self.others))) @ self.root.T
+        drawn[:, self.levels] = rng.standard_normal((n, len(self.levels))) / np.sqrt(self.diagonal) - u @ self.border.T
+        return (self.mean + drawn)[:, None]
+
+    def row_variance(self, X: Rows, design: Design) -> Float:
+        """Return φ̃'A⁻¹φ̃ of each row: x'cov(w) x + 2 x'cov(w, u) z + z'cov(u) z."""
+        cov_u, of_level = self.root @ self.root.T, self.variance[self.levels]
+        mixed = -2 * self.border @ cov_u
+        found = np.empty(X.shape[0])
+        for at in gen_batches(len(found), ARROW_ROWS_AT_ONCE):
+            x, z = split_rows(X[at], design, self.levels, self.others)
+            found[at] = (x * x) @ of_level + (z * (z @ cov_u + x @ mixed)).sum(axis=1)
+        return found
+
+    def activations(self, X: Rows, design: Design) -> Activations:
+        """Return mean and variance of the activations of rows; sparse rows stay sparse."""
+        mean = design.activate(Block(X, None, None, range(X.shape[0])), self.mean)
+        return Activations(mean, self.row_variance(X, design))
+
+
+def split_rows(X: Rows, design: Design, levels: Codes, others: Codes) -> tuple[Any, Any]:
+    """Return the indicators x (n, L) and the other regressors z (n, d); both are sparse if the rows are.
+
+    Columns of ``others`` with an origin other than zero come first, and the bias is last.
+    """
+    columns = others[others < len(design.origin)]
+    n_centred = np.count_nonzero(design.origin[columns])
+    centred, ones = columns[:n_centred], np.ones((X.shape[0], len(others) - len(columns)))
+    parts = [to_dense(X[:, centred]) - design.origin[centred], X[:, columns[n_centred:]], ones]
+    return X[:, levels], sparse.hstack(parts, format="csr") if is_sparse(X) else np.hstack(parts)
+
+
+AnyApproximation = Approximation | ByClassApproximation | DualApproximation | DiagonalApproximation | ArrowApproximation
 LAPLACE: dict[str, Callable[..., AnyApproximation]] = {
     "full": laplace,
     "dual": laplace_dual,

@@ -20,6 +20,7 @@ from separatrix._array import Array, Codes, Float
 from separatrix.basis import AbstractBasis, Cosines, Gaussians, Identity, Joined, Monomials, Sigmoids
 from separatrix.bayesian import (
     Approximation,
+    ArrowApproximation,
     BayesianLogisticRegression,
     ByClassApproximation,
     DiagonalApproximation,
@@ -369,6 +370,10 @@ def activations(approximation: Any, Phi: Value) -> tuple[Value, Value]:
         case DiagonalApproximation():
             mean, var = Phi @ approximation.mean.T, Phi.square() @ (1 / approximation.precision).T
             return (mean.column(0), var.column(0)) if C == 1 else (mean, var.expand(2) * np.eye(C))
+        case ArrowApproximation():
+            x, z = Phi.columns(approximation.levels.tolist()), Phi.columns(approximation.others.tolist())
+            rest = (z - x @ approximation.border) @ approximation.root
+            return Phi @ approximation.mean[0], x.square() @ (1 / approximation.diagonal) + rest.square().sum(1)
         case DualApproximation():  # variance in the span of the training rows, plus the prior variance outside it
             M = len(approximation.precision)
             Z = Phi.columns(range(M))

@@ -16,6 +16,7 @@ from separatrix.exceptions import DataError
 from separatrix.table.plans import (
     NEW,
     NO_ENTRIES,
+    OTHER,
     CategoryPlan,
     DatePlan,
     DropPlan,
@@ -32,6 +33,7 @@ FORMAT = "separatrix.table"
 VERSION = 4  # version 2 added hashes; 3, spellings of numbers and orders of dates; 4, indicators of new levels
 PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan, HashPlan)}
 SPARSE_BELOW = 0.1  # fraction of non-zero entries below which rows are sparse
+MAX_POOLED = 100  # levels of a category with random effects up to which rare levels share an indicator
 MAX_LISTED_CHARACTERS = 60
 
 
@@ -73,8 +75,19 @@ class Schema:
         return dict(zip(categories, range(start, start + len(categories)), strict=True))
 
     def with_new_levels(self) -> Schema:
-        """The schema with an indicator of new levels for each category; all training values of this column are zero."""
-        plans = (replace(plan, new=True) if isinstance(plan, CategoryPlan) else plan for plan in self.plans)
+        """The schema with an indicator of new levels for each category; all training values of this column are zero.
+
+        The levels of a category with more than `MAX_POOLED` are not pooled: each gets an indicator.
+        """
+        plans = list(self.plans)
+        for at, plan in enumerate(plans):
+            if isinstance(plan, CategoryPlan):
+                is_whole = len(plan.levels) + len(plan.pooled) > MAX_POOLED and not {OTHER, NEW} & {*plan.pooled}
+                levels, pooled = ((*plan.levels, *plan.pooled), ()) if is_whole else (plan.levels, plan.pooled)
+                note = (
+                    plan.note.partition(f"{plan.column}: {len(plan.pooled)} of")[0].strip() if is_whole else plan.note
+                )
+                plans[at] = replace(plan, new=True, levels=levels, pooled=pooled, note=note)
         return replace(self, plans=tuple(plans))
 
     @property
