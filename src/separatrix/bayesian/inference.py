@@ -358,12 +358,7 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     has_levels, n_weights = any(isinstance(label, Levels) for label in groups), int(np.prod(objective.shape))
     limit = MAX_LEVEL_WEIGHTS if has_levels else MAX_FULL_WEIGHTS
     if options.tune and options.structure is None and groups and n_weights > limit:
-        levels = largest_category(groups, objective.shape[0])
-        if levels is not None and options.method in ("auto", "laplace"):
-            return _infer_arrow(with_arrow(objective, groups), groups, levels, start)
-        found = infer(objective, replace(options, groups=None), start)
-        note = ONE_SCALE.format(n_groups=len(set(groups)), n_weights=n_weights, limit=limit)
-        return replace(found, notes=(*found.notes, note))
+        return _infer_many(objective, options, groups, start, limit)
     factors, structure = np.ones(len(objective.design.origin)), options.structure
     M, is_simple = len(factors), options.groups is None and options.method in ("auto", "laplace")
     if structure is None and options.tune and is_simple and is_wide(objective):
@@ -419,10 +414,19 @@ def _tune_part(
     return None, start, tune_structure(objective, LAPLACE[structure], tol)
 
 
-def _infer_arrow(objective: Posterior, groups: Sequence[Any], levels: Codes, start: Float) -> Inference:
-    """Compute the posterior of a category with many levels, with a tuned scale for each group."""
-    passes = objective.source.passes
-    tuned, gaussian, report, mode = tune_arrow(objective, prior_scales(objective, groups), levels, start)
+def _infer_many(objective: Posterior, options: Options, groups: Sequence[Any], start: Float, limit: int) -> Inference:
+    """Compute the posterior of more weights than the full covariance allows, in groups with scales of their own.
+
+    If most weights are the levels of a category, the posterior is an arrow; otherwise all columns share one scale.
+    """
+    levels = largest_category(groups, objective.shape[0])
+    if levels is None or options.method not in ("auto", "laplace"):
+        found = infer(objective, replace(options, groups=None), start)
+        n_weights = int(np.prod(objective.shape))
+        note = ONE_SCALE.format(n_groups=len(set(groups)), n_weights=n_weights, limit=limit)
+        return replace(found, notes=(*found.notes, note))
+    passes, arrow = objective.source.passes, with_arrow(objective, groups)
+    tuned, gaussian, report, mode = tune_arrow(arrow, prior_scales(arrow, groups), levels, start)
     solution = Solution(mode, Status.GRADIENT, gaussian.steps, objective.source.passes - passes)
     return Inference(tuned, gaussian, solution, report.column_factors, tuning=report)
 
