@@ -56,7 +56,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from separatrix._arguments import generator
-from separatrix._array import Codes, Float, to_dense
+from separatrix._array import Float, to_dense
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.averaging import Nodes, average, average_draws, merged, scale_nodes
