@@ -136,10 +136,10 @@ CHEAP_EP = 1e7  # N P² up to which expectation propagation takes a fraction of 
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
-MAX_JOINT_WEIGHTS = 300  # weights of K classes above which "auto" neglects coupling between contrasts of classes
+MAX_JOINT_WEIGHTS = 200  # weights of K classes above which "auto" neglects coupling between contrasts of classes
 MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posteriors neglect it, too
 MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed
-N_FEW_CHAINS, FEW_WARM_PATHS = 16, 2  # chains that check or replace a posterior without coupling
+N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that check a posterior without coupling
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
@@ -457,24 +457,24 @@ def _refine(found: Inference, options: Options, remedy: str) -> Inference:
 
 
 def has_contrasts(objective: Posterior) -> bool:
-    """Whether a variational posterior without coupling between contrasts of classes is defined, and affordable."""
+    """Whether the posterior is that of K classes with the same prior, so that contrasts of classes can be separated."""
     (C, P), prior = objective.shape, objective.prior
-    is_softmax = isinstance(objective.likelihood, Softmax) and C > 2 and len(prior.precision) == P
-    return is_softmax and estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS
+    return isinstance(objective.likelihood, Softmax) and C > 2 and len(prior.precision) == P
 
 
 def _refine_by_class(found: Inference, first: ByClassApproximation, options: Options) -> Inference:
-    """Compute the variational posterior without coupling between contrasts, and check it by chains.
+    """Compute the variational posterior without coupling between contrasts, if affordable, and check it by chains.
 
-    The posterior is not averaged over the scale of the prior, whose logarithm thousands of weights determine to a few
+    The posterior is not averaged over the scale of the prior, whose logarithm hundreds of weights determine to a few
     hundredths.
     """
-    objective = found.objective
-    q = variational_by_class(objective, first)
-    found = found.accept(q)
-    if not _is_affordable(objective, CHECK_PATHS, MAX_CHECKED):
-        return replace(found, notes=(LOW_EVIDENCE,))
+    objective, q = found.objective, first
+    if estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS:
+        q = variational_by_class(objective, first)
+        found = found.accept(q)
     few = partial(hamiltonian, objective, q, n_chains=N_FEW_CHAINS, rng=options.rng)
+    if not _is_affordable(objective, FEW_WARM_PATHS + CHECK_PATHS, MAX_FEW_EVALUATIONS, N_FEW_CHAINS):
+        return replace(found, notes=(LOW_EVIDENCE,))
     chains = few(n_paths=CHECK_PATHS, n_warm=FEW_WARM_PATHS)
     error = average_error(objective, q, chains.draws).average
     if error > MAX_AVERAGE_ERROR:
@@ -482,11 +482,12 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
     log_evidence, noise = chains.log_evidence()
     notes = (ROUGH_EVIDENCE.format(noise=noise),) if noise > MAX_EVIDENCE_NOISE else ()
     found = replace(found, approximation=replace(q, log_evidence=log_evidence), probability_error=error, notes=notes)
-    if error > MAX_AVERAGE_ERROR:
-        sampled = sampled_by_class(q, chains.draws, log_evidence)
-        noise = average_error(objective, sampled, chains.draws).noise
-        found = replace(found, approximation=sampled, draws=chains.draws, probability_error=noise)
-    return found
+    if error <= MAX_AVERAGE_ERROR:
+        return found
+    sampled = sampled_by_class(q, chains.draws, log_evidence)
+    noise = average_error(objective, sampled, chains.draws).noise
+    found = replace(found, approximation=sampled, draws=chains.draws, probability_error=noise)
+    return _with_convergence(found, chains)
 
 
 def _nodes(found: Inference, options: Options) -> Nodes:
@@ -601,7 +602,7 @@ def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
     objective, name, error = found.objective, found.approximation.name, found.probability_error
     if error > (MAX_LAPLACE_ERROR if options.method == "laplace" else MAX_AVERAGE_ERROR):
         is_k_class_auto = options.method == "auto" and objective.shape[0] > 1
-        if is_k_class_auto and _is_affordable(objective, SAMPLED_PATHS, MAX_SAMPLED_EVALUATIONS):
+        if is_k_class_auto and _is_affordable(objective, N_WARM_PATHS + SAMPLED_PATHS, MAX_SAMPLED_EVALUATIONS):
             return _sampled(found, found.full, options)
         poor = f"average error {error:.2g}"
         remedy = remedy if name == "laplace" else "approximation='hmc', "
@@ -629,7 +630,9 @@ def _check(found: Inference, options: Options, *, has_typical_rows: bool) -> Inf
         draws, smoothed = weighted_draws(objective, proposal, PARETO_DRAWS, options.rng)
         found, log_evidence = replace(found, pareto_k=smoothed.k), smoothed.log_mean
     if not found.pareto_k < USABLE_K:  # unusable or unknown
-        if not is_small and not (q.name == "variational" and _is_affordable(objective, CHECK_PATHS, MAX_CHECKED)):
+        if not is_small and not (
+            q.name == "variational" and _is_affordable(objective, N_WARM_PATHS + CHECK_PATHS, MAX_CHECKED)
+        ):
             return replace(found, notes=(LOW_EVIDENCE,) if is_bound else ())
         chains = hamiltonian(objective, q, n_paths=CHECK_PATHS, rng=options.rng)
         draws, (log_evidence, noise) = chains.draws, chains.log_evidence()
@@ -644,9 +647,9 @@ def _check(found: Inference, options: Options, *, has_typical_rows: bool) -> Inf
     return found
 
 
-def _is_affordable(objective: Posterior, n_paths: int, limit: float) -> bool:
+def _is_affordable(objective: Posterior, n_paths: int, limit: float, n_chains: int = N_CHAINS) -> bool:
     """Whether chains with a number of paths take at most a number of evaluations of a likelihood and its slope."""
-    return evaluations(objective, N_CHAINS * (N_WARM_PATHS + n_paths) * LEAPFROG_STEPS_PER_PATH) <= limit
+    return evaluations(objective, n_chains * n_paths * LEAPFROG_STEPS_PER_PATH) <= limit
 
 
 def _sampled(found: Inference, q: Approximation, options: Options) -> Inference:
@@ -656,6 +659,11 @@ def _sampled(found: Inference, q: Approximation, options: Options) -> Inference:
     approximation, draws = sampled_approximation(objective, q, chains, options.rng), chains.draws
     noise = average_error(objective, approximation, draws).noise
     found = replace(found, approximation=approximation, draws=draws, probability_error=noise)
+    return _with_convergence(found, chains)
+
+
+def _with_convergence(found: Inference, chains: Chains) -> Inference:
+    """Return the inference, with a warning if the chains have not converged."""
     if chains.rhat <= MAX_RHAT:
         return found
     warning = (
@@ -737,7 +745,7 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
     if method == "variational":
         if not isinstance(objective.likelihood, Softmax):
             better = variational(objective, first)
-        elif estimated_seconds(objective) > MAX_FULL_SECONDS and has_contrasts(objective):
+        elif has_contrasts(objective) and estimated_seconds(objective) > MAX_FULL_SECONDS:
             better = variational_by_class(objective, laplace_by_class(objective, first.mean)).with_full_factor()
         else:
             better = variational_softmax(objective, first)

@@ -56,6 +56,7 @@ CHEAP_EXPS = 2**19  # exponentials of a pass, up to which a row uses more than t
 POINTS_PER_AXIS = 3  # smallest number of points per dimension, so that they can have unit covariance
 MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every covariance has a Cholesky factor
 N_REMEMBERED_STEPS = 10  # of L-BFGS
+N_NATURAL_STEPS = 2  # half steps along the natural gradient before L-BFGS
 ASCENT_SEED, EVIDENCE_SEED = 0, 1  # scramblings of the points; the evidence is computed from points unknown to q
 TYPICAL_PASSES = 25
 PRODUCTS_PER_SECOND, EXPS_PER_SECOND, SINGLE_EXPS_PER_SECOND = 2e10, 5e7, 3e8  # speed of one core
@@ -295,7 +296,14 @@ def variational_by_class(
 
         return at
 
-    found = maximise_bound(derivatives(ASCENT_SEED), list(start.factors[1:]), tol * C * min(P, N + 1), max_steps)
+    ascent, factors, first = derivatives(ASCENT_SEED), list(start.factors[1:]), [np.zeros(P)] * (C - 1)
+    for _ in range(N_NATURAL_STEPS):  # the curvature at the mode is too small if classes are nearly separable
+        _, grads, hessians = ascent(first, [factor.root for factor in factors], 0.0)
+        blocks = [0.5 * (factor.matrix + H) for factor, H in zip(factors, hessians, strict=True)]
+        factors = [factorise(A, 1, prior.free) for A in blocks]
+        first = [u + 0.5 * factor.solve(g) for u, factor, g in zip(first, factors, grads, strict=True)]
+    start, origin = replace(start, mean=start.mean + Q @ np.stack(first)), origin + np.stack(first)
+    found = maximise_bound(ascent, factors, tol * C * min(P, N + 1), max_steps)
     value, _, _ = derivatives(EVIDENCE_SEED)(*found.gaussian)
     mean = start.mean + Q @ np.stack(found.gaussian[0])
     return replace(
