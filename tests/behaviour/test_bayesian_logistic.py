@@ -450,7 +450,7 @@ def test_large_posteriors_of_k_classes_neglect_coupling_and_warn_about_the_evide
     objective = posed(X, np.where(levels < 10, levels % 4, y), 5.0, standardize=False)
     full = infer(objective, options())
     monkeypatch.setattr(inference, "MAX_JOINT_WEIGHTS", 0)
-    monkeypatch.setattr(inference, "MAX_CHECKED", 0.0)
+    monkeypatch.setattr(inference, "MAX_FEW_EVALUATIONS", 0.0)
     monkeypatch.setattr(inference, "MAX_PARETO_EVALUATIONS", 0.0)
     found = infer(objective, options())
     assert found.approximation.name == "variational"

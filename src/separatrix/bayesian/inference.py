@@ -154,6 +154,7 @@ N_KEPT_DRAWS = 4096
 N_CHECKED_ROWS, N_MIXED_ROWS, MIXED_FRACTION, ANY_CLASS_FRACTION = 64, 256, 1 / 2, 1 / 3
 MIN_MIXED_ROWS = 8  # mixtures of fewer rows do not represent new rows
 EVIDENCE_NOISE, MAX_EVIDENCE_NOISE = 0.1, 0.3  # nats: Laplace's evidence is kept below; a note is given above
+MAX_BRIDGE_NOISE = 30.0  # nats, above which the evidence by class is not replaced by that of chains
 LOW_EVIDENCE = (
     "log_evidence_ is a lower bound and may be tens of nats too low: the posterior of K classes is skewed, and too "
     "large to be sampled. Compare models on held-out rows instead."
@@ -477,17 +478,27 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
         return replace(found, notes=(LOW_EVIDENCE,))
     chains = few(n_paths=CHECK_PATHS, n_warm=FEW_WARM_PATHS)
     error = average_error(objective, q, chains.draws).average
-    if error > MAX_AVERAGE_ERROR:
+    is_replaced = error > MAX_AVERAGE_ERROR and q.name == "variational"
+    if is_replaced:
         chains = few(n_paths=SAMPLED_PATHS, n_warm=LONG_WARM_PATHS)
     log_evidence, noise = chains.log_evidence()
     notes = (ROUGH_EVIDENCE.format(noise=noise),) if noise > MAX_EVIDENCE_NOISE else ()
+    if noise > MAX_BRIDGE_NOISE:
+        log_evidence, notes = q.log_evidence, (LOW_EVIDENCE,)
     found = replace(found, approximation=replace(q, log_evidence=log_evidence), probability_error=error, notes=notes)
+    if is_replaced:
+        sampled = sampled_by_class(q, chains.draws, log_evidence)
+        noise = average_error(objective, sampled, chains.draws).noise
+        found = replace(found, approximation=sampled, draws=chains.draws, probability_error=noise)
+        return _with_convergence(found, chains)
     if error <= MAX_AVERAGE_ERROR:
         return found
-    sampled = sampled_by_class(q, chains.draws, log_evidence)
-    noise = average_error(objective, sampled, chains.draws).noise
-    found = replace(found, approximation=sampled, draws=chains.draws, probability_error=noise)
-    return _with_convergence(found, chains)
+    warning = (
+        f"The posterior is far from its Gaussian approximation (average error {error:.2g}): probabilities may be "
+        f"wrong, and {q.mean.size} weights are too many for a better approximation. Use a narrower prior, or fewer "
+        "columns."
+    )
+    return replace(found, warnings=(*found.warnings, warning))
 
 
 def _nodes(found: Inference, options: Options) -> Nodes:
