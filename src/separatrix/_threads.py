@@ -11,9 +11,9 @@ from __future__ import annotations
 import operator
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from itertools import compress, repeat
 from math import prod
@@ -124,30 +124,27 @@ class _Hold:
     limits: Sequence[int] = ()
 
 
-class single_thread_blas:  # noqa: N801  (used as a function; a generator would take longer than a small product)
+@contextmanager
+def single_thread_blas() -> Iterator[None]:
     """Limit BLAS to one thread: in this thread, and in the process while at least one pass is running.
 
     A limit of the process is restored when the last of nested and concurrent passes ends.
     """
-
-    __slots__ = ("limits",)
-
-    def __enter__(self) -> None:
-        of_thread, of_process = _libraries()
-        self.limits: Sequence[int] = _limit(of_thread) if of_thread else ()
-        with _Hold.lock:
-            if _Hold.passes == 0:
-                _Hold.limits = _limit(of_process)
-            _Hold.passes += 1
-
-    def __exit__(self, *_: object) -> None:
-        of_thread, of_process = _libraries()
+    of_thread, of_process = _libraries()
+    limits = _limit(of_thread) if of_thread else ()
+    with _Hold.lock:
+        if _Hold.passes == 0:
+            _Hold.limits = _limit(of_process)
+        _Hold.passes += 1
+    try:
+        yield
+    finally:
         with _Hold.lock:
             _Hold.passes -= 1
             if _Hold.passes == 0:
                 _limit(of_process, _Hold.limits)
         if of_thread:
-            _limit(of_thread, self.limits)
+            _limit(of_thread, limits)
 
 
 def _limit(libraries: Sequence[Any], limits: Iterable[int] = repeat(1)) -> Sequence[int]:
