@@ -39,3 +39,50 @@ def test_intervals_contain_the_true_weights(n, p, scale):
             losses.append(-(special.xlogy(truth, P) + special.xlog1py(1 - truth, -P)).mean(axis=1))
     assert 0.93 <= np.mean(inside) <= 0.98
     assert np.mean(loss) <= 1.04 * np.mean(stated, axis=0).min()
+
+
+def coverage_and_loss(model, X, y, w, new):
+    """Return the fraction of weights inside their 95 % intervals, and the expected log-loss of new rows."""
+    found, truth, p = model.fit(X, y).summary(), special.expit(new @ w), len(w)
+    P = model.predict_proba(new)[:, 1]
+    inside = ((found.lower[:p] < w) & (w < found.upper[:p])).mean()
+    return inside, -(special.xlogy(truth, P) + special.xlog1py(1 - truth, -P)).mean()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
+@pytest.mark.parametrize("alignment", [-1, 0, 1])
+def test_a_prior_without_a_stated_shape_is_as_good_as_one_scale_if_columns_are_correlated(alignment):
+    p, results = 20, []
+    values, axes = np.linalg.eigh(0.8 ** np.abs(np.subtract.outer(np.arange(p), np.arange(p))))
+    spread = values ** (alignment / 2) * np.sqrt(p / (values ** (alignment + 1)).sum())
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        w = axes @ (rng.normal(0, 0.5, p) * spread)
+        X, new = (rng.normal(size=(n, p)) @ (axes * np.sqrt(values)).T for n in (150, 300))
+        y = rng.random(len(X)) < special.expit(X @ w)
+        models = sx.BayesianLogisticRegression(), sx.BayesianLogisticRegression(sx.Gaussian(), tune="evidence")
+        results.append([coverage_and_loss(model, X, y, w, new) for model in models])
+    (inside, loss), (_, loss_of_one) = np.mean(results, axis=0)
+    assert inside >= 0.93
+    assert loss <= 1.005 * loss_of_one
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("n", "p"), [(100, 10), (200, 50)])
+def test_one_scale_per_column_is_as_good_as_one_scale(n, p, is_sparse):
+    results = []
+    for seed in range(300 // p + 6):
+        rng = np.random.default_rng(seed)
+        w = rng.normal(0, 1.6 / np.sqrt(p), p)
+        if is_sparse:
+            w = np.where(rng.random(p) < 0.2, np.sqrt(5) * w, 0.0)
+        X, new = rng.normal(size=(n, p)), rng.normal(size=(300, p))
+        y = rng.random(n) < special.expit(X @ w)
+        models = (sx.BayesianLogisticRegression(sx.Gaussian(), tune="evidence", groups=g) for g in ("columns", None))
+        results.append([coverage_and_loss(model, X, y, w, new) for model in models])
+    (inside, loss), (_, loss_of_one) = np.mean(results, axis=0)
+    assert inside >= 0.93
+    assert loss <= 1.005 * loss_of_one

@@ -43,12 +43,13 @@ MAX_STEP, SCALE_TOL = 3.0, 0.05  # largest change of ln s, and tolerance of its 
 
 
 class Aligned(NamedTuple):
-    """The objective under an aligned prior, c Σ^b (M, M), the factor of s, and the predicted posterior."""
+    """The objective under an aligned prior, c Σ^b (M, M), the factor of s, and the predicted posterior and gain."""
 
     objective: Posterior
     shape: Float
     factor: float
     prediction: Approximation
+    gain: float
 
 
 def align(objective: Posterior, found: Approximation) -> list[Aligned]:
@@ -61,20 +62,21 @@ def align(objective: Posterior, found: Approximation) -> list[Aligned]:
         return []
     root = np.sqrt(scales.tuned[:M])  # Λ^½
     values, axes = linalg.eigh(_covariance(objective, root))
-    parabola, better = Parabola(found, objective.prior), list[tuple[float, Aligned]]()
-    top = found.log_evidence + scales.log_density(np.zeros(1))[0] + LOG_ODDS
+    parabola, better = Parabola(found, objective.prior), list[Aligned]()
+    here = found.log_evidence + scales.log_density(np.zeros(1))[0]
     for sign in (1.0, -1.0):
         for b in sign * ALIGNMENTS:
             variances = values**b * (values.sum() / (values ** (b + 1)).sum())
             tuned = np.zeros((P, P))
             tuned[:M, :M] = (axes / variances) @ axes.T * np.outer(root, root)
             eta, height = best_scale(parabola, replace(scales, fixed=np.diag(scales.fixed), tuned=tuned))
-            if height <= top:
+            if height <= here + LOG_ODDS:
                 break
             prior = Penalty(objective.prior.mean, np.diag(scales.fixed) + np.exp(-2 * eta) * tuned)
             shape, near = (axes * variances) @ axes.T, parabola.under(prior)
-            better.append((height, Aligned(replace(objective, prior=prior), shape, float(np.exp(eta)), near)))
-    return [aligned for _, aligned in sorted(better, key=lambda each: -each[0])]
+            aligned = replace(objective, prior=prior)
+            better.append(Aligned(aligned, shape, float(np.exp(eta)), near, height - here))
+    return sorted(better, key=lambda each: -each.gain)
 
 
 def is_shapeable(objective: Posterior, found: Approximation) -> bool:

@@ -64,10 +64,18 @@ class Nodes(NamedTuple):
         return np.asarray(self.weights @ self.widening)
 
 
-def scale_nodes(objective: Posterior, scales: PriorScales, found: Approximation, fitter: Fitter | None) -> Nodes:
+def scale_nodes(
+    objective: Posterior,
+    scales: PriorScales,
+    found: Approximation,
+    fitter: Fitter | None,
+    *,
+    n_fits: int = MAX_INNER_FITS,
+) -> Nodes:
     """Return the nodes of the average; ``found`` is the fit at η* = 0, the prior of ``objective``.
 
-    Without a ``fitter``, there is one node, and ln p(D) follows from the Gaussian at η*.
+    Without a ``fitter``, there is one node, and ln p(D) follows from the Gaussian at η*. ``n_fits`` is the largest
+    number of fits on each side of one scale.
     """
     G = len(scales.labels)
     values, axes = linalg.eigh(scale_precision(scales, found, objective))
@@ -77,7 +85,8 @@ def scale_nodes(objective: Posterior, scales: PriorScales, found: Approximation,
     if fitter is None or spread.max() < MIN_SPREAD:
         return Nodes((found,), np.ones(1), np.ones((1, G)), top + log_volume)
     if G == 1:
-        return _nodes_of_one_scale(objective, scales, found, fitter, float(spread[0]))
+        n_fits = n_fits if has_cheap_hessian(objective) else 0
+        return _nodes_of_one_scale(objective, scales, found, fitter, float(spread[0]), n_fits)
     z = np.random.default_rng(0).standard_normal((N_PAIRS, G))
     if G <= N_PAIRS:  # exact second moments
         z = np.linalg.qr(z)[0] * np.sqrt(N_PAIRS)
@@ -100,7 +109,7 @@ def merged(nodes: Nodes, others: Nodes, factors: Float) -> Nodes:
 
 
 def _nodes_of_one_scale(
-    objective: Posterior, scales: PriorScales, found: Approximation, fitter: Fitter, spread: float
+    objective: Posterior, scales: PriorScales, found: Approximation, fitter: Fitter, spread: float, n_fits: int
 ) -> Nodes:
     """Return Gauss-Hermite nodes of a normal law with a spread of its own on each side of η*.
 
@@ -113,7 +122,7 @@ def _nodes_of_one_scale(
     fits, etas, masses = [found], [0.0], [0.0]
     for sign in (-1.0, 1.0):
         sd, parabola = spread, Parabola(found, objective.prior)
-        for _ in range(MAX_INNER_FITS if has_cheap_hessian(objective) else 0):
+        for _ in range(n_fits):
             eta = np.array([sign * inner * sd])
             here = replace(objective, prior=scales.prior(eta))
             near = parabola.under(here.prior)

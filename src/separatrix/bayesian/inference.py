@@ -144,7 +144,7 @@ CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior 
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
 ONE_SCALE_PROBABILITY = 0.5  # prior probability of one scale, against one for each column
-COLUMN_TOL = 0.1  # nats, of the predicted evidence of one scale for each column
+SHAPE_TOL = 0.05  # nats of evidence that tuning an aligned prior, or one scale for each column, may miss
 MAX_LOG_ODDS = 6.0  # above which the average leaves the simpler prior out
 
 # Errors of probabilities
@@ -512,17 +512,17 @@ def _nodes(found: Inference, options: Options) -> Nodes:
     shift = simpler.tuned.log_evidence - found.tuned.log_evidence + np.log(probability / (1 - probability))
     others = _nodes_of_one(simpler, options, None)
     if nodes.log_ratio - others.log_ratio - shift <= MAX_LOG_ODDS:
-        others = _nodes_of_one(simpler, options, simpler.fitter)
+        others = _nodes_of_one(simpler, options, simpler.fitter, n_fits=0)
         factors = simpler.report.factors / found.report.factors
         nodes = merged(nodes, others._replace(log_ratio=others.log_ratio + shift), factors)
     return nodes._replace(log_ratio=nodes.log_ratio + np.log(1 - probability))
 
 
-def _nodes_of_one(found: Inference, options: Options, fitter: Fitter | None) -> Nodes:
+def _nodes_of_one(found: Inference, options: Options, fitter: Fitter | None, **limits: int) -> Nodes:
     """Return the nodes of the average over the scales of one prior."""
     assert found.tuned is not None, "tuning keeps its fit"
     scales = prior_scales(found.objective, found.groups, _law(found, options))
-    return scale_nodes(found.objective, scales, found.tuned, fitter)
+    return scale_nodes(found.objective, scales, found.tuned, fitter, **limits)
 
 
 def _one_scale(found: Inference) -> Inference:
@@ -551,10 +551,13 @@ def _shape(found: Inference, options: Options, fitter: Fitter) -> Inference:
         return each.tuned.log_evidence + _nodes_of_one(each, options, None).log_ratio
 
     assert found.tuned is not None, "the scale is tuned first"
-    n_fitted = 1 if isinstance(fitter, FitEP) else 2  # predictions from Laplace's Gaussian are less accurate
-    aligned = align(found.objective, found.tuned)[:n_fitted]
-    candidates = [_aligned(found, each, options, fitter) for each in aligned]
-    candidates += [each for each in [_by_column(found, options, fitter)] if each is not None]
+    aligned, gain = align(found.objective, found.tuned), _column_gain(found, options, fitter)
+    if isinstance(fitter, FitEP):  # its predictions are accurate, so that only the best is fitted
+        is_aligned = bool(aligned) and aligned[0].gain > gain
+        aligned, gain = (aligned[:1], -np.inf) if is_aligned else ([], gain)
+    candidates = [_aligned(found, each, options, fitter) for each in aligned[:2]]
+    if gain > LOG_ODDS:
+        candidates.append(_by_column(found, options, fitter))
     best = max(candidates, key=log_evidence, default=None)
     if best is None or log_evidence(best) <= log_evidence(found) + LOG_ODDS:
         return found
@@ -563,7 +566,7 @@ def _shape(found: Inference, options: Options, fitter: Fitter) -> Inference:
 
 def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitter) -> Inference:
     """Tune again with an aligned prior."""
-    objective, shape, factor, near = aligned
+    objective, shape, factor, near, _ = aligned
     report, law = found.report, prior_scales(found.objective)
     start = replace(
         found,
@@ -574,22 +577,24 @@ def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitte
         law=replace(law, typical=law.typical / report.factors),
         shape=shape,
     )
-    return _tune(start, options, fitter)
+    return _tune(start, options, fitter, SHAPE_TOL)
 
 
-def _by_column(found: Inference, options: Options, fitter: Fitter) -> Inference | None:
-    """Tune again with a scale for each column; None if the prediction of its evidence is not higher."""
+def _column_gain(found: Inference, options: Options, fitter: Fitter) -> float:
+    """Return the predicted gain in evidence by a scale for each column."""
     objective, fit = found.objective, found.tuned
     assert fit is not None, "the scale is tuned first"
     scales = prior_scales(objective, "columns")
     if not is_shapeable(objective, fit) or scales.tuned.ndim > 1:
-        return None
-    search = Search(objective, scales, fitter, bounds=scales.bounds(objective), tol=COLUMN_TOL)
-    gain = search.predicted_gain(fit)
-    rise = scale_nodes(objective, scales, fit, None).log_ratio - _nodes_of_one(found, options, None).log_ratio
-    if gain + rise < LOG_ODDS:
-        return None
-    tuned = _tune(replace(found, approximation=fit, groups="columns"), options, fitter)
+        return -np.inf
+    search = Search(objective, scales, fitter, bounds=scales.bounds(objective), tol=SHAPE_TOL)
+    volume = scale_nodes(objective, scales, fit, None).log_ratio - _nodes_of_one(found, options, None).log_ratio
+    return search.predicted_gain(fit) + volume
+
+
+def _by_column(found: Inference, options: Options, fitter: Fitter) -> Inference:
+    """Tune again with a scale for each column."""
+    tuned = _tune(replace(found, approximation=found.tuned or found.full, groups="columns"), options, fitter, SHAPE_TOL)
     report = replace(tuned.report, boundary=found.report.boundary)
     common = np.exp(np.log(report.factors).mean())
     shape = np.diag((report.factors / common) ** 2)
@@ -684,10 +689,10 @@ def _with_convergence(found: Inference, chains: Chains) -> Inference:
     return replace(found, warnings=(*found.warnings, warning))
 
 
-def _tune(found: Inference, options: Options, fitter: Fitter) -> Inference:
+def _tune(found: Inference, options: Options, fitter: Fitter, tol: float = 1e-3) -> Inference:
     """Tune the scales of the prior by the evidence of ``fitter``."""
     like = _law(found, options)
-    tuned = tune_scales(found.objective, found.groups, fitter=fitter, start=found.full, like=like)
+    tuned = tune_scales(found.objective, found.groups, fitter=fitter, start=found.full, like=like, tol=tol)
     objective, approximation, report = tuned
     factors = found.factors if options.wide is not None else found.factors * report.column_factors
     if found.tuning is not None:  # the factors are relative to the first prior
