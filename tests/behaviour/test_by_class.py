@@ -13,6 +13,7 @@ from separatrix.bayesian.evidence import prior_scales
 from separatrix.bayesian.posterior import ByClassApproximation, laplace, laplace_by_class
 from separatrix.bayesian.sampling import Draws
 from separatrix.bayesian.variational import axis_averages, point_sets
+from separatrix.exceptions import ApproximationWarning
 from separatrix.likelihoods import Softmax
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
@@ -144,3 +145,14 @@ def test_many_weights_of_k_classes_are_close_to_sampled_ones(weighted, monkeypat
     assert np.abs(found.predict_proba(new) - sampled.predict_proba(new)).mean() < 0.01
     assert abs(found.log_evidence_ - sampled.log_evidence_) < 5
     assert found.tuning_.factors[0] == pytest.approx(found.prior_.scale)
+
+
+def test_a_poor_laplace_posterior_that_is_too_large_to_be_replaced_gives_a_warning(monkeypatch, rng):
+    """Nearly separable classes under a wide prior: Laplace's average error is above 0.05."""
+    monkeypatch.setattr(inference, "MAX_JOINT_WEIGHTS", 0)
+    monkeypatch.setattr(inference, "MAX_BY_CLASS_SECONDS", 0.0)
+    X, y = classes(60, 4, 3, rng, signal=20.0)
+    with pytest.warns(ApproximationWarning, match="average error .* 15 weights are too many"):
+        found = sx.BayesianLogisticRegression(sx.Gaussian(10.0), rng=0).fit(X, y)
+    assert found.approximation_ == "laplace"
+    assert found.probability_error_ > 0.01
