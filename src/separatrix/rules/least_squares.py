@@ -39,7 +39,7 @@ MIN_SPARSE_COLUMNS = 500  # with fewer columns, S_T takes less time than dozens 
 MAX_OFFSET_IN_STD = 100.0  # with a larger |mean|/std of a column, products with sparse rows lose four digits
 OPERATIONS_PER_SPARSE_ENTRY = 40  # operations of a Cholesky factor in the time of a product with one sparse entry
 RESIDUAL_TOL = 1e-9  # relative to the right-hand side
-SMALL_PENALTY = 1e-4  # relative to the largest diagonal entry; a larger penalty makes the solution unique and precise
+SMALL_PENALTY = 1e-4  # relative to the largest column; a larger penalty makes the solution unique and precise
 KNOWN_TOL, MAX_KNOWN_ERROR = 1e-6, 1e-2  # a known solution with a larger error shows that columns are nearly collinear
 
 
@@ -125,7 +125,7 @@ def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution
     if fit_intercept:  # start from the intercept N_k / N
         start[:, -1] = B[:, -1] / units.total
         B -= start[:, -1:] * units.total * np.append(units.mean - design.origin, 1.0)
-    is_checked = alpha < SMALL_PENALTY * diagonal.max()
+    is_checked = alpha < SMALL_PENALTY * diagonal[:M].max()
     scale = np.sqrt(diagonal)
     if is_checked:
         signs = np.random.default_rng(0).choice([-1.0, 1.0], len(scale))
