@@ -555,7 +555,8 @@ def _shape(found: Inference, options: Options, fitter: Fitter) -> Inference:
     if isinstance(fitter, FitEP):  # its predictions are accurate, so that only the best is fitted
         is_aligned = bool(aligned) and aligned[0].gain > gain
         aligned, gain = (aligned[:1], -np.inf) if is_aligned else ([], gain)
-    candidates = [_aligned(found, each, options, fitter) for each in aligned[:2]]
+    tuned = (_aligned(found, each, options, fitter) for each in aligned[:2])
+    candidates = [each for each in tuned if each is not None]
     if gain > LOG_ODDS:
         candidates.append(_by_column(found, options, fitter))
     best = max(candidates, key=log_evidence, default=None)
@@ -564,14 +565,17 @@ def _shape(found: Inference, options: Options, fitter: Fitter) -> Inference:
     return replace(best, simpler=found)
 
 
-def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitter) -> Inference:
-    """Tune again with an aligned prior."""
+def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitter) -> Inference | None:
+    """Tune again with an aligned prior; None if expectation propagation does not converge there."""
     objective, shape, factor, near, _ = aligned
+    fit = fitter.fit(objective, near.mean, near.factor)
+    if found.tuned is None or fit.name != found.tuned.name:
+        return None
     report, law = found.report, prior_scales(found.objective)
     start = replace(
         found,
         objective=objective,
-        approximation=fitter.fit(objective, near.mean, near.factor),
+        approximation=fit,
         factors=factor * found.factors,
         tuning=replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors),
         law=replace(law, typical=law.typical / report.factors),

@@ -344,8 +344,10 @@ class Search:
             gain, level = -np.inf, self.trace[-1].log_evidence
             try:
                 there = self._fit(best.eta, best.prediction)
-                if there.name == here.approximation.name:  # evidences of different methods are not comparable
+                if there.name == here.approximation.name:
                     gain = there.log_evidence + self.scales.log_density(best.eta)[0] - level
+                else:  # expectation propagation did not converge, and another method's evidence is not comparable
+                    radius /= 4
             except DataError:  # without log-concavity there may be no mode
                 if self.objective.likelihood.is_log_concave:
                     raise
