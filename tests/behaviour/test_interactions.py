@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import separatrix as sx
 from separatrix.report import render
-from separatrix.study import MODELS, Ramps, TableClassifier, conduct, effects, examine
+from separatrix.study import MODELS, Ramps, TableClassifier, conduct, effects, examine, pairs
 from separatrix.study.pairs import Interactions, column_cells, loo_activations, ramp_products
 from separatrix.table import TableEncoder
 
@@ -79,7 +79,7 @@ def test_leave_one_out_activations_are_close_to_those_of_fits_without_a_row():
     options = {"prior": sx.Gaussian(1.0), "approximation": "laplace", "standardize": False}
     for codes in ((y == "yes").astype(int), np.arange(60) % 3):
         model = sx.BayesianLogisticRegression(**options).fit(X, codes)
-        found = loo_activations(model, X, codes, None)
+        found = loo_activations(model, X, codes, np.ones(60))
         for n in (3, 20, 41):
             others = np.arange(60) != n
             exact = sx.BayesianLogisticRegression(**options).fit(X[others], codes[others])
@@ -138,6 +138,21 @@ def test_without_interactions_in_truth_nearly_none_are_accepted():
     assert sum(accepted) <= 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [100, 103])
+def test_no_interactions_are_accepted_if_there_are_as_many_weights_as_rows(seed):
+    """Residuals of an additive model of all rows contain the held-out labels; they "gained" 29 and 18 nats here."""
+    rng = np.random.default_rng(seed)
+    code = np.column_stack([rng.integers(8, size=150) for _ in range(12)])
+    a = np.zeros((150, 4))
+    for column in code.T:
+        a += rng.normal(0, 4 / np.sqrt(12), (8, 4))[column]
+    y = (a + rng.gumbel(size=a.shape)).argmax(axis=1)
+    table = pd.DataFrame({f"c{i}": np.char.add("l", column.astype(str)) for i, column in enumerate(code.T)})
+    model = TableClassifier(sx.BayesianLogisticRegression(approximation="laplace"), curved=True, interactions=True)
+    assert not model.configured(*encoded(table), y).interactions.pairs
+
+
 def encoded(table):
     encoder = TableEncoder().fit(table)
     return encoder.schema_, encoder.transform(table)
@@ -146,8 +161,20 @@ def encoded(table):
 def test_few_rows_and_a_single_column_have_no_interactions():
     for table, y in ((TABLE[:60], Y[:60]), (TABLE[["a"]], Y)):
         model = TableClassifier(sx.LogisticRegression(alpha=1.0), interactions=True).fit(table, y)
-        assert model.interactions_ == Interactions((), ()) or np.isnan(model.interactions_.gain)
-        assert not model.interactions_.surfaces
+        assert not model.interactions_.pairs
+        assert "No search for interactions was made: " in model.interactions_.describe()
+
+
+def test_a_class_of_one_row_is_never_held_out():
+    y = np.append("rare", Y[1:])
+    model = TableClassifier(sx.LogisticRegression(alpha=1.0), interactions=True).fit(TABLE[["c", "d"]], y)
+    assert ("c", "d") in model.interactions_.pairs
+
+
+def test_interacting_columns_are_found_at_the_end_of_a_wide_table(monkeypatch):
+    monkeypatch.setattr(pairs, "MAX_CELLS", 8)  # two of four numbers
+    model = TableClassifier(sx.LogisticRegression(alpha=1.0), interactions=True)
+    assert ("c", "d") in model.fit(TABLE, Y).interactions_.pairs
 
 
 # -- use ---------------------------------------------------------------------------------------------------------------
@@ -242,6 +269,15 @@ def test_the_sentence_names_pairs_products_and_gain():
     found = Interactions((("a", "b"),), (("c", "d"), ("c", "e")), 0.05, 0.01).describe()
     assert "a × b and products of 2 pairs of 3 columns" in found
     assert "0.0500 ± 0.0100 nats per row" in found
+
+
+@pytest.mark.slow
+def test_a_model_without_interactions_is_compared_unless_the_same_model_is_compared():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.normal(size=(600, 2)), columns=list("ab"))
+    table["y"] = labels(3 * table.a, rng)
+    study = conduct(table, "y", models=(MODELS[0], MODELS[-1]))
+    assert study.choice.name == MODELS[-1]
 
 
 @pytest.mark.slow

@@ -100,6 +100,20 @@ def test_a_new_level_moves_probabilities_towards_one_half_and_widens_intervals()
     assert np.isfinite(p).all()
 
 
+def test_the_levels_share_a_scale_if_rows_are_weighted():
+    """The indicator of a level has another standard deviation over weighted rows; c0 has no weight."""
+    weight = np.where(CITY == 0, 0.0, np.where(CITY == 1, 50.0, 1.0))
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(TABLE, Y, weight)
+    features, names = model.encoder_.transform(TABLE), model.encoder_.schema_.columns
+    away = features - np.average(features, axis=0, weights=weight)
+    std = np.sqrt(np.average(away**2, axis=0, weights=weight))
+    at = [j for j, name in enumerate(names) if name.startswith("city=")]
+    scale = (model.estimator_.prior_.scale / np.where(std > 1e-12, std, 1.0))[at]
+    assert_allclose(scale, scale[-1], rtol=1e-8)  # the last is that of new levels
+    unseen, seen = of_new(model, NEW.head(1)), model.decision_distribution(NEW.head(1).assign(city="c0"))
+    assert_allclose(seen.variance, unseen.variance, rtol=1e-6)
+
+
 def test_missing_values_are_a_new_level_if_training_had_none_and_pooled_levels_are_not_new():
     city = TABLE["city"].where(TABLE.index >= 4, ["r0", "r1", "r2", "r3"] + [""] * (N - 4))
     model = sx.TableClassifier().fit(TABLE.assign(city=city), Y)

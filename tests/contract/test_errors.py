@@ -960,6 +960,7 @@ FORMS = mistakes(
     ("a name and a lazy frame", lambda: TABLES_OF.fit(pl.LazyFrame({"a": [1]}), "a"), DataError, "collect()"),
     ("weights by name", lambda: TABLES_OF.fit(FRAME, Y, "a"), DataError, "sample_weight", "'a'", "each row"),
     ("a path to nothing", lambda: TABLES_OF.fit("nowhere.csv", "y"), FileReadError, "nowhere.csv"),
+    ("interactions by position", lambda: PAIRS_OF([(0, 1)]), DataError, "interactions names 0", "not a column"),
     ("interactions by a word", lambda: PAIRS_OF("all"), ValueError, "interactions='all'", "a list of pairs"),
     ("an interaction of one column", lambda: PAIRS_OF(["n"]), ValueError, "'n'", "two different columns"),
     ("an interaction of no column", lambda: PAIRS_OF([("n", "txt")]), DataError, "'txt'", "'text'"),

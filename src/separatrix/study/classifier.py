@@ -253,13 +253,16 @@ class TableClassifier(ClassifierMixin, Estimator):
             model.set_params(basis=ramps.frozen(ramps.products))
         if not has_ramps and model.approximation == "auto" and model.structure is model.groups is None:
             model.set_params(structure="dual" if is_dual_cheaper(source.n_rows, D) else None)
-        if is_tuned and len(set(groups)) > 1 and model.structure in (None, "full"):  # other structures have one scale
-            model.set_params(groups=tuple(groups))
+        if is_tuned and model.groups is None and len(set(groups)) > 1 and model.structure in (None, "full"):
+            model.set_params(groups=tuple(groups))  # other structures have one scale
         if not self._sets_prior(BayesianLogisticRegression() if self.estimator is None else self.estimator):
             return Configured(model, None, interactions)
-        mean, std = _moments(source, ramps)
+        moments = _moments(source, ramps)
+        std = moments[1]
+        if sample_weight is not None:  # the model divides by standard deviations of weighted rows
+            std = _moments(source.with_labels(y, sample_weight, LabelRules(soft=True)), ramps)[1]
         scale = indicator_scale(sources, std, bent)
-        return Configured(model.set_params(prior=Gaussian(scale=scale), tune="evidence"), (mean, std), interactions)
+        return Configured(model.set_params(prior=Gaussian(scale=scale), tune="evidence"), moments, interactions)
 
     @property
     def sources_(self) -> tuple[str, ...]:

@@ -29,7 +29,16 @@ from separatrix.comparison import MIN_SHOWN_NATS, NOT_TRIED, Comparison, Fold, T
 from separatrix.exceptions import DataError
 from separatrix.reductions import take_rows
 from separatrix.rows import NamedRows, as_table, encode_labels, watched
-from separatrix.study.candidates import MODELS, PRIOR, PriorOnly, candidates, expected_seconds, selected
+from separatrix.study.candidates import (
+    CURVED,
+    LOGISTIC,
+    MODELS,
+    PRIOR,
+    PriorOnly,
+    candidates,
+    expected_seconds,
+    selected,
+)
 from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.notes import captured, notes_on_table
 from separatrix.study.progress import MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
@@ -166,8 +175,9 @@ def _run_trials(
             except Exception as error:  # if one model fails, the study continues
                 trials.append(Trial.failed(name, error))
             else:
-                if found.interactions is not None and not found.interactions.pairs and len(models) > 1:
-                    continue  # without interactions, it is a model that is compared anyway
+                twin = CURVED if continuous_columns(schema) else LOGISTIC  # the same model without interactions
+                if found.interactions is not None and not found.interactions.pairs and twin in models:
+                    continue
                 trials.append(run_trial(name, found.model, fold, test, classes, most_probable=True))
         needed = (perf_counter() - start) * len(repeats[0]) if repeats else 0.0
         if needed > budget.left and any(trial.P is not None for trial in trials[:-1]):

@@ -19,11 +19,13 @@ Pairs are ranked by the sum over their cells, which penalises pairs with many ce
 
 **Confirmation.** Residuals are those of leave-one-out activations, which follow from Laplace's approximation without
 another fit: removing row n changes its activation by -(I - V_n C_n)⁻¹ V_n slope_n, with the covariance V_n of the
-activation and the curvature C_n. The rows are split into folds. Without each fold, pairs are added one by one, and
-the fold shows the log-likelihood gained. Interactions are accepted if their gain, summed over the folds, exceeds twice
-its standard error and ln 20 = 3 nats. Pairs are screened again without each fold, so the gain includes the cost of the
-choice. Only the weights of products are fitted; those of the additive model follow to first order, because products Ψ
-are replaced by Ψ - Φ (Φ'VΦ + Λ)⁻¹ Φ'VΨ, with the curvatures V and the prior precision Λ of the additive model.
+activation and the curvature C_n. The rows are split into folds. Without each fold, the additive model is fitted, pairs
+are screened and added one by one, and the fold shows the log-likelihood gained. So no label of the fold is used before
+(residuals of a model of all rows would depend on these labels), except for the prior scales of the additive model.
+Interactions are accepted if their gain, summed over the folds, exceeds twice its standard error and ln 20 = 3 nats. The
+gain includes the cost of choosing the pairs, but not of choosing their number, so it is slightly too high. Only the
+weights of products are fitted; those of the additive model follow to first order, because products Ψ are replaced by
+Ψ - Φ (Φ'VΦ + Λ)⁻¹ Φ'VΨ, with the curvatures V and the prior precision Λ of the additive model.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ from separatrix.table import CategoryPlan, Schema
 MAX_SEARCH_ROWS = 4000
 MIN_SEARCH_ROWS = 100  # with fewer rows, an interaction is hardly ever confirmed
 MAX_SEARCH_WEIGHTS = 2500  # of the additive model, over all classes
-MAX_CELLS = 300  # cells of all columns together: screening takes their square
+MAX_CELLS = 300  # cells of all columns together: screening takes their square, again for each surface
+MAX_SCREENED_CELLS = 1600  # cells that are screened once, for the columns with the highest scores
 MAX_LEVELS = 8  # categories with more levels have no interactions
 N_KNOTS = 5  # along each column of a surface: at most 16 products
 SURFACE_ENDS = (0.05, 0.95)  # quantiles beyond which a surface is constant
@@ -79,13 +82,14 @@ class Interactions(NamedTuple):
     """Pairs that have a surface, pairs that have products with a common scale, and the gain that confirmed them.
 
     ``gain`` is the mean gain of the held-out log-likelihood in nats per row and ``error`` its standard error; both are
-    NaN if the user chose the pairs.
+    NaN if the user chose the pairs, or if there are none. ``why`` is the reason if no search was made.
     """
 
     surfaces: tuple[Pair, ...]
     products: tuple[Pair, ...]
     gain: float = np.nan
     error: float = np.nan
+    why: str = ""
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -94,6 +98,8 @@ class Interactions(NamedTuple):
 
     def describe(self) -> str:
         """Sentences that name the pairs and the gain."""
+        if self.why:
+            return f"No search for interactions was made: {self.why}."
         if not self.pairs:
             return "No interaction of two columns was confirmed by held-out rows."
         parts = [TIMES.join(pair) for pair in self.surfaces]
@@ -202,14 +208,14 @@ def stated_interactions(schema: Schema, source: Source, numbers: Sequence[int], 
                 f"interactions contains {pair!r}: give pairs of two different columns, such as ('a', 'b')."
             )
         for name in pair:
-            if name not in schema.inputs:
-                raise DataError(
-                    f"interactions names {name!r}, which is not a column.{did_you_mean(name, schema.inputs)}"
-                )
+            columns = [plan.column for plan in schema.plans]
+            if name not in columns:
+                hint = did_you_mean(str(name), columns)
+                raise DataError(f"interactions names {name!r}, which is not a column.{hint}")
             if name not in cells:
                 raise DataError(
-                    f"interactions names {name!r}, which is constant or a category with more than {MAX_LEVELS} levels. "
-                    "Such a column has no interactions: leave it out."
+                    f"interactions names {name!r}, which was dropped, is constant, or is a category with more than "
+                    f"{MAX_LEVELS} levels. Such a column has no interactions: leave it out."
                 )
         if tuple(pair) not in found and tuple(pair[::-1]) not in found:
             found.append((pair[0], pair[1]))
@@ -224,50 +230,87 @@ def supported_interactions(
 
     ``source`` has labels. ``basis`` has the functions of the additive model, and ``groups`` are their prior scales.
     """
-    none, rows = Found(Interactions((), ())), collect_sample(source, MAX_SEARCH_ROWS).as_block()
-    X, K = to_dense(rows.X).astype(np.float64, copy=False), len(source.classes)
+    K, why = len(source.classes), ""
+    if source.n_rows < MIN_SEARCH_ROWS:
+        why = f"{source.n_rows:,} rows are fewer than {MIN_SEARCH_ROWS}"
+    elif (n_weights := len(groups) * (K if K > 2 else 1)) > MAX_SEARCH_WEIGHTS:
+        why = f"{n_weights:,} weights are more than {MAX_SEARCH_WEIGHTS:,}"
+    elif source.is_soft:
+        why = "the labels are probabilities"
+    if why:
+        return Found(Interactions((), (), why=why))
+    rows = collect_sample(source, MAX_SEARCH_ROWS).as_block()
+    X, codes = to_dense(rows.X).astype(np.float64, copy=False), rows.codes
+    weight = np.ones(len(X)) if rows.weight is None else np.asarray(rows.weight, dtype=np.float64)
     cells = column_cells(schema, X, numbers)
-    is_large = len(groups) * (K if K > 2 else 1) > MAX_SEARCH_WEIGHTS
-    if len(X) < MIN_SEARCH_ROWS or len(cells) < 2 or is_large or source.is_soft:
-        return none
+    n_cells = sum(len(each.feature) for each in cells.values())
+    if n_cells > MAX_SCREENED_CELLS:
+        why = f"the columns have {n_cells:,} intervals and levels, more than {MAX_SCREENED_CELLS:,}"
+    elif len(cells) < 2:
+        why = "fewer than two columns may interact"
+    if why:
+        return Found(Interactions((), (), why=why))
     Phi = to_dense(basis.evaluate(X))
-    prior = Gaussian(scale=indicator_scale(basis.functions_.sources, Phi.std(axis=0), numbers))
+    std = weighted_std(Phi, weight)
+    Phi = (Phi - Phi.mean(axis=0)) / np.where(std > 0, std, 1.0)
+    prior = Gaussian(scale=indicator_scale(basis.functions_.sources, std, numbers))
     model = BayesianLogisticRegression(prior, tune="evidence", groups=tuple(groups), approximation="laplace")
     with catch_warnings():
         simplefilter("ignore")  # the model that is fitted to all rows reports its own
-        model.fit(Phi, rows.codes, sample_weight=rows.weight)
-    search = _Search(cells, X, rows.codes, rows.weight, model, Phi)
-    fold_of = np.random.default_rng(0).permutation(len(X)) % N_FOLDS
+        model.fit(Phi, codes, sample_weight=weight)
+    # The prior stays the same without a fold, even if an outlier of the fold dominates the deviation of a column.
+    additive = BayesianLogisticRegression(model.prior_, approximation="laplace", standardize=False)
+    fold_of = _folds(codes)
     gains = np.zeros((2, MAX_PAIRS + 1, len(X)))  # without and with products; by number of surfaces
     for fold in range(N_FOLDS):
-        held = fold_of == fold
-        before = search.log_likelihood(search.start, held)
-        for kind, start in enumerate((search.start, search.with_products(~held)[0])):
-            steps = search.surfaces(start, ~held)[0]
+        held, kept = fold_of == fold, np.where(fold_of == fold, 0.0, weight)
+        with catch_warnings():
+            simplefilter("ignore")
+            additive.fit(Phi, codes, sample_weight=kept)
+        search = _Search(cells, X, codes, kept, additive, Phi)
+        before = _log_likelihood(search.start, codes)
+        for kind, start in enumerate((search.start, search.with_products()[0])):
+            steps = search.surfaces(start)[0]
             for n_pairs in range(MAX_PAIRS + 1):
-                after = search.log_likelihood(steps[min(n_pairs, len(steps) - 1)], held)
-                gains[kind, n_pairs, held] = after - before
+                after = _log_likelihood(steps[min(n_pairs, len(steps) - 1)], codes)
+                gains[kind, n_pairs, held] = (weight * (after - before))[held]
     total, error = gains.sum(axis=2), gains.std(axis=2) * np.sqrt(len(X))
     has_products, n_pairs = (int(at) for at in np.unravel_index(total.argmax(), total.shape))
     gain, noise = total[has_products, n_pairs], error[has_products, n_pairs]
     if gain <= max(MIN_GAIN_IN_STD * noise, MIN_GAIN_IN_NATS):
-        return none
-    everywhere = np.ones(len(X), dtype=bool)
-    start, products = search.with_products(everywhere) if has_products else (search.start, ())
-    surfaces = search.surfaces(start, everywhere, n_pairs)[1]
+        return Found(Interactions((), ()))
+    search = _Search(cells, X, codes, weight, model, Phi)
+    start, products = search.with_products() if has_products else (search.start, ())
+    surfaces = search.surfaces(start, n_pairs)[1]
     products = tuple(pair for pair in products if pair not in surfaces)
-    n_rows = search.weight.sum()
-    found = Interactions(surfaces, products, float(gain / n_rows), float(noise / n_rows))
+    found = Interactions(surfaces, products, float(gain / weight.sum()), float(noise / weight.sum()))
     return Found(found, *ramp_products(cells, found, X))
 
 
-def loo_activations(model: BayesianLogisticRegression, Phi: Float, codes: Codes, weight: Float | None) -> Float:
-    """Activations (n, C) of each row under the posterior of all other rows, to first order."""
+def _folds(codes: Codes) -> Codes:
+    """Fold of each row, with nearly equal class proportions; -1 (never held out) for a class of one row."""
+    order = np.random.default_rng(0).permutation(len(codes))
+    by_class = order[np.argsort(codes[order], kind="stable")]
+    fold = np.empty(len(codes), dtype=np.intp)
+    fold[by_class] = np.arange(len(codes)) % N_FOLDS
+    return np.where(np.bincount(codes)[codes] == 1, -1, fold)
+
+
+def weighted_std(Phi: Float, weight: Float) -> Float:
+    """Standard deviation of each column over weighted rows, (M,)."""
+    away = Phi - np.average(Phi, axis=0, weights=weight)
+    return np.asarray(np.sqrt(np.average(away**2, axis=0, weights=weight)))
+
+
+def loo_activations(model: BayesianLogisticRegression, Phi: Float, codes: Codes, each: Float) -> Float:
+    """Activations (n, C) of each row under the posterior of all other rows, to first order.
+
+    ``each`` are the weights of the rows in the fit; a row with the weight 0 has no influence on its activation.
+    """
     found = model.posterior_.approximation.activations(Phi, model.posterior_.design)
     n = len(Phi)
     a, V = found.mean.reshape(n, -1), found.cov.reshape(n, *(np.size(found.mean) // n,) * 2)
     slope, curvature = _derivatives(a, codes)
-    each = np.ones(n) if weight is None else weight
     VC = each[:, None, None] * (V @ curvature)
     step = np.linalg.solve(np.eye(a.shape[1]) - VC, each[:, None, None] * (V @ slope[:, :, None]))
     return np.asarray(a - step[:, :, 0])
@@ -288,8 +331,16 @@ def _derivatives(a: Float, codes: Codes) -> tuple[Float, Float]:
     return found.slope, P[:, :, None] * np.eye(C) - P[:, :, None] * P[:, None, :]
 
 
+def _log_likelihood(a: Float, codes: Codes) -> Float:
+    """Return ln p of each row, (n,)."""
+    return np.asarray(_likelihood(a)(a, codes).log_p)
+
+
 class _Search:
-    """Greedy choice of interactions for some of the rows, whose weights are fitted alone, from activations ``start``.
+    """Greedy choice of interactions for weighted rows, whose weights are fitted alone, from activations ``start``.
+
+    ``model`` is the additive model of these rows, with standardised features ``Phi``. Rows with the weight 0 have
+    activations, but no influence.
 
     A softmax is fitted class by class: a step for the curvature p (1 - p) of each class, times (K - 1)/K, is the step
     of Newton's method if all classes are equally probable.
@@ -300,76 +351,71 @@ class _Search:
         cells: dict[str, ColumnCells],
         X: Float,
         codes: Codes,
-        weight: Float | None,
+        weight: Float,
         model: BayesianLogisticRegression,
         Phi: Float,
     ) -> None:
         start = loo_activations(model, Phi, codes, weight)
-        size = np.cumsum([len(each.feature) for each in cells.values()])
-        self.cells = dict(list(cells.items())[: int((size <= MAX_CELLS).sum())])
-        self.X, self.codes, self.start = X, codes, start
-        self.weight = np.ones(len(X)) if weight is None else weight
+        self.X, self.codes, self.weight, self.start = X, codes, weight, start
         self.damping = 1.0 if start.shape[1] == 1 else 1 - 1 / start.shape[1]
-        std, curvature = Phi.std(axis=0), self._residuals(start, slice(None))[1].mean(axis=1)
-        self.Phi = np.column_stack([(Phi - Phi.mean(axis=0)) / np.where(std > 0, std, 1.0), np.ones(len(Phi))])
-        precision = np.append(np.broadcast_to(model.prior_.scale, len(std)) ** -2.0, 0.0)
+        curvature, self.Phi = self._residuals(start)[1].mean(axis=1), np.column_stack([Phi, np.ones(len(Phi))])
+        precision = np.append(np.broadcast_to(model.prior_.scale, Phi.shape[1]) ** -2.0, 0.0)
         weighted = (curvature[:, None] * self.Phi).T
         self.regress = np.linalg.solve(weighted @ self.Phi + np.diag(precision), weighted)
-        bins = []
-        for each in self.cells.values():
+        self._set_cells(cells)
+        if self.B.shape[1] > MAX_CELLS:  # keep the columns with the highest scores
+            scores, sizes = self._scores(start), [len(each.feature) for each in cells.values()]
+            order = np.argsort(-np.fmax(scores, scores.T).max(axis=0), kind="stable")
+            kept = np.sort(order[: int((np.cumsum(np.array(sizes)[order]) <= MAX_CELLS).sum())])
+            self._set_cells({name: cells[name] for name in np.array(list(cells), dtype=object)[kept]})
+
+    def _set_cells(self, cells: dict[str, ColumnCells]) -> None:
+        self.cells, bins = cells, []
+        for each in cells.values():
             if each.is_number:
-                interval = np.searchsorted(each.high[:-1], X[:, each.feature[0]], side="right")
+                interval = np.searchsorted(each.high[:-1], self.X[:, each.feature[0]], side="right")
                 bins.append(interval[:, None] == np.arange(len(each.feature)))
             else:
-                bins.append(X[:, each.feature] > 0.5)
+                bins.append(self.X[:, each.feature] > 0.5)
         self.B = np.concatenate(bins, axis=1).astype(np.float64)
         self.edges = np.cumsum([0, *(each.shape[1] for each in bins)])[:-1]
 
-    def log_likelihood(self, a: Float, rows: Any) -> Float:
-        """Weighted ln p of some rows."""
-        log_p = _likelihood(a)(a[rows], self.codes[rows]).log_p
-        return np.asarray(self.weight[rows] * log_p)
-
-    def with_products(self, fitted: Any) -> tuple[Float, tuple[Pair, ...]]:
+    def with_products(self) -> tuple[Float, tuple[Pair, ...]]:
         """Activations of all rows with products of all pairs of columns, or of those with the largest scores."""
         pairs, sizes = (
             list(combinations(self.cells, 2)),
             {name: 1 if each.is_number else len(each.feature) for name, each in self.cells.items()},
         )
         if sum(sizes[a] * sizes[b] for a, b in pairs) > MAX_PRODUCTS:
-            names, scores = list(self.cells), self._scores(self.start, fitted)
+            names, scores = list(self.cells), self._scores(self.start)
             pairs.sort(key=lambda pair: -scores[names.index(pair[0]), names.index(pair[1])])
             total = np.cumsum([sizes[a] * sizes[b] for a, b in pairs])
             pairs = pairs[: int((total <= MAX_PRODUCTS).sum())]
-        return self._fit(self._products(Interactions((), tuple(pairs)), fitted), self.start, fitted), tuple(pairs)
+        return self._fit(Interactions((), tuple(pairs)), self.start), tuple(pairs)
 
-    def surfaces(self, start: Float, fitted: Any, n_pairs: int = MAX_PAIRS) -> tuple[list[Float], tuple[Pair, ...]]:
+    def surfaces(self, start: Float, n_pairs: int = MAX_PAIRS) -> tuple[list[Float], tuple[Pair, ...]]:
         """Activations of all rows with 0, 1, 2, ... surfaces, and their pairs; it ends if no pair is supported."""
         steps, pairs, names = [start], list[Pair](), list(self.cells)
         while len(pairs) < n_pairs:
-            scores = self._scores(steps[-1], fitted)
+            scores = self._scores(steps[-1])
             for a, b in pairs:
                 scores[names.index(a), names.index(b)] = -np.inf
             i, j = np.unravel_index(scores.argmax(), scores.shape)
             if scores[i, j] <= 0:
                 break
             pairs.append((names[i], names[j]))
-            steps.append(self._fit(self._products(Interactions(tuple(pairs), ()), fitted), start, fitted))
+            steps.append(self._fit(Interactions(tuple(pairs), ()), start))
         return steps, tuple(pairs)
 
-    def _products(self, chosen: Interactions, fitted: Any) -> Float:
-        """Products of all rows, centred over some of them."""
-        return ramp_products(self.cells, chosen, self.X[fitted])[0].evaluate(self.X)
-
-    def _residuals(self, a: Float, fitted: Any) -> tuple[Float, Float]:
-        """Weighted residuals t - p and curvatures p (1 - p) of some rows, (n, C)."""
-        slope, curvature = _derivatives(a[fitted], self.codes[fitted])
-        each = self.weight[fitted][:, None]
+    def _residuals(self, a: Float) -> tuple[Float, Float]:
+        """Weighted residuals t - p and curvatures p (1 - p) of the rows, (n, C)."""
+        slope, curvature = _derivatives(a, self.codes)
+        each = self.weight[:, None]
         return each * slope, each * np.diagonal(curvature, axis1=1, axis2=2)
 
-    def _scores(self, a: Float, fitted: Any) -> Float:
+    def _scores(self, a: Float) -> Float:
         """Log Bayes factor of the cell effects of each pair of columns; -inf below the diagonal, (D, D)."""
-        (r, v), B = self._residuals(a, fitted), self.B[fitted]
+        (r, v), B = self._residuals(a), self.B
         total = np.zeros((B.shape[1], B.shape[1]))
         for k in range(r.shape[1]):
             S, V = (B * r[:, [k]]).T @ B, (B * v[:, [k]]).T @ B
@@ -377,24 +423,25 @@ class _Search:
         pairs = np.add.reduceat(np.add.reduceat(total, self.edges, axis=0), self.edges, axis=1)
         return np.where(np.triu(np.ones_like(pairs), 1) > 0, pairs, -np.inf)
 
-    def _fit(self, Psi: Float, start: Float, fitted: Any) -> Float:
-        """Activations of all rows with standardised products Ψ, whose prior scale maximises a local evidence."""
-        std = Psi[fitted].std(axis=0)
+    def _fit(self, chosen: Interactions, start: Float) -> Float:
+        """Activations of all rows with standardised products, whose prior scale maximises a local evidence."""
+        Psi = ramp_products(self.cells, chosen, self.X)[0].evaluate(self.X)
+        std = weighted_std(Psi, self.weight)
         Z = Psi / np.where(std > 0, std, 1.0)
         Z -= self.Phi @ (self.regress @ Z)  # the additive model is adjusted
-        r, v = self._residuals(start, fitted)
+        r, v = self._residuals(start)
         evidence, classes = np.zeros(len(SCALES)), range(r.shape[1])
         for k in classes:
-            values, axes = np.linalg.eigh(Z[fitted].T @ (v[:, [k]] * Z[fitted]))
-            values, pull = np.maximum(values, 0.0), axes.T @ (Z[fitted].T @ r[:, k])
+            values, axes = np.linalg.eigh(Z.T @ (v[:, [k]] * Z))
+            values, pull = np.maximum(values, 0.0), axes.T @ (Z.T @ r[:, k])
             spread = SCALES[:, None] ** 2 / (1 + SCALES[:, None] ** 2 * values)
             evidence += self.damping * 0.5 * (spread * pull**2 - np.log1p(SCALES[:, None] ** 2 * values)).sum(axis=1)
         ridge = SCALES[int(evidence.argmax())] ** -2.0
         W, a = np.zeros((Z.shape[1], r.shape[1])), start
         for _ in range(N_NEWTON_STEPS):
-            r, v = self._residuals(a, fitted)
+            r, v = self._residuals(a)
             for k in classes:
-                H = Z[fitted].T @ (v[:, [k]] * Z[fitted]) + ridge * np.eye(Z.shape[1])
-                W[:, k] += self.damping * np.linalg.solve(H, Z[fitted].T @ r[:, k] - ridge * W[:, k])
+                H = Z.T @ (v[:, [k]] * Z) + ridge * np.eye(Z.shape[1])
+                W[:, k] += self.damping * np.linalg.solve(H, Z.T @ r[:, k] - ridge * W[:, k])
             a = start + Z @ W
         return a
