@@ -375,7 +375,9 @@ def test_a_dual_posterior_is_improved_like_a_full_one(rng):
     """If a few rows separate the classes, Laplace's Gaussian is poor; both structures use expectation propagation."""
     y = np.arange(30) % 2
     X = rng.normal(size=(2, 60))[y] + rng.normal(size=(30, 60))
-    full, dual = (sx.BayesianLogisticRegression(tune="evidence", structure=s).fit(X, y) for s in ("full", "dual"))
+    full, dual = (
+        sx.BayesianLogisticRegression(sx.Gaussian(), tune="evidence", structure=s).fit(X, y) for s in ("full", "dual")
+    )
     assert full.approximation_ == dual.approximation_ == "ep"
     assert_allclose(dual.log_evidence_, full.log_evidence_, atol=1e-3)
     assert_allclose(dual.predict_proba(X + 0.1), full.predict_proba(X + 0.1), atol=1e-3)

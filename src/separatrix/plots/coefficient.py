@@ -86,9 +86,13 @@ class CoefficientDisplay:
         if getattr(inner, "coef_", None) is None:
             raise DataError(f"{type(inner).__name__} has no weights (coef_) to draw.")
         lower = upper = None
+        drawn: Any = slice(None)
         if getattr(model, "contrasts", None) is not None:  # a TableClassifier compares levels with their average
-            found = model.contrasts()
-            names, W, (lower, upper) = found.names, found.weight, found.interval(level)
+            found, schema = model.contrasts(), model.encoder_.schema_
+            new = {schema.columns[at] for at in schema.new_levels.values()}  # their weights follow the prior
+            drawn = np.array([name not in new for name in found.names])
+            names = tuple(name for name in found.names if name not in new)
+            W, (lower, upper) = found.weight[:, drawn], (bound[:, drawn] for bound in found.interval(level))
         else:
             W = np.atleast_2d(np.asarray(inner.coef_, dtype=np.float64))
             basis, stated = getattr(inner, "basis_", None), getattr(inner, "feature_names_in_", None)
@@ -110,7 +114,7 @@ class CoefficientDisplay:
         if X is not None:  # standard deviation of each feature after encoding and basis
             encoder, basis = getattr(model, "encoder_", None), getattr(inner, "basis_", None)
             source = as_source(as_table(X) if encoder is None else encoder.transform(X))
-            spread = np.std((source if basis is None else source.mapped(basis)).map(to_dense), axis=0)
+            spread = np.std((source if basis is None else source.mapped(basis)).map(to_dense), axis=0)[drawn]
         return cls.from_values(
             names, W, lower, upper, labels=labels, level=level, spread=spread, most=most,
             quantity=quantity, ax=ax, title=title,
