@@ -59,7 +59,7 @@ def explain(
         bool,
         typer.Option(
             "--all",
-            help=f"List all weights, also of curves and interactions, instead of the {N_LISTED_WEIGHTS} largest.",
+            help=f"List all weights, including curves and interactions, instead of the {N_LISTED_WEIGHTS} largest.",
         ),
     ] = False,
     as_json: Json = False,

@@ -189,7 +189,7 @@ def interactions_section(study: Study, perf: Performance) -> dict[str, Any]:
 
     Of more than two classes, a card shows the class whose lines differ most.
     """
-    cards, K = [], len(perf.labels)
+    cards, K, kinds = [], len(perf.labels), {plan.column: plan.kind for plan in study.schema.plans}
     interactions = getattr(study.model, "interactions_", None)
     top = max((float(np.nanmax(np.fmax(e.mean, e.upper)[..., 1:])) for e in study.pair_effects), default=1.0)
     upright = nice_scale([0.0, top], at_ticks=True)
@@ -197,7 +197,10 @@ def interactions_section(study: Study, perf: Performance) -> dict[str, Any]:
         k = 1 if K == 2 else int(np.ptp(pair.mean, axis=0).max(axis=0).argmax())
         (along, other), lines = pair.columns, [part[..., k].T for part in (pair.mean, pair.lower, pair.upper)]
         effect = Effect(along, pair.kind, pair.values, lines[0], lines[1], lines[2], pair.share, pair.importance)
-        texts = [number(float(v)) if isinstance(v, float | np.floating) else label_text(v) for v in pair.given]
+        if kinds[other] == "boolean" and set(pair.given) <= {0, 1}:
+            texts = ["yes" if v else "no" for v in pair.given]
+        else:
+            texts = [number(float(v)) if isinstance(v, float | np.floating) else label_text(v) for v in pair.given]
         drawn = [(i, f"{shortened(other, 28)} = {text}", f"k{i}") for i, text in enumerate(texts)]
         of_class = "" if K == 2 else f", {shortened(perf.labels[k], 28)}"
         name = shortened(f"{along} × {other}", MAX_NAME_LETTERS)

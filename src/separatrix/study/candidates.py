@@ -55,7 +55,7 @@ def candidates(
     """Return the unfitted models that suit a table of this size, by name.
 
     ``n_columns`` is the number of features after encoding. ``n_numbers`` of them are numbers or dates, and may
-    therefore have a curved effect. ``types`` are those of `TableClassifier`.
+    therefore have a curved effect. See `TableClassifier` for ``types``.
     """
     outputs = n_classes if n_classes > 2 else 1
     bent = n_columns + n_numbers * default_n_knots(n_rows)  # upper bound on the number of features with curves
@@ -82,7 +82,7 @@ def expected_seconds(
 ) -> float:
     """Time to fit and score a candidate on the reference machine, from its operations. Accurate to a factor of three.
 
-    Both the training and the test rows are scored. The other arguments are those of `candidates`.
+    Both the training and the test rows are scored. See `candidates` for the other arguments.
     """
     if name == PRIOR:
         return 0.0  # it is always tried

@@ -115,13 +115,15 @@ class TableClassifier(ClassifierMixin, Estimator):
     n_features_in_, feature_names_in_ : the columns of the table
     n_rows_ : number of training rows
     interactions_ : the interactions of the model: ``surfaces``, ``products``, and the held-out ``gain`` and its
-        standard ``error`` in nats per row, NaN if they were chosen by the user; None if not requested
+        standard ``error`` in nats per row, NaN if they were chosen by the user; ``why`` no search was made, if none
+        was; None if not requested
 
     Notes
     -----
     Columns are found by name, in any order. If a Bayesian model tunes its prior and no prior is given, the scales of
     the prior are per standard deviation for weights of numbers and ramps, and for the change from 0 to 1 for weights
-    of indicators. `predict_interval`, `decision_distribution`, `summary` and `contrasts`
+    of indicators. The levels of each category share a scale, and a level that did not occur in training has this
+    scale too. `predict_interval`, `decision_distribution`, `summary` and `contrasts`
     exist if the model has them.
 
     Examples
@@ -154,8 +156,8 @@ class TableClassifier(ClassifierMixin, Estimator):
         """Infer the types of the columns, encode them, and fit the model.
 
         X is a table in memory, a scan, or the path of a file. y is the labels or the name of their column in X. Rows
-        without a label are left out with a warning. A scan provides its own labels and weights. It is read once more
-        for the types of the columns, and once or twice more for the standard deviations.
+        without a label are left out with a warning. A scan provides its own labels and weights. It is read another
+        time for the types of the columns, and once or twice for the standard deviations.
         """
         encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
         X, y = _opened(X, y, self.types or {})
@@ -234,6 +236,11 @@ class TableClassifier(ClassifierMixin, Estimator):
         has_ramps = self.curved or has_pairs
         if not has_ramps and not is_tuned:
             return Configured(model)
+        if has_ramps and "basis" not in model.get_params(deep=False):
+            raise ValueError(
+                f"{type(model).__name__} has no parameter 'basis', which curved=True and interactions need. Use a "
+                "model such as sx.BayesianLogisticRegression or sx.LogisticRegression, or leave both out."
+            )
         bent, source, D = continuous_columns(schema), open_rows(features), len(schema.columns)
         ramps, interactions, sources = None, None, np.column_stack([np.arange(D)] * 2)
         groups = scale_groups(schema, levels=self.tunes_levels)
@@ -337,7 +344,7 @@ class TableClassifier(ClassifierMixin, Estimator):
 
     @ModelMethod
     def summary(self, level: float = 0.95) -> Any:
-        """Table of the weights; if the model has a posterior, the weights are those of `contrasts`."""
+        """Table of the weights; if the model has a posterior, it lists the weights of `contrasts`."""
         check_is_fitted(self)
         is_bayesian = isinstance(self.estimator_, BayesianLogisticRegression)
         return summarise(self, level) if is_bayesian else self.estimator_.summary(level)

@@ -149,7 +149,7 @@ def _run_trials(
 
     ``costs`` return the expected time of a candidate for a number of rows. If it exceeds the budget, the candidate is
     fitted to a sample of rows, or not tried. The cheapest one is always fitted. If there are ``repeats``, the scores
-    are those of cross-validation.
+    come from cross-validation.
     """
     train, test = folds
     trials: list[Trial] = []
@@ -178,7 +178,9 @@ def _run_trials(
                 twin = CURVED if continuous_columns(schema) else LOGISTIC  # the same model without interactions
                 if found.interactions is not None and not found.interactions.pairs and twin in models:
                     continue
-                trials.append(run_trial(name, found.model, fold, test, classes, most_probable=True))
+                prepared = perf_counter() - start  # knots, moments, and the search for interactions
+                trial = run_trial(name, found.model, fold, test, classes, most_probable=True)
+                trials.append(replace(trial, fit_seconds=prepared + trial.fit_seconds))
         needed = (perf_counter() - start) * len(repeats[0]) if repeats else 0.0
         if needed > budget.left and any(trial.P is not None for trial in trials[:-1]):
             trials[-1] = Trial(name, failure=_not_tried(needed, budget))

@@ -69,8 +69,8 @@ def partial_effects(
     """Effect of each column, most important first. Of more than 40 columns, only those with the largest weights.
 
     ``features`` (N, M) are rows encoded by the model's encoder; effects are averages over a sample of them. ``level``
-    is that of the credible band, and ``rng`` the seed of the draws. ``progress`` is called after each column with the
-    number of columns done and the total number.
+    is the level of the credible band, and ``rng`` the seed of the draws. ``progress`` is called after each column with
+    the number of columns done and the total number.
     """
     sampled = _Sampled(model, features)
     some, importances = sampled.rows, sampled.importances
@@ -112,7 +112,7 @@ def partial_effects(
 def pair_effects(model: TableClassifier, features: Any, level: float = 0.95, rng: Any = None) -> tuple[PairEffect, ...]:
     """Effects of the most important interactions: one column is varied for three values of the other.
 
-    The other column has the fewer values of the two, or comes second. The parameters are those of `partial_effects`.
+    The other column has the fewer values of the two, or comes second. See `partial_effects` for the parameters.
     """
     interactions = getattr(model, "interactions_", None)  # missing in models saved by older versions
     if interactions is None or not interactions.pairs:

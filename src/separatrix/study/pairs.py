@@ -17,7 +17,7 @@ log-likelihood is quadratic, a cell with the sum of residuals S and the curvatur
 
 Pairs are ranked by the sum over their cells, which penalises pairs with many cells and few rows.
 
-**Confirmation.** Residuals are those of leave-one-out activations, which follow from Laplace's approximation without
+**Confirmation.** Residuals come from leave-one-out activations, which follow from Laplace's approximation without
 another fit: removing row n changes its activation by -(I - V_n C_n)⁻¹ V_n slope_n, with the covariance V_n of the
 activation and the curvature C_n. The rows are split into folds. Without each fold, the additive model is fitted, pairs
 are screened and added one by one, and the fold shows the log-likelihood gained. So no label of the fold is used before
@@ -252,14 +252,14 @@ def supported_interactions(
         return Found(Interactions((), (), why=why))
     Phi = to_dense(basis.evaluate(X))
     std = weighted_std(Phi, weight)
-    Phi = (Phi - Phi.mean(axis=0)) / np.where(std > 0, std, 1.0)
     prior = Gaussian(scale=indicator_scale(basis.functions_.sources, std, numbers))
-    model = BayesianLogisticRegression(prior, tune="evidence", groups=tuple(groups), approximation="laplace")
+    tuned = BayesianLogisticRegression(prior, tune="evidence", groups=tuple(groups), approximation="laplace")
     with catch_warnings():
         simplefilter("ignore")  # the model that is fitted to all rows reports its own
-        model.fit(Phi, codes, sample_weight=weight)
+        tuned.fit(Phi, codes, sample_weight=weight)
+    Phi = (Phi - Phi.mean(axis=0)) / np.where(std > 0, std, 1.0)
     # The prior stays the same without a fold, even if an outlier of the fold dominates the deviation of a column.
-    additive = BayesianLogisticRegression(model.prior_, approximation="laplace", standardize=False)
+    additive = BayesianLogisticRegression(tuned.prior_, approximation="laplace", standardize=False)
     fold_of = _folds(codes)
     gains = np.zeros((2, MAX_PAIRS + 1, len(X)))  # without and with products; by number of surfaces
     for fold in range(N_FOLDS):
@@ -279,7 +279,7 @@ def supported_interactions(
     gain, noise = total[has_products, n_pairs], error[has_products, n_pairs]
     if gain <= max(MIN_GAIN_IN_STD * noise, MIN_GAIN_IN_NATS):
         return Found(Interactions((), ()))
-    search = _Search(cells, X, codes, weight, model, Phi)
+    search = _Search(cells, X, codes, weight, additive.fit(Phi, codes, sample_weight=weight), Phi)
     start, products = search.with_products() if has_products else (search.start, ())
     surfaces = search.surfaces(start, n_pairs)[1]
     products = tuple(pair for pair in products if pair not in surfaces)

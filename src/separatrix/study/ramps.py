@@ -172,7 +172,7 @@ class Ramps(AbstractBasis):
     knots : sequence of sequences of float, optional
         Increasing knots for each of the columns; the fit then uses no rows.
     products : RampProducts, optional
-        Products of functions of two columns, which are appended as they are.
+        Products of functions of two columns, which are appended.
 
     >>> from separatrix.study import Ramps
     >>> basis = Ramps([0]).fit([[0.0, 5.0], [1.0, 6.0], [3.0, 5.0]])

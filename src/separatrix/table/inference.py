@@ -120,7 +120,7 @@ def infer_types(
     ``overrides`` maps columns to types that are given instead of inferred: "number", "boolean", "categorical", "date"
     or "drop". If only a part of the table are training rows, ``training`` has their statistics: types, formats and
     notes come from ``statistics``; means, levels and ranges of dates from ``training``. The column ``target`` is not
-    encoded. The other options are those of `TableEncoder`.
+    encoded. See `TableEncoder` for the other options.
 
     Raises DataError if the table has no rows, or an override names a column that does not exist or a type that does not
     fit.
@@ -200,7 +200,9 @@ def _are_read(column: ColumnStatistics, found: Readings) -> bool:
         return False
     if column.kind is not Kind.TEXT or not found.n_odd:
         return True
-    n_regular = column.levels.n_distinct - found.n_odd  # at least so many distinct values are not odd
+    n_regular = (
+        column.levels.n_distinct - found.n_odd
+    )  # a lower bound on the number of distinct values that are not odd
     is_rare = found.n_odd <= max(1, MAX_ODD_FRACTION * found.n_values)
     return is_rare and n_regular > ALWAYS_CATEGORY_LEVELS and not found.padded
 
@@ -431,7 +433,7 @@ def _missing(n_missing: int, n_rows: int) -> str:
 
 
 def brief(number: float, digits: int = 6) -> str:
-    """Format a number with six significant digits; whole numbers below 1e9 keep all digits."""
+    """Format a number with six significant digits; whole numbers below 1e9 are not rounded."""
     return format_number(number) if number.is_integer() and abs(number) < 1e9 else f"{number:.{digits}g}"
 
 
