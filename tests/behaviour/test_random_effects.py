@@ -16,7 +16,8 @@ from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers import pose
-from separatrix.study import explain, scale_groups
+from separatrix.study import conduct, effects, explain, scale_groups
+from separatrix.study.candidates import LOGISTIC
 from separatrix.table import Schema, TableEncoder
 
 RNG = np.random.default_rng(0)
@@ -165,6 +166,27 @@ def test_weights_are_explained_without_new_levels_and_a_reference_level_is_not_n
     features = first.encoder_.transform(TABLE.head(1).assign(city=common))
     assert features[0, first.encoder_.schema_.new_levels["city"]] == 0
     assert (of_new(first).variance > first.decision_distribution(TABLE.head(20)).variance).all()
+
+
+def test_the_effect_of_pooled_levels_is_that_of_their_rows():
+    city = TABLE["city"].where(TABLE.index >= 4, ["r0", "r1", "r2", "r3"] + [""] * (N - 4))
+    model = sx.TableClassifier().fit(TABLE.assign(city=city), Y)
+    found = effects.partial_effects(model, model.encoder_.transform(TABLE.assign(city=city)), rng=0)
+    effect = next(effect for effect in found if effect.column == "city")
+    at = effect.values.tolist().index("(other)")
+    expected = model.predict_proba(TABLE.assign(city="r2")).mean(axis=0)
+    assert_allclose(effect.mean[at], expected, atol=0.02)
+
+
+def test_the_model_of_a_study_has_the_levels_that_were_compared():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"zip": np.char.add("z", (np.arange(3000) % 150).astype(str)), "x": rng.normal(size=3000)})
+    table["y"] = rng.random(3000) < expit(table.x)
+    study = conduct(table, "y", models=[LOGISTIC])
+    names = study.model.encoder_.schema_.columns
+    assert "zip=(new)" in names
+    assert "(other)" in next(effect.values for effect in study.effects if effect.column == "zip")
+    assert len(names) == study.comparison[LOGISTIC].model.n_features_in_ + 1
 
 
 def test_other_models_and_stated_priors_have_no_new_levels():

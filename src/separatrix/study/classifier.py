@@ -197,15 +197,16 @@ class TableClassifier(ClassifierMixin, Estimator):
             return False
         return model.prior is None and (model.basis is None or self.curved or self.interactions is not False)
 
-    def with_new_levels(self, encoder: TableEncoder) -> TableEncoder:
+    def with_new_levels(self, encoder: TableEncoder, *, keep_pooled: bool = False) -> TableEncoder:
         """The encoder, with an indicator of new levels for each category if levels are random effects.
 
-        The indicator is zero in all training rows, so the posterior of its weight is the prior of the levels.
+        The indicator is zero in all training rows, so the posterior of its weight is the prior of the levels. Pooled
+        levels of a category with more than 100 levels get indicators too, unless ``keep_pooled``.
         """
         if not self.tunes_levels:
             return encoder
         extended = copy(encoder)
-        extended.schema_ = encoder.schema_.with_new_levels()
+        extended.schema_ = encoder.schema_.with_new_levels(keep_pooled=keep_pooled)
         return extended
 
     def fit_encoded(self, encoder: TableEncoder, features: Any, y: Any = None, sample_weight: Any = None) -> Self:

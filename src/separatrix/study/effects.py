@@ -315,7 +315,8 @@ def grid_of(plan: Plan, features: Float) -> Grid:
         fraction |= dict(zip(indicators, features.mean(axis=0).tolist(), strict=True))
         kept = sorted(names, key=lambda name: -fraction[name])[:MAX_POINTS]
         values, share = np.array(kept, dtype=object), np.array([fraction[name] for name in kept])
-        given = np.array([None if plan.missing and name == MISSING else name for name in kept], dtype=object)
+        texts = dict.fromkeys([MISSING] * plan.missing) | ({OTHER: plan.pooled[0]} if plan.pooled else {})
+        given = np.array([texts.get(name, name) for name in kept], dtype=object)  # the text "(other)" is a new level
     elif isinstance(plan, NumberPlan | DatePlan) and plan.constant:
         values, share = np.empty(0), np.empty(0)
     else:

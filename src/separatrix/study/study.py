@@ -181,7 +181,7 @@ def fit_chosen(
     """Fit the chosen model to all rows, in memory or as they are read.
 
     Returns the model, the features and class codes of its training rows, and notes on the rows and the fit. If the
-    training rows do not fit into memory, the features are those of the compared rows, and the codes are None. Raises
+    training rows do not fit into memory, the features belong to the compared rows, and the codes are None. Raises
     DataError if a class is so rare that the compared rows do not contain it.
     """
     name, trial = compared.choice.name, compared.comparison[compared.choice.name]
@@ -195,7 +195,7 @@ def fit_chosen(
         rng = np.random.default_rng([compared.question.seed or 0, 1])
         rows = sample_of(compared.table, most, rng, "The model was fitted to")
         stages(f"fitting {name} to {rows.n_rows:,} rows", trial.fit_seconds * rows.n_rows / n_tried)
-        encoder = model.with_new_levels(compared.encoder)
+        encoder = model.with_new_levels(compared.encoder, keep_pooled=True)  # the scores belong to pooled levels
         features = encoder.transform(rows.X)
         with captured() as warned, watched(stages.rows), single_thread_blas():
             model.fit_encoded(encoder, features, rows.labels)

@@ -74,15 +74,17 @@ class Schema:
         start = sum(len(plan.names) for plan in self.plans)
         return dict(zip(categories, range(start, start + len(categories)), strict=True))
 
-    def with_new_levels(self) -> Schema:
+    def with_new_levels(self, *, keep_pooled: bool = False) -> Schema:
         """The schema with an indicator of new levels for each category; all training values of this column are zero.
 
-        The levels of a category with more than `MAX_POOLED` are not pooled: each gets an indicator.
+        The levels of a category with more than `MAX_POOLED` are not pooled, unless ``keep_pooled``: each gets an
+        indicator.
         """
         plans = list(self.plans)
         for at, plan in enumerate(plans):
             if isinstance(plan, CategoryPlan):
-                is_whole = len(plan.levels) + len(plan.pooled) > MAX_POOLED and not {OTHER, NEW} & {*plan.pooled}
+                n_levels = 0 if keep_pooled else len(plan.levels) + len(plan.pooled)
+                is_whole = n_levels > MAX_POOLED and not {OTHER, NEW} & {*plan.pooled}
                 levels, pooled = ((*plan.levels, *plan.pooled), ()) if is_whole else (plan.levels, plan.pooled)
                 note = (
                     plan.note.partition(f"{plan.column}: {len(plan.pooled)} of")[0].strip() if is_whole else plan.note
