@@ -186,6 +186,7 @@ def test_the_model_of_a_study_has_the_levels_that_were_compared():
     names = study.model.encoder_.schema_.columns
     assert "zip=(new)" in names
     assert "(other)" in next(effect.values for effect in study.effects if effect.column == "zip")
+    assert not [note for note in study.notes if note.topic == "tuning" and "zip=" in note.text]
     assert len(names) == study.comparison[LOGISTIC].model.n_features_in_ + 1
 
 

@@ -15,7 +15,7 @@ from sklearn.utils import gen_batches
 
 from separatrix._array import Array, Codes
 from separatrix._text import first_few
-from separatrix.bayesian import BayesianLogisticRegression, Limit
+from separatrix.bayesian import BayesianLogisticRegression, Levels, Limit
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, open_rows
 from separatrix.separation import SeparationStatus, separability
@@ -148,7 +148,9 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
         yield Note("tuning", f"{names}: the curves of these columns do not help to predict the class{alone}.")
     for at in limits:
         if at.limit is not Limit.SEPARATED and at not in curves:  # separation has its own check and note
-            yield Note("tuning", f"{first_few(list(map(repr, at.columns)))}: {LIMITS[at.limit]}")
+            is_category = isinstance(at.label, Levels)
+            names = f"Levels of {at.label.category!r}" if is_category else first_few(list(map(repr, at.columns)))
+            yield Note("tuning", f"{names}: {LIMITS[at.limit]}")
     if report is not None and report.is_incomplete:
         yield Note(
             "tuning",
