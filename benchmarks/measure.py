@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,6 +36,7 @@ __all__ = [
 Action = Callable[[], object]
 Result = TypeVar("Result")
 
+SETTLING_SECONDS = 0.04  # threads of a BLAS occupy their cores for about 0.02 seconds after a product
 GRAM_BYTES = 2**29  # a larger M x M matrix is not computed for the unit of time
 
 
@@ -113,6 +114,7 @@ def interleaved_seconds(actions: Mapping[str, Action], effort: Effort) -> dict[s
             break
         for name in order:
             if sum(times[name]) < effort.allowance:
+                sleep(SETTLING_SECONDS)
                 times[name].append(timed(actions[name])[1])
         order.rotate(-1)
     return times
