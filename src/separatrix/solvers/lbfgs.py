@@ -16,7 +16,7 @@ from scipy.linalg import blas
 
 from separatrix._arguments import check_count
 from separatrix._array import Float
-from separatrix.solvers.hessian import Inverse, average_diagonal
+from separatrix.solvers.hessian import Inverse, average_diagonal, diagonal
 from separatrix.solvers.newton import Progress, descend
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import End, Limits, Solution, Status, Step, status_at_rest
@@ -53,7 +53,8 @@ class LBFGS(Limits):
         """
         theta, passes = start, 0 if known else 1
         here = known or objective.value_grad(theta)
-        inverse = average_diagonal(objective) if inverse is None else inverse
+        if inverse is None:  # the average bound is exceeded by some classes, but sparse passes are cheap
+            inverse = (diagonal if objective.units.has_fast_products else average_diagonal)(objective)
         pairs = _Pairs(inverse, self.memory)
         trace, progress, end = [], Progress(MAX_IDLE_LBFGS_STEPS), Status.MAX_STEPS
         for step in range(self.max_steps + 1):
