@@ -60,7 +60,7 @@ def data_section(study: Study) -> dict[str, Any]:
     """Classes with counts and bars, the largest first, and the used and dropped columns."""
     used = [plan for plan in study.schema.plans if plan.names]
     dropped = [plan for plan in study.schema.plans if not plan.names]
-    n_features = counted(len(study.schema.columns), "feature")
+    n_features = counted(len(study.schema.columns) - len(study.schema.new_levels), "feature")
     summary = f"{counted(study.n_rows, 'row')}; {counted(len(study.classes), 'class')}; "
     summary += f"{counted(len(used), 'column')} encoded as {n_features}"
     proportion = (study.counts / study.counts.sum()).tolist()
