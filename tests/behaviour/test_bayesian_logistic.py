@@ -449,7 +449,7 @@ def test_large_posteriors_of_k_classes_neglect_coupling_and_warn_about_the_evide
     X = np.column_stack([X, levels[:, None] == np.arange(10)])[np.random.default_rng(0).permutation(300)]
     objective = posed(X, np.where(levels < 10, levels % 4, y), 5.0, standardize=False)
     full = infer(objective, options())
-    monkeypatch.setattr(inference, "MAX_JOINT_WEIGHTS", 0)
+    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 0)
     monkeypatch.setattr(inference, "MAX_FEW_EVALUATIONS", 0.0)
     monkeypatch.setattr(inference, "MAX_PARETO_EVALUATIONS", 0.0)
     found = infer(objective, options())

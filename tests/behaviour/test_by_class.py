@@ -12,6 +12,7 @@ from separatrix.bayesian.by_class import level_slope, log_det_ratio, tune_by_cla
 from separatrix.bayesian.evidence import prior_scales
 from separatrix.bayesian.posterior import ByClassApproximation, laplace, laplace_by_class
 from separatrix.bayesian.sampling import Draws
+from separatrix.bayesian.tuning import TuningStatus
 from separatrix.bayesian.variational import axis_averages, point_sets
 from separatrix.exceptions import ApproximationWarning
 from separatrix.likelihoods import Softmax
@@ -77,6 +78,13 @@ def test_the_tuned_scale_maximises_laplaces_evidence(scale, rng):
     assert mode.shape == objective.shape
 
 
+def test_a_search_that_ends_at_its_limit_of_fits_has_not_converged(rng, monkeypatch):
+    objective = posed(*classes(150, 5, 4, rng), scale=0.01)
+    assert tune_by_class(objective, prior_scales(objective), 1e-6)[0].status is TuningStatus.CONVERGED
+    monkeypatch.setattr(by_class, "MAX_FITS", 2)
+    assert tune_by_class(objective, prior_scales(objective), 1e-6)[0].status is TuningStatus.MAX_STEPS
+
+
 def test_the_slope_of_the_level_is_that_of_the_evidence_of_a_parabola(rng):
     """The evidence by class at a fixed parabola of the log-likelihood, by finite differences."""
     objective = posed(*classes(100, 4, 3, rng), scale=0.5)
@@ -133,7 +141,7 @@ def test_the_error_of_averages_over_chains_counts_chains_and_not_draws(rng):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_weights_of_k_classes_are_close_to_sampled_ones(weighted, monkeypatch, rng):
     """The posterior has no matrix of all weights, and the same scale, error and probabilities as a full one."""
-    monkeypatch.setattr(inference, "MAX_JOINT_WEIGHTS", 40)
+    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 40)
     X, y = classes(120, 8, 5, rng)
     weight = rng.integers(1, 3, size=120) if weighted else None
     found = sx.BayesianLogisticRegression(rng=0).fit(X, y, sample_weight=weight)
@@ -149,7 +157,7 @@ def test_many_weights_of_k_classes_are_close_to_sampled_ones(weighted, monkeypat
 
 def test_a_poor_laplace_posterior_that_is_too_large_to_be_replaced_gives_a_warning(monkeypatch, rng):
     """Nearly separable classes under a wide prior: Laplace's average error is above 0.05."""
-    monkeypatch.setattr(inference, "MAX_JOINT_WEIGHTS", 0)
+    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 0)
     monkeypatch.setattr(inference, "MAX_BY_CLASS_SECONDS", 0.0)
     X, y = classes(60, 4, 3, rng, signal=20.0)
     with pytest.warns(ApproximationWarning, match="average error .* 15 weights are too many"):

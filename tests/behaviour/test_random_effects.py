@@ -12,6 +12,7 @@ from scipy.special import expit
 import separatrix as sx
 from separatrix.bayesian import Levels, inference
 from separatrix.bayesian.evidence import prior_scales
+from separatrix.bayesian.posterior import ArrowApproximation
 from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
@@ -203,6 +204,15 @@ def test_too_many_weights_of_k_classes_share_one_scale_with_a_note(monkeypatch):
     model = sx.TableClassifier().fit(TABLE, THREE)
     assert any("one scale for all columns" in note for note in model.estimator_.notes_)
     assert (of_new(model).variance > model.decision_distribution(TABLE.head(20)).variance).all()
+
+
+def test_an_arrow_needs_a_log_concave_likelihood(monkeypatch):
+    """Curvatures of a row with label noise may be negative, and eliminating levels divides by their sums."""
+    monkeypatch.setattr(inference, "MAX_LEVEL_WEIGHTS", 20)
+    models = {name: sx.BayesianLogisticRegression(likelihood=name) for name in ("probit", "label_noise")}
+    found = {name: sx.TableClassifier(model).fit(TABLE, Y).estimator_ for name, model in models.items()}
+    assert type(found["probit"].posterior_.approximation) is ArrowApproximation
+    assert any("one scale for all columns" in note for note in found["label_noise"].notes_)
 
 
 @pytest.mark.filterwarnings("ignore:Some columns have values that did not occur")

@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, optimize
 
 from separatrix._array import Float
 from separatrix.bayesian.evidence import PriorScales, effective_parameters, prior_scales
@@ -88,7 +88,6 @@ def is_shapeable(objective: Posterior, found: Approximation) -> bool:
 
 def best_scale(parabola: Parabola, scales: PriorScales) -> tuple[float, float]:
     """Return the η with the highest prediction of ln p(D, η), and this prediction."""
-    from scipy import optimize
 
     def depth(eta: float) -> float:
         at = np.array([eta])

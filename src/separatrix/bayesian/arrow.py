@@ -41,8 +41,9 @@ from separatrix.solvers import Posterior
 from separatrix.stats import Design, Grad
 
 MAX_BORDER_WEIGHTS = 2000  # weights other than those of the largest category, whose precision is dense
-MAX_NEWTON_STEPS, NEWTON_TOL = 50, 1e-12  # steps, and half the squared length of the last step, in nats
+MAX_MODE_STEPS, MODE_TOL = 50, 1e-12  # steps, and half the squared length of the last step, in nats
 SUFFICIENT_DECREASE = 1e-4  # fraction of the predicted decrease below which a step is halved
+MIN_STEP = 1e-10  # fraction of a step of Newton's method; a shorter one changes nothing but rounding errors
 MAX_TUNING_FITS = 60
 
 
@@ -80,7 +81,7 @@ def largest_category(groups: Any, n_outputs: int) -> Codes | None:
     """Return the columns of the category with most levels if a posterior can be an arrow; otherwise None.
 
     ``groups`` are labels of the columns, such as `Levels`. The arrow needs one output and at most
-    `MAX_BORDER_WEIGHTS` weights besides those of this category.
+    `MAX_BORDER_WEIGHTS` weights outside this category.
     """
     places: dict[Levels, list[int]] = {}
     for m, label in enumerate(groups):
@@ -119,19 +120,19 @@ def laplace_arrow(objective: Posterior, levels: Codes, start: Float) -> ArrowApp
 
     with single_thread_blas():
         theta, (value, grad, gaussian) = start, at(start)
-        for steps in range(MAX_NEWTON_STEPS):
+        for steps in range(MAX_MODE_STEPS):
             step = -gaussian.solve(grad)
             gain = -float(np.vdot(grad, step))
-            if gain <= 2 * NEWTON_TOL:
+            if gain <= 2 * MODE_TOL:
                 return replace(gaussian, steps=steps)
             size, found = 1.0, at(theta + step)
             is_rounded = gain <= objective.units.rounding * abs(value)
-            while not (is_rounded or found[0] < value - SUFFICIENT_DECREASE * size * gain):
+            while size > MIN_STEP and not (is_rounded or found[0] < value - SUFFICIENT_DECREASE * size * gain):
                 size /= 2
                 found = at(theta + size * step)
             theta, (value, grad, gaussian) = theta + size * step, found
     raise DataError(
-        f"The search for the mode of {objective.design.width} weights did not converge in {MAX_NEWTON_STEPS} steps of "
+        f"The search for the mode of {objective.design.width} weights did not converge in {MAX_MODE_STEPS} steps of "
         "Newton's method. Check the columns for values of very different size, or set hashing=."
     )
 

@@ -45,6 +45,7 @@ def tune_by_class(objective: Posterior, scales: PriorScales, tol: float) -> tupl
     """
     low, high = (float(bound[0]) for bound in scales.bounds(objective))
     eta, mode, values = float(np.clip(0.0, low, high)), np.zeros(objective.shape), dict[float, float]()
+    status = TuningStatus.MAX_STEPS
     while len(values) < MAX_FITS:
         here = replace(objective, prior=scales.prior(np.array([eta])))
         mode = Auto(max(tol, MODE_TOL)).minimise(here, mode).value
@@ -62,21 +63,21 @@ def tune_by_class(objective: Posterior, scales: PriorScales, tol: float) -> tupl
             (left, right), (rise, fall) = np.diff(near), np.diff([values[each] for each in near])
             step = 0.5 * (rise * right**2 + fall * left**2) / (rise * right - fall * left)
             if abs(step) < LEVEL_TOL:
-                eta = x[best] + step
+                eta, status = x[best] + step, TuningStatus.CONVERGED
                 break
         else:
             step = LEVEL_STEP if best else -LEVEL_STEP
         eta = float(np.clip(x[best] + step, low, high))
         if eta in values:  # the best scale is a bound
+            status = TuningStatus.CONVERGED
             break
     factor = np.exp([eta])
     trace = tuple(
         TuningStep(np.array([each]), values[each], np.full(1, np.nan)) for each in (next(iter(values)), x[best])
     )
     of_columns = np.full(len(objective.design.origin), factor[0])
-    report = TuningReport(
-        scales.labels, factor, of_columns, np.zeros(1), TuningStatus.CONVERGED, (), trace, len(values)
-    )
+    unknown = np.full(1, np.nan)  # the gradient, which the search does not use
+    report = TuningReport(scales.labels, factor, of_columns, unknown, status, (), trace, len(values))
     return report, mode
 
 

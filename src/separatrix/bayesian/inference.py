@@ -3,7 +3,7 @@
 
 1. Find the mode and Laplace's Gaussian there, with a covariance structure that suits the size of the problem.
 2. If requested, tune the scales of the prior by evidence, starting from that Gaussian. If no prior is stated, `align`
-   it with the correlations of the columns if the evidence rises.
+   it with the correlations of the columns, or give each column a scale, if the evidence rises.
 3. Compute a better Gaussian: the requested one or, for "auto", one chosen by the shift of the mean from the mode. If
    that is expectation propagation and tuning was requested, tune again with its evidence.
 4. Estimate the error of its probabilities, if the number of rows is small enough (`average_error`). For a dual Gaussian
@@ -42,7 +42,7 @@ chains that start at it. k itself follows the error badly: it grows with the num
 variational posteriors of K classes whose average error is 0.002. The draws also give the evidence of K classes, whose
 variational bound is 0.2 to 4 nats too low.
 
-**Many weights of K classes.** Above `MAX_JOINT_WEIGHTS` no matrix of all weights is formed: tuning, the variational
+**Many weights of K classes.** Above `MAX_COUPLED_WEIGHTS` no matrix of all weights is formed: tuning, the variational
 posterior and its check neglect the coupling between contrasts of classes (`by_class`, `variational_by_class`).
 """
 
@@ -136,7 +136,7 @@ CHEAP_EP = 1e7  # N P² up to which expectation propagation takes a fraction of 
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
-MAX_JOINT_WEIGHTS = 200  # weights of K classes above which "auto" neglects coupling between contrasts of classes
+MAX_COUPLED_WEIGHTS = 200  # weights of K classes above which "auto" neglects coupling between contrasts of classes
 MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posteriors neglect it, too
 MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed
 N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that check a posterior without coupling
@@ -283,7 +283,7 @@ class Options:
     tol: float
     rng: np.random.Generator
     wide: Posterior | None = None  # the objective of all weights, if the inference is in the span of the rows
-    aligns: bool = False  # whether tuning may align the prior with the correlations of the columns
+    aligns: bool = False  # whether tuning may align the prior with correlations, or give each column a scale
     is_batch: bool = False  # whether the posterior is the prior of another batch, which needs the full covariance
 
 
@@ -365,7 +365,7 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     if structure is None and options.tune and is_simple and is_wide(objective):
         structure = "dual" if M >= MIN_ROTATED_COLUMNS else None  # exact, with as many unknowns as there are rows
     is_free = structure is None and options.groups is None and options.method == "auto" and not options.is_batch
-    if is_free and start.size > MAX_JOINT_WEIGHTS and has_contrasts(objective) and not is_wide(objective):
+    if is_free and start.size > MAX_COUPLED_WEIGHTS and has_contrasts(objective) and not is_wide(objective):
         structure = "by class"
     structure = choose_structure(objective, structure)
     if structure != "full":
@@ -407,7 +407,7 @@ def _tune_part(
 ) -> tuple[TuningReport | None, Float, Float]:
     """Tune one scale for a structure with a part of the covariance; return a report if known, a mode, and η."""
     scales = prior_scales(objective)
-    if structure == "by class" and scales.tuned.ndim == 1 and start.size > MAX_JOINT_WEIGHTS:
+    if structure == "by class" and scales.tuned.ndim == 1 and start.size > MAX_COUPLED_WEIGHTS:
         report, mode = tune_by_class(objective, scales, tol)
         return report, mode, np.log(report.factors)
     if has_full_evidence(objective, scales):
@@ -420,7 +420,8 @@ def _infer_many(objective: Posterior, options: Options, groups: Sequence[Any], s
 
     If most weights are the levels of a category, the posterior is an arrow; otherwise all columns share one scale.
     """
-    levels = largest_category(groups, objective.shape[0])
+    # Elimination needs positive curvatures.
+    levels = largest_category(groups, objective.shape[0]) if objective.likelihood.is_log_concave else None
     if levels is None or options.method not in ("auto", "laplace"):
         found = infer(objective, replace(options, groups=None), start)
         n_weights = int(np.prod(objective.shape))

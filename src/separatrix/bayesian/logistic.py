@@ -73,8 +73,8 @@ class BayesianLogisticRegression(LinearClassifier):
     ----------
     prior : Gaussian, optional
         Prior of the weights: isotropic, with one scale per column, or with a full covariance. If it is flat for the
-        intercept, the intercept gets a scale of 10. By default the weights have one scale, which is tuned, and may
-        follow the correlations of the columns, if the evidence is higher.
+        intercept, the intercept gets a scale of 10. By default, all scales are tuned, and the evidence chooses
+        among one scale, one for each column, and a covariance that follows the correlations of the columns.
     likelihood : {"logit", "probit", "label_noise"}, default "logit"
         With more than two classes, "logit" means the softmax, and the others are not available.
     noise : float, default 0.05

@@ -49,7 +49,6 @@ from separatrix.rows.labels import recode_classes as recode_classes
 from separatrix.rows.labels import require_classes as require_classes
 from separatrix.rows.labels import require_weight as require_weight
 from separatrix.rows.memory import NamedRows as NamedRows
-from separatrix.rows.memory import Sparse as Sparse
 from separatrix.rows.memory import as_frame as as_frame
 from separatrix.rows.memory import as_table as as_table
 from separatrix.rows.memory import block_rows as block_rows

@@ -22,7 +22,7 @@ from scipy import sparse
 from separatrix._array import Array, Rows, device_aware, is_sparse
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import Labelled, LabelRules, pair
-from separatrix.rows.memory import Memory
+from separatrix.rows.memory import Memory, Sparse
 
 State = TypeVar("State")
 
@@ -216,6 +216,12 @@ class Source:
         work = (lambda block: statistic(_seen(block, views))) if views else statistic
         total: Stat = self.runner.reduce(source, work)
         return total
+
+    @property
+    def n_stored(self) -> int | None:
+        """Number of stored entries if the rows, before a basis, are one sparse matrix in memory; otherwise None."""
+        first = self.partitions[0]
+        return int(first.array.nnz) if isinstance(first, Sparse) else None
 
     @property
     def _may_be_tall(self) -> bool:

@@ -31,7 +31,7 @@ from separatrix._linalg import SingularError, solve_factored, solve_minimum_norm
 from separatrix._threads import blas_for
 from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.exceptions import CollinearWarning, DataError
-from separatrix.rows import Block, Source, Sparse, class_totals
+from separatrix.rows import Block, Source, class_totals
 from separatrix.solvers import Solution, Status, Units, conjugate_gradients
 from separatrix.stats import MAX_MAGNITUDE, ClassMoments, Design, FactoredScatter, Grad, PooledScatter, collect_moments
 
@@ -104,9 +104,9 @@ def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution
     The unknowns are θ = (w, b) with regressors φ̃ = (x - m, 1). All classes share each pass. With no or a small penalty,
     a known random solution is computed as well: it is found only if the equations have a unique and precise solution.
     """
-    rows, N, M, K = source.partitions[0], source.n_rows, len(source.columns), len(source.classes)
+    n_stored, N, M, K = source.n_stored, source.n_rows, len(source.columns), len(source.classes)
     is_determined = alpha > 0 or N >= M
-    if not isinstance(rows, Sparse) or source.has_basis or M < MIN_SPARSE_COLUMNS or not is_determined:
+    if n_stored is None or source.has_basis or M < MIN_SPARSE_COLUMNS or not is_determined:
         return None
     units = Units.of(source, fit_intercept=fit_intercept)
     if fit_intercept and (np.abs(units.mean) > MAX_OFFSET_IN_STD * units.spread)[units.spread > 0].any():
@@ -132,7 +132,7 @@ def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution
         known = np.divide(signs, scale, out=np.zeros_like(scale), where=scale > 0)
         B = np.vstack([B, product(known[None])])
     operations = min(N, M) ** 2 * M / 3
-    max_steps = int(operations / (OPERATIONS_PER_SPARSE_ENTRY * rows.array.nnz * len(B)))
+    max_steps = int(operations / (OPERATIONS_PER_SPARSE_ENTRY * n_stored * len(B)))
     tol = np.where(np.arange(len(B)) < len(start), RESIDUAL_TOL, KNOWN_TOL)
     found = conjugate_gradients(product, B, diagonal, tol=tol, max_steps=max_steps)
     if not found.is_converged:

@@ -31,7 +31,7 @@ import numpy as np
 
 from separatrix._array import Codes, Float, Rows
 from separatrix.priors import Penalty
-from separatrix.rows import Block, NamedRows, Sparse, as_source
+from separatrix.rows import Block, NamedRows, as_source
 from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS
 from separatrix.solvers.newton import ARMIJO, MAX_IDLE_NEWTON_STEPS, Progress
 from separatrix.solvers.parabola import Columns, Matrix, Parabola, corner_of
@@ -198,7 +198,7 @@ def on_columns(objective: Posterior, kept: Codes) -> Posterior:
     spread = None if design.spread is None else design.spread[kept]
     source = objective.source.mapped(Selection(kept))
     if len(kept) and source.n_rows <= rows_in_memory(objective, len(kept)):
-        if isinstance(source.partitions[0], Sparse):
+        if source.n_stored is not None:
             block = source.as_block()
             source = as_source(NamedRows(block.X, source.columns)).with_numbers(block.t, block.weight, block.offset)
         else:
@@ -222,6 +222,6 @@ def rows_in_memory(objective: Posterior, n_columns: int) -> int:
 def copied_rows(objective: Posterior) -> Block:
     """As many rows as fit in memory, as one block."""
     n_rows = rows_in_memory(objective, objective.shape[1])
-    if isinstance(objective.source.partitions[0], Sparse) and objective.source.n_rows <= n_rows:
+    if objective.source.n_stored is not None and objective.source.n_rows <= n_rows:
         return objective.source.as_block().weighted()
     return collect_sample(objective.source, n_rows).as_block()

@@ -157,9 +157,7 @@ class Design:
 
     def single(self, X: Rows) -> tuple[Array, Float]:
         """φ̃ / unit of some rows as float32 (n, P), which overflows at 1e38, and the units (P,)."""
-        unit = np.ones(self.width)
-        if self.spread is not None:
-            unit[: len(self.origin)] = np.where(self.spread > 0, self.spread, 1.0)
+        unit = self.single_units()
         return (self.regressors(X) / unit).astype(np.float32), unit
 
     def row_variance(self, X: Rows, R: Float) -> Float:
