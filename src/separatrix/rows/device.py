@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -148,13 +148,13 @@ class DeviceRows(_OnDevice):
             total = total + (S.transpose(1, 2) @ X).double().sum(dim=0)
         return total[0] if slope.ndim == 1 else total
 
-    def row_squares(self, R: Float, shift: Float) -> Float:
-        """|x_n R + shift|² for each row, (n,), in float64."""
+    def row_squares(self, R: Float, shift: Float) -> Any:
+        """|x_n R + shift|² for each row, (n,), on the device, in float64."""
         import torch
 
         wide, row = self.on(R).double(), self.on(shift).double()
         parts = (part.double() @ wide + row for part in self.tensor.split(WIDE_ROWS))
-        return np.asarray(to_host(torch.cat([(Z * Z).sum(dim=1) for Z in parts])))
+        return torch.cat([(Z * Z).sum(dim=1) for Z in parts])
 
     @staticmethod
     def joined(parts: list[DeviceRows]) -> DeviceRows:
@@ -240,7 +240,12 @@ def open_tensor(X: Any) -> Source:
 
 @dataclass(frozen=True)
 class Stream(Runner):
-    """The runner for a device. It processes one block after the other, and smaller blocks if memory runs out."""
+    """The runner for a device. It processes one block after the other, and smaller blocks if memory runs out.
+
+    Samples are larger than in host memory, where their passes would take longer than the passes they save.
+    """
+
+    max_sample_entries: ClassVar[int] = 2**27
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum the statistic, on the device if the statistic supports it."""

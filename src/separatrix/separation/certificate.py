@@ -17,14 +17,16 @@ of q_n. The bound in use is 1/2 instead of 1, to allow for rounding.
 
 In two cases the argument would be wrong, and both are excluded:
 
-- H is from other rows or at another θ. The preconditioner of a first-order method still has curvature along a
-  separating direction after the true curvature has vanished.
+- H is from other rows, or at another θ with δ_n computed from the curvatures at this θ. The preconditioner of a
+  first-order method still has curvature along a separating direction after the true curvature has vanished. With the
+  curvatures r_n of which H is the sum, δ_n grows as the slopes q_n vanish, and the argument holds for any θ.
 - H is singular. This may be due to collinear columns, which are harmless, or to separated rows. So the activation of
   every row must be constant along the null directions of H.
 
 **A few rows are enough.** If a subset of the rows overlaps, a direction that separates all rows has d'φ̃_n = 0 on the
 subset; and if the subset spans the space, d = 0. So if a solver has no Hessian, Newton's method on a few rows per
-weight finds a proof at a small fraction of the cost of a pass.
+weight finds a proof at a small fraction of the cost of a pass. One Hessian is usually enough: the first Newton step
+makes the gradient small, and Newton's method goes on only if the slopes there still change too much.
 
 **Soft targets and counts.** Weights can grow along d if it lowers the likelihood of no row and raises that of some row.
 The likelihood of a row with this target does not fall along d if
@@ -68,6 +70,7 @@ from separatrix.stats import (
 MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # if all weights have priors, no larger program is run
 MAX_SLOPE_CHANGE = 0.5  # bound on |δ_n|
 ROWS_PER_WEIGHT = 20  # size of the subset that is tried first
+CHORD_STEPS = 2  # steps with the first Hessian of the subset
 SUBSET_TOL, SUBSET_STEPS = 1e-3, 12  # limits for the subset; a proof needs no precise optimum
 MIN_OF_PRIOR = 1e-3  # smallest fraction of H due to the rows, so that H minus the prior is precise
 MIN_EIGENVALUE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}  # relative; smaller values may be rounding
@@ -176,6 +179,13 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
     if source.n_rows >= 2 * rows:  # rows on a device stay there
         source = representative_sample(source, rows, P) or collect_sample(source, rows)
     few = replace(flat, source=source, sample=None)
+    here = few.value_grad_hess(theta, exact=False)
+    factor, at, grad = factorise(here.hess, C, flat.prior.free), theta, here.grad
+    for _ in range(CHORD_STEPS if factor.singular is None else 0):
+        at = at - factor.solve(grad)
+        grad = few.value_grad(at).grad
+        if proves(few, at, grad, factor, curved_at=theta):
+            return True
     near = Newton(SUBSET_TOL, SUBSET_STEPS).minimise(few, theta)
     if near.end is not None and proves(few, near.value, near.end.grad, near.end.inverse):
         return True
@@ -186,12 +196,23 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
 
 
 def _proves(
-    flat: Posterior, theta: Float, grad: Float, factor: Factor, *, everything: Source, support: Support | None
+    flat: Posterior,
+    theta: Float,
+    grad: Float,
+    factor: Factor,
+    *,
+    everything: Source,
+    support: Support | None,
+    curved_at: Float | None = None,
 ) -> bool:
-    """Whether all |δ_n| < 1/2, and all activations are constant along the null directions of the Hessian."""
+    """Whether all |δ_n| < 1/2, and all activations are constant along the null directions of the Hessian.
+
+    The Hessian is that of θ or, with ``curved_at``, of another point.
+    """
     step = factor.solve(grad)
     bounding = flat if support is None else replace(flat, source=flat.source.viewed(support.partial))
-    if not np.isfinite(step).all() or bounding.reduce(max_slope_change, theta=theta, V=step).value >= MAX_SLOPE_CHANGE:
+    change = partial(bounding.reduce, max_slope_change, theta=theta, V=step, curved_at=curved_at)
+    if not (np.isfinite(step).all() and change().value < MAX_SLOPE_CHANGE):
         return False
     smallest = MIN_EIGENVALUE[flat.units.dtype]
     if factor.singular is None:

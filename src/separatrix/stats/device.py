@@ -61,6 +61,15 @@ def _softmax(A: Any, t: Any) -> tuple[Any, Any, Any]:
     return (T * log_P).sum(dim=1), T - P, P
 
 
+def _logit_skew(a: Any) -> Any:
+    import torch
+
+    return -torch.sigmoid(a) * torch.sigmoid(-a) * torch.tanh(0.5 * a)
+
+
+#: Functions of a that return -∂³ ln p/∂a³, of likelihoods for which it does not depend on the target.
+SKEWS: dict[type, Callable[[Any], Any]] = {Logit: _logit_skew}
+
 #: Functions of (a, t) that return ln p(t | a), its slope and its curvature; for softmax, p instead of the curvature.
 DERIVATIVES: dict[type, Callable[[Any, Any], tuple[Any, Any, Any]]] = {
     Logit: _logit,

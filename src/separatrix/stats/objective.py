@@ -34,7 +34,7 @@ from separatrix._threads import scratch
 from separatrix.likelihoods import Covariances, Likelihood, Logit, Probit
 from separatrix.rows import CHUNK_ROWS, Block, DeviceRows, Summed
 from separatrix.stats.checks import GRAM_BYTES, MAX_GRAM_ROWS, MIN_COMPILED_ENTRIES
-from separatrix.stats.device import DERIVATIVES, bordered, gram_with_bias, has_kernels
+from separatrix.stats.device import DERIVATIVES, SKEWS, bordered, gram_with_bias, has_kernels
 
 CANCELLED = 1e-14  # a sum of squares about c below this fraction of that about 0 is rounding error
 FAR_IN_STD = 1e5  # with a larger |origin|/std, products with x corrected for c cancel
@@ -164,7 +164,7 @@ class Design:
         """|R'φ̃_n|² of each row, (n,): the variance of its activation if R R' is the covariance of θ."""
         if isinstance(X, DeviceRows):
             top = R[: len(self.origin)]
-            return X.row_squares(top, (R[-1] if self.bias else 0.0) - self.origin @ top)
+            return np.asarray(to_host(X.row_squares(top, (R[-1] if self.bias else 0.0) - self.origin @ top)))
         Z = self.regressors(X) @ R
         return np.asarray(np.einsum("ni,ni->n", Z, Z))
 
@@ -387,16 +387,27 @@ def value_grad_hess(
 
 
 @device_aware
-def max_slope_change(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Largest:
-    """Largest relative change of a row's slope, to first order, when θ moves by V.
+def max_slope_change(
+    block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design, curved_at: Float | None = None
+) -> Largest:
+    """Largest change of a row's slope, relative to the slope at θ, if θ moves by V and slopes are linear.
 
-    For K classes, it is the upper bound max_k - min_k of V φ̃.
+    Their curvatures are those at ``curved_at``, by default θ. For K classes it is an upper bound: class k has
+    p_k (a_k - p'a) with a = V φ̃ in place of the change, and |a_k - p'a| <= max a - min a.
     """
     rows = block if block.weight is None else block.take(block.weight > 0)
-    A = design.activate(replace(rows, offset=None), V)
+    bare = replace(rows, offset=None)
+    A = design.activate(bare, V)
     if A.ndim == 2:
-        return Largest(float(np.ptp(A, axis=1).max(initial=0.0)))
+        change = np.ptp(A, axis=1)
+        if curved_at is not None:  # p_k changes at most by the factor exp(max a - min a)
+            with np.errstate(over="ignore", invalid="ignore"):
+                change *= np.exp(np.ptp(design.activate(bare, theta - curved_at), axis=1))
+            change[np.isnan(change)] = np.inf  # 0 times infinity is no bound
+        return Largest(float(change.max(initial=0.0)))
     _, slope, curvature = likelihood.derivatives(design.activate(rows, theta), rows.targets)
+    if curved_at is not None:
+        curvature = likelihood.derivatives(design.activate(rows, curved_at), rows.targets).curvature
     change, slope = np.abs(curvature * A), np.abs(slope)
     share = np.divide(change, slope, out=np.where(change > 0, np.inf, 0.0), where=slope > 0)
     return Largest(float(share.max(initial=0.0)))
@@ -421,7 +432,10 @@ def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, desi
     It is Σ_n weight_n ∂ tr(V_n C_n)/∂a ⊗ φ̃_n with V_n = cov a_n under A⁻¹ and C_n = -∂² ln p/∂a∂a'. The term of a row
     is a third derivative of ln p times a variance.
     """
-    a, t, C = design.activate(block, theta), block.targets, len(theta)
+    X, C = block.X, len(theta)
+    if isinstance(X, DeviceRows) and type(likelihood) in SKEWS:
+        return Grad(_device_log_det_slope(block, theta, root, likelihood, design))
+    a, t = design.activate(block, theta), block.targets
     if C == 1:
         change = likelihood.skew(a, t) * design.row_variance(block.X, root)
         return Grad(design.collect(block, _weighted(change, block.weight)))
@@ -433,6 +447,20 @@ def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, desi
         if curvature.q is not None:
             change[rows] -= _categorical_change(curvature.q, spread)
     return Grad(design.collect(block, _weighted(change, block.weight)))
+
+
+def _device_log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, design: Design) -> Float:
+    """`log_det_slope` of one output for rows on a GPU."""
+    rows, rest = design.shifted(block.X)
+    M, bias = len(rest), theta[:, -1] if design.bias else 0.0
+    a = (rows.tensor @ rows.like(theta[0, :M])).double() + rows.on(bias - theta[:, :M] @ rest)
+    if block.offset is not None:
+        a += rows.on(block.offset)
+    var = rows.row_squares(root[:M], (root[-1] if design.bias else 0.0) - rest @ root[:M])
+    change = _weighted(SKEWS[type(likelihood)](a) * var, rows.on(block.weight))
+    total = float(change.sum())
+    grad = np.append(to_host(rows.sums(change)) - total * rest, total)[None, : design.width]
+    return design.without_constants(grad, is_gradient=True)
 
 
 def activation_spreads(Phi: Float, root: Float, C: int) -> Float:
