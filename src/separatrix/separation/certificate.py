@@ -42,6 +42,7 @@ labels forces d'φ̃_n = 0, and its v_n may have any sign. Only the other rows b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -178,21 +179,25 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
     rows = ROWS_PER_WEIGHT * C * P
     if source.n_rows >= 2 * rows:  # rows on a device stay there
         source = representative_sample(source, rows, P) or collect_sample(source, rows)
-    few = replace(flat, source=source, sample=None)
+    if _few_rows_prove(replace(flat, source=source, sample=None), theta, proves):
+        return True
+    if not has_free_weights(objective):
+        return False
+    here = flat.value_grad_hess(theta, exact=False)
+    return proves(flat, theta, here.grad, factorise(here.hess, C, flat.prior.free))
+
+
+def _few_rows_prove(few: Posterior, theta: Float, proves: Callable[..., bool]) -> bool:
+    """Whether a subset of the rows proves overlap: after a step or two with one Hessian, or by Newton's method."""
     here = few.value_grad_hess(theta, exact=False)
-    factor, at, grad = factorise(here.hess, C, flat.prior.free), theta, here.grad
+    factor, at, grad = factorise(here.hess, len(theta), few.prior.free), theta, here.grad
     for _ in range(CHORD_STEPS if factor.singular is None else 0):
         at = at - factor.solve(grad)
         grad = few.value_grad(at).grad
         if proves(few, at, grad, factor, curved_at=theta):
             return True
     near = Newton(SUBSET_TOL, SUBSET_STEPS).minimise(few, theta)
-    if near.end is not None and proves(few, near.value, near.end.grad, near.end.inverse):
-        return True
-    if not has_free_weights(objective):
-        return False
-    here = flat.value_grad_hess(theta, exact=False)
-    return proves(flat, theta, here.grad, factorise(here.hess, C, flat.prior.free))
+    return near.end is not None and proves(few, near.value, near.end.grad, near.end.inverse)
 
 
 def _proves(
