@@ -79,7 +79,8 @@ def test_leave_one_out_activations_are_close_to_those_of_fits_without_a_row():
     options = {"prior": sx.Gaussian(1.0), "approximation": "laplace", "standardize": False}
     for codes in ((y == "yes").astype(int), np.arange(60) % 3):
         model = sx.BayesianLogisticRegression(**options).fit(X, codes)
-        found = loo_activations(model, X, codes, np.ones(60))
+        posterior = model.posterior_
+        found = loo_activations(posterior.approximation, posterior.design, X, codes, np.ones(60))
         for n in (3, 20, 41):
             others = np.arange(60) != n
             exact = sx.BayesianLogisticRegression(**options).fit(X[others], codes[others])

@@ -21,6 +21,7 @@ The modules follow the order of the book. A module imports only from modules abo
     tune_model                      hyperparameters chosen by evidence, such as the width of basis functions
 """
 
+from separatrix.bayesian.evidence import FitLaplace as FitLaplace
 from separatrix.bayesian.evidence import Levels as Levels
 from separatrix.bayesian.laplace import LaplaceApproximation as LaplaceApproximation
 from separatrix.bayesian.laplace import LaplaceError as LaplaceError

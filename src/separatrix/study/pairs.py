@@ -31,7 +31,7 @@ weights of products are fitted; those of the additive model follow to first orde
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
@@ -40,12 +40,14 @@ import numpy as np
 
 from separatrix._array import Codes, Float, to_dense
 from separatrix._text import decimals, did_you_mean, enumerated
-from separatrix.bayesian import BayesianLogisticRegression
+from separatrix._threads import single_thread_blas
+from separatrix.bayesian import Approximation, BayesianLogisticRegression, FitLaplace
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
-from separatrix.rows import Source
-from separatrix.stats import collect_sample
+from separatrix.rows import Source, as_source
+from separatrix.solvers import Posterior, pose
+from separatrix.stats import Design, collect_sample
 from separatrix.study.ramps import TIMES, RampProducts, Ramps, knots_of
 from separatrix.table import CategoryPlan, Schema
 
@@ -223,6 +225,7 @@ def stated_interactions(schema: Schema, source: Source, numbers: Sequence[int], 
     return Found(chosen, *(ramp_products(cells, chosen, sample) if found else ()))
 
 
+@single_thread_blas()  # idle threads would slow down many small products of matrices
 def supported_interactions(
     schema: Schema, source: Source, numbers: Sequence[int], basis: Ramps, groups: Sequence[str]
 ) -> Found:
@@ -259,15 +262,13 @@ def supported_interactions(
         tuned.fit(Phi, codes, sample_weight=weight)
     Phi = (Phi - Phi.mean(axis=0)) / np.where(std > 0, std, 1.0)
     # The prior stays the same without a fold, even if an outlier of the fold dominates the deviation of a column.
-    additive = BayesianLogisticRegression(tuned.prior_, approximation="laplace", standardize=False)
-    fold_of = _folds(codes)
+    source = as_source(Phi, codes, weight)
+    additive = pose(source, tuned.likelihood_, tuned.prior_, fit_intercept=True, standardize=True)
+    mode, fold_of = FitLaplace().fit(additive).mean, _folds(codes)
     gains = np.zeros((2, MAX_PAIRS + 1, len(X)))  # without and with products; by number of surfaces
     for fold in range(N_FOLDS):
         held, kept = fold_of == fold, np.where(fold_of == fold, 0.0, weight)
-        with catch_warnings():
-            simplefilter("ignore")
-            additive.fit(Phi, codes, sample_weight=kept)
-        search = _Search(cells, X, codes, kept, additive, Phi)
+        search = _Search(cells, X, codes, kept, additive, mode, Phi)
         before = _log_likelihood(search.start, codes)
         for kind, start in enumerate((search.start, search.with_products()[0])):
             steps = search.surfaces(start)[0]
@@ -279,7 +280,7 @@ def supported_interactions(
     gain, noise = total[has_products, n_pairs], error[has_products, n_pairs]
     if gain <= max(MIN_GAIN_IN_STD * noise, MIN_GAIN_IN_NATS):
         return Found(Interactions((), ()))
-    search = _Search(cells, X, codes, weight, additive.fit(Phi, codes, sample_weight=weight), Phi)
+    search = _Search(cells, X, codes, weight, additive, mode, Phi)
     start, products = search.with_products() if has_products else (search.start, ())
     surfaces = search.surfaces(start, n_pairs)[1]
     products = tuple(pair for pair in products if pair not in surfaces)
@@ -302,13 +303,12 @@ def weighted_std(Phi: Float, weight: Float) -> Float:
     return np.asarray(np.sqrt(np.average(away**2, axis=0, weights=weight)))
 
 
-def loo_activations(model: BayesianLogisticRegression, Phi: Float, codes: Codes, each: Float) -> Float:
+def loo_activations(fit: Approximation, design: Design, Phi: Float, codes: Codes, each: Float) -> Float:
     """Activations (n, C) of each row under the posterior of all other rows, to first order.
 
     ``each`` are the weights of the rows in the fit; a row with the weight 0 has no influence on its activation.
     """
-    found = model.posterior_.approximation.activations(Phi, model.posterior_.design)
-    n = len(Phi)
+    found, n = fit.activations(Phi, design), len(Phi)
     a, V = found.mean.reshape(n, -1), found.cov.reshape(n, *(np.size(found.mean) // n,) * 2)
     slope, curvature = _derivatives(a, codes)
     VC = each[:, None, None] * (V @ curvature)
@@ -339,8 +339,8 @@ def _log_likelihood(a: Float, codes: Codes) -> Float:
 class _Search:
     """Greedy choice of interactions for weighted rows, whose weights are fitted alone, from activations ``start``.
 
-    ``model`` is the additive model of these rows, with standardised features ``Phi``. Rows with the weight 0 have
-    activations, but no influence.
+    ``additive`` is the objective of the additive model of all rows, with standardised features ``Phi``, and ``mode``
+    its solution. Rows with the weight 0 have activations, but no influence.
 
     A softmax is fitted class by class: a step for the curvature p (1 - p) of each class, times (K - 1)/K, is the step
     of Newton's method if all classes are equally probable.
@@ -352,14 +352,16 @@ class _Search:
         X: Float,
         codes: Codes,
         weight: Float,
-        model: BayesianLogisticRegression,
+        additive: Posterior,
+        mode: Float,
         Phi: Float,
     ) -> None:
-        start = loo_activations(model, Phi, codes, weight)
+        fit = FitLaplace().fit(replace(additive, source=as_source(Phi, codes, weight), sample=None), mode)
+        start = loo_activations(fit, additive.design, Phi, codes, weight)
         self.X, self.codes, self.weight, self.start = X, codes, weight, start
         self.damping = 1.0 if start.shape[1] == 1 else 1 - 1 / start.shape[1]
         curvature, self.Phi = self._residuals(start)[1].mean(axis=1), np.column_stack([Phi, np.ones(len(Phi))])
-        precision = np.append(np.broadcast_to(model.prior_.scale, Phi.shape[1]) ** -2.0, 0.0)
+        precision = np.append(additive.prior.diagonal[0, : Phi.shape[1]], 0.0)
         weighted = (curvature[:, None] * self.Phi).T
         self.regress = np.linalg.solve(weighted @ self.Phi + np.diag(precision), weighted)
         self._set_cells(cells)
