@@ -23,7 +23,7 @@ from separatrix.bayesian.ep import (
     posterior_of,
     tilted,
 )
-from separatrix.bayesian.logistic_normal import log_odds
+from separatrix.bayesian.logistic_normal import log_averages, log_odds, sigmoid_derivatives
 from separatrix.bayesian.variational import variational
 from separatrix.likelihoods import LabelNoise, Logit, Probit
 
@@ -61,6 +61,14 @@ def test_closed_forms_of_tilted_moments_equal_the_integrals(name, mu, v, t):
     expected = tilted_on_a_grid(lambda a: likelihood.derivatives(a, np.full(len(a), t)).log_p, mu, v)
     unit = np.array([1.0, v**0.5, v, v**1.5])  # makes derivatives dimensionless, in standard deviations of the Gaussian
     assert_allclose(found * unit, expected * unit, rtol=1e-9, atol=1e-8)
+
+
+def test_the_trapezoid_rule_equals_the_alternating_sums():
+    m, s = (each.ravel() for each in np.meshgrid([0, 1e-3, 0.3, 1, 3, 10, 40, 900], [0, 0.1, 0.5, 0.64, 0.8, 2, 7.9]))
+    log_q, log_c, *_ = sigmoid_derivatives(m, s)
+    exact = log_averages(m, s)
+    assert_allclose(log_q, exact.log_probability, rtol=1e-13, atol=1e-13)
+    assert_allclose(log_c, exact.log_curvature, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize(("v", "power"), [(1.0, 0.5), (1e10, 1e-3), (1e8, 1.0), (5e16, 1e-8)])

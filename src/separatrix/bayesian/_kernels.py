@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled table look-up for logistic_normal.py. Import it only inside the function that uses it: it loads Numba.
+"""Compiled loops for logistic_normal.py. Import them only inside the functions that use them: they load Numba.
 
 ``look_up.py_func`` is the same loop in plain Python.
 """
 
 from __future__ import annotations
+
+from math import exp, log, pi, sqrt
 
 import numpy as np
 from numba import njit
@@ -36,3 +38,40 @@ def look_up(u: Float, kappa: Float, table: Float, per_unit: int, columns: int, o
         value = value * x + (c[15] + y * (c[16] + y * (c[17] + y * (c[18] + y * (c[19] + y * c[20])))))
         value = value * x + (c[21] + y * (c[22] + y * (c[23] + y * (c[24] + y * (c[25] + y * (c[26] + y * c[27]))))))
         out[n] = value
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+def trapezoid(m: Float, s: Float, widest: float, steepest: float, reach: float, out: Float) -> None:
+    """Write ln E[σ], ln E[σ'], E[σ'']/E[σ'] and E[σ''']/E[σ'] over a ~ N(-m, s²), m ≥ 0, to ``out`` (4, n).
+
+    Nodes y are ``widest`` apart, or ``steepest`` in units of a if that is less, up to ± ``reach``. To keep exponents
+    small, e^(s²/2 - m) or e^(-z²/2) is factored out of the Gaussian φ(x):
+
+        m ≥ s²    x = y + s,  a = s² - m + s y,      φ(x) σ(a) ∝ φ(y) σ(-a)
+        m < s²    x = y + z,  a = s y,               φ(x) σ(a) ∝ φ(y) e^(-z y) σ(a),        z = m/s
+
+    From one node to the next, e^a and the Gaussian are multiplied by factors, without an exponential.
+    """
+    for n in range(len(m)):
+        is_tail = m[n] >= s[n] ** 2
+        h = min(widest, steepest / max(s[n], 1e-3))
+        z = 0.0 if is_tail else m[n] / s[n]
+        top = 0.5 * s[n] ** 2 - m[n] if is_tail else -0.5 * z**2
+        middle, rise, fall = exp(s[n] ** 2 - m[n]) if is_tail else 1.0, exp(s[n] * h), exp(-h * h)
+        q = c = c1 = c2 = 0.0
+        for side in range(2):
+            e, step = middle, rise if side == 0 else 1.0 / rise  # e^a
+            density, ratio = 1.0, exp(-0.5 * h * h - (z if side == 0 else -z) * h)
+            for j in range(int(reach / h) + 1):
+                p = 1.0 / (1.0 + e)  # σ(-a)
+                weight = density if is_tail else density * e
+                if j == 0:
+                    weight *= 0.5  # y = 0 is on both sides
+                q += weight * p
+                bend = weight * p * p
+                c += bend
+                c1 += bend * (2.0 * p - 1.0)
+                c2 += bend * (1.0 - 6.0 * e * p * p)
+                e, density, ratio = e * step, density * ratio, ratio * fall
+        unit = h / sqrt(2.0 * pi)
+        out[0, n], out[1, n], out[2, n], out[3, n] = top + log(q * unit), top + log(c * unit), c1 / c, c2 / c

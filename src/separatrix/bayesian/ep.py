@@ -355,7 +355,7 @@ def tilted(likelihood: Likelihood, mu: Float, var: Float, t: Array, *, power: Fl
     Slope, curvature and skew of ln Z have the signs that those of a log-likelihood have in `likelihoods`.
 
         probit        Z = Φ(mu / √(1 + v)), the probit likelihood in other units                        PRML (4.152)
-        logit         the alternating sums of `logistic_normal`: exact to rounding for every mu and v
+        logit         the averages of `logistic_normal`: exact to rounding for every mu and v
         label noise   ε + (1 - ε_0 - ε_1) E[σ]: linear in the same sums                                 PRML (4.117)
         soft targets  σ(a)^t σ(-a)^(1-t) = σ(a) e^-(1-t)a, which shifts the mean of the Gaussian by -(1-t) v
         otherwise     Gauss-Hermite quadrature about the mean of p̂, in units of its standard deviation
