@@ -15,9 +15,11 @@ from separatrix.stats import (
     DiagonalScatter,
     FactoredScatter,
     PooledScatter,
+    class_grams,
     class_moments,
     collect_sample,
     extent,
+    log_det_slope,
     max_slope_change,
     negative_smallest_margin,
     representative_sample,
@@ -54,14 +56,24 @@ def test_the_objective_equals_that_of_the_host(sources, likelihood, subtract, rn
         host, device = (source.with_numbers(t, rows.weight, rows.offset) for source in sources)
     design = Design(np.array([0.1, 29.0, 1.0]), bias=True, subtract=subtract)
     at = {"theta": 0.3 * rng.normal(size=(likelihood.n_outputs, M + 1)), "likelihood": likelihood, "design": design}
-    for statistic in (value_grad, value_grad_hess):
+    root = np.triu(rng.normal(size=(at["theta"].size,) * 2))
+    for statistic in (value_grad, value_grad_hess, partial(log_det_slope, root=root)):
         here, there = host.reduce(partial(statistic, **at)), device.reduce(partial(statistic, **at))
         for name in here.__dataclass_fields__:
             expected = getattr(here, name)
             assert_allclose(getattr(there, name), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     V = rng.normal(size=at["theta"].shape)
-    for statistic in (partial(max_slope_change, V=V, **at), partial(negative_smallest_margin, theta=V, design=design)):
+    changes = (partial(max_slope_change, V=V, curved_at=point, **at) for point in (None, 0.9 * at["theta"]))
+    for statistic in (*changes, partial(negative_smallest_margin, theta=V, design=design)):
         assert_allclose(device.reduce(statistic).value, host.reduce(statistic).value, rtol=1e-9)
+
+
+def test_grams_of_classes_are_the_diagonal_blocks_of_the_hessian(sources, rng):
+    host, device = sources
+    design = Design(np.array([0.1, 29.0, 1.0]), bias=True)
+    at = {"theta": 0.3 * rng.normal(size=(3, M + 1)), "likelihood": Softmax(3), "design": design}
+    H = host.reduce(partial(value_grad_hess, **at)).hess.reshape(3, M + 1, 3, M + 1)
+    assert_allclose(device.reduce(partial(class_grams, **at)).grad, np.einsum("kpkq->kpq", H), rtol=1e-9, atol=1e-7)
 
 
 def test_likelihoods_on_the_device_are_accurate_in_the_tails():

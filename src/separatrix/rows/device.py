@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -105,10 +105,12 @@ class DeviceRows(_OnDevice):
 
         return DeviceRows(self.tensor.to(getattr(torch, np.dtype(dtype).name)), self.copies)
 
-    def on(self, array: Array | DeviceVector | None) -> Any:
-        """Return the device copy of a host array; make one if there is none."""
-        if array is None or isinstance(array, DeviceVector):
-            return None if array is None else array.tensor
+    def on(self, array: Any) -> Any:
+        """Return the device copy of a host array; make one if there is none. Tensors are returned as they are."""
+        if array is None or is_tensor(array):
+            return array
+        if isinstance(array, DeviceVector):
+            return array.tensor
         for host, copy in self.copies:
             if host is array:
                 return copy
@@ -240,12 +242,7 @@ def open_tensor(X: Any) -> Source:
 
 @dataclass(frozen=True)
 class Stream(Runner):
-    """The runner for a device. It processes one block after the other, and smaller blocks if memory runs out.
-
-    Samples are larger than in host memory, where their passes would take longer than the passes they save.
-    """
-
-    max_sample_entries: ClassVar[int] = 2**27
+    """The runner for a device. It processes one block after the other, and smaller blocks if memory runs out."""
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum the statistic, on the device if the statistic supports it."""

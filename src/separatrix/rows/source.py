@@ -95,7 +95,6 @@ class Runner:
     """
 
     is_remote = False  # whether other processes may execute the pass
-    max_sample_entries: ClassVar[int] = 2**24  # values of a sample that is kept for first fits: 128 MiB
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
         """Split targets in memory by partition."""

@@ -70,7 +70,7 @@ from separatrix.stats import (
 
 MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # if all weights have priors, no larger program is run
 MAX_SLOPE_CHANGE = 0.5  # bound on |δ_n|
-ROWS_PER_WEIGHT = 20  # size of the subset that is tried first
+ROWS_PER_WEIGHT = 50  # size of the subset that is tried first
 CHORD_STEPS = 2  # steps with the first Hessian of the subset
 SUBSET_TOL, SUBSET_STEPS = 1e-3, 12  # limits for the subset; a proof needs no precise optimum
 MIN_OF_PRIOR = 1e-3  # smallest fraction of H due to the rows, so that H minus the prior is precise

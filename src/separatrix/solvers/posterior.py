@@ -39,7 +39,8 @@ from separatrix.stats import (
 
 MAX_OFFSET_IN_STD = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # with a larger |mean|/std, rows are centred
 ROWS_PER_SAMPLE_ROW = 16  # a first fit uses one row in 16 ...
-MIN_SAMPLE_PER_WEIGHT, MAX_SAMPLE_PER_WEIGHT = 20, 1500  # ... within these limits per weight
+MIN_SAMPLE_PER_WEIGHT, MAX_SAMPLE_PER_WEIGHT = 20, 1500  # ... within these limits per weight ...
+MAX_SAMPLE_ENTRIES = 2**24  # ... and at most this number of entries (128 MiB)
 MIN_SAMPLED_ENTRIES = 2_000_000  # smallest table for which a first fit to a sample saves time
 MAX_TIED_COLUMNS = 2_000  # with more columns, the prior must stay diagonal and the bias is at x = 0
 
@@ -91,8 +92,7 @@ def pose(
     the weights per standard deviation of each column and on the bias at the mean.
     """
     M = len(source.columns)
-    most = min(source.runner.max_sample_entries // max(M, 1), MAX_SAMPLE_PER_WEIGHT * (M + 1))
-    wanted = min(source.n_rows // ROWS_PER_SAMPLE_ROW, most)
+    wanted = min(source.n_rows // ROWS_PER_SAMPLE_ROW, MAX_SAMPLE_ENTRIES // max(M, 1), MAX_SAMPLE_PER_WEIGHT * (M + 1))
     rows = max(wanted, MIN_SAMPLE_PER_WEIGHT * (M + 1))
     is_large = source.n_rows >= max(4 * rows, MIN_SAMPLED_ENTRIES // max(M, 1))
     sample = representative_sample(source, rows, MIN_SAMPLE_PER_WEIGHT * (M + 1)) if is_large else None

@@ -67,19 +67,26 @@ def _read(X, n, m, live, M: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _law(a, t, IS_PROBIT: tl.constexpr):  # type: ignore[no-untyped-def]
-    """ln p, slope and curvature of two classes in the precision of a: `logit_law` or `probit_law`."""
+def _law(a, t, IS_PROBIT: tl.constexpr, WITH_CURVATURE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """ln p, slope and curvature of two classes in the precision of a: `logit_law` or `probit_law`.
+
+    Without curvature, the third value of a probit is not computed.
+    """
     if IS_PROBIT:
         x, up = tl.abs(a), tl.where(a >= 0, 1.0, 0.0)
         against = tl.abs(up - t)
         bell, scaled = tl.exp(-0.5 * x * x), libdevice.erfcx(x * SQRT_HALF)
         tail = 0.5 * scaled * bell
+        high = 0.5 * SQRT_2_OVER_PI * bell / (1.0 - tail)
+        log_p = against * (tl.log(0.5 * scaled) - 0.5 * x * x) + (1.0 - against) * tl.log(1.0 - tail)
+        if not WITH_CURVATURE:
+            slope = (2.0 * up - 1.0) * ((1.0 - against) * high - against * SQRT_2_OVER_PI / scaled)
+            return log_p, slope, slope
         z = tl.maximum(x, 30.0)
         y = 1.0 / (z * z)
         series = 1.0 - y * (2.0 - y * (10.0 - y * (74.0 - y * (706.0 - y * (8162.0 - y * (110410.0 - y * 1708394.0))))))
         excess = tl.where(x < 30.0, SQRT_2_OVER_PI / scaled - x, series / z)
-        low, high = x + excess, 0.5 * SQRT_2_OVER_PI * bell / (1.0 - tail)
-        log_p = against * (tl.log(0.5 * scaled) - 0.5 * x * x) + (1.0 - against) * tl.log(1.0 - tail)
+        low = x + excess
         slope = (2.0 * up - 1.0) * ((1.0 - against) * high - against * low)
         return log_p, slope, against * low * excess + (1.0 - against) * high * (x + high)
     e = tl.exp(-tl.abs(a))
@@ -137,7 +144,7 @@ def _objective_kernel(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
         if D == 1:
             if HAS_OFFSET:
                 a1 += tl.load(offset + n, mask=live, other=0.0).to(tl.float32)
-            _, slope, bend = _law(a1, tl.load(t + n, mask=live, other=0).to(tl.float32), IS_PROBIT)
+            _, slope, bend = _law(a1, tl.load(t + n, mask=live, other=0).to(tl.float32), IS_PROBIT, WITH_CURVATURE)
             first += tl.sum(x * (share * slope)[:, None], axis=0).to(tl.float64)
             if WITH_CURVATURE:
                 bends += tl.sum(x * (share * bend)[:, None], axis=0).to(tl.float64)
@@ -198,7 +205,7 @@ def _row_kernel(  # type: ignore[no-untyped-def]
             share = tl.load(weight + n, mask=live, other=0.0)
         a1 = tl.load(activation + n * D, mask=live, other=0.0).to(tl.float64)
         if D == 1:
-            log_p, slope, bend = _law(a1, tl.load(t + n, mask=live, other=0).to(tl.float64), IS_PROBIT)
+            log_p, slope, bend = _law(a1, tl.load(t + n, mask=live, other=0).to(tl.float64), IS_PROBIT, WITH_CURVATURE)
             value += share * log_p
             first += share * slope
             if WITH_CURVATURE:

@@ -31,7 +31,7 @@ from sklearn.utils import gen_batches
 
 from separatrix._array import Array, Float, Rows, device_aware, is_sparse, read_only, to_dense, to_host
 from separatrix._threads import scratch
-from separatrix.likelihoods import Covariances, Likelihood, Logit, Probit
+from separatrix.likelihoods import Covariances, Likelihood, Logit, Probit, Softmax
 from separatrix.rows import CHUNK_ROWS, Block, DeviceRows, Summed
 from separatrix.stats.checks import GRAM_BYTES, MAX_GRAM_ROWS, MIN_COMPILED_ENTRIES
 from separatrix.stats.device import DERIVATIVES, SKEWS, bordered, gram_with_bias, has_kernels
@@ -44,6 +44,7 @@ COMPILED_LAWS: dict[type[Any], int] = {
     Probit: 1,
 }  # likelihoods that `_kernels.row_objective` evaluates row by row
 MAX_SPREAD_ENTRIES = 2_000_000  # floats allocated at once for the covariance of several activations
+MAX_DEVICE_SPREAD = 2**26  # the same on a GPU
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,9 +86,9 @@ class Design:
         return a
 
     def collect(self, block: Block, slope: Array) -> Float:
-        """Σ_n slope_n φ̃_n', (C, P)."""
+        """Σ_n slope_n φ̃_n', (C, P). Slopes of rows on a device may be there, too."""
         (X, rest), M = self.shifted(block.X), len(self.origin)
-        total = np.atleast_1d(slope.sum(axis=0))
+        total = np.atleast_1d(to_host(slope.sum(axis=0)))
         G = np.empty((len(total), self.width))
         if isinstance(X, DeviceRows):
             G[:, :M] = to_host(X.sums(X.on(slope)))
@@ -432,9 +433,10 @@ def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, desi
     It is Σ_n weight_n ∂ tr(V_n C_n)/∂a ⊗ φ̃_n with V_n = cov a_n under A⁻¹ and C_n = -∂² ln p/∂a∂a'. The term of a row
     is a third derivative of ln p times a variance.
     """
-    X, C = block.X, len(theta)
-    if isinstance(X, DeviceRows) and type(likelihood) in SKEWS:
-        return Grad(_device_log_det_slope(block, theta, root, likelihood, design))
+    C = len(theta)
+    if isinstance(block.X, DeviceRows) and type(likelihood) in (*SKEWS, Softmax):
+        change = _device_change(block, theta, root, likelihood, design)
+        return Grad(design.collect(block, _weighted(change, block.X.on(block.weight))))
     a, t = design.activate(block, theta), block.targets
     if C == 1:
         change = likelihood.skew(a, t) * design.row_variance(block.X, root)
@@ -449,18 +451,22 @@ def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, desi
     return Grad(design.collect(block, _weighted(change, block.weight)))
 
 
-def _device_log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, design: Design) -> Float:
-    """`log_det_slope` of one output for rows on a GPU."""
+def _device_change(block: Block, theta: Float, root: Float, likelihood: Any, design: Design) -> Any:
+    """∂ tr(V_n C_n)/∂a of `log_det_slope` for rows on a device, (n,) or (n, C)."""
+    import torch
+
     rows, rest = design.shifted(block.X)
-    M, bias = len(rest), theta[:, -1] if design.bias else 0.0
-    a = (rows.tensor @ rows.like(theta[0, :M])).double() + rows.on(bias - theta[:, :M] @ rest)
-    if block.offset is not None:
-        a += rows.on(block.offset)
-    var = rows.row_squares(root[:M], (root[-1] if design.bias else 0.0) - rest @ root[:M])
-    change = _weighted(SKEWS[type(likelihood)](a) * var, rows.on(block.weight))
-    total = float(change.sum())
-    grad = np.append(to_host(rows.sums(change)) - total * rest, total)[None, : design.width]
-    return design.without_constants(grad, is_gradient=True)
+    (C, P), M, a = theta.shape, len(rest), _device_activations(block, theta, design)
+    of_classes = root.reshape(C, P, -1)
+    shift = (of_classes[:, M] if design.bias else 0.0) - rest @ of_classes[:, :M]
+    if C == 1:
+        return SKEWS[type(likelihood)](a) * rows.row_squares(of_classes[0, :M], shift[0])
+    R, bias, p = rows.on(of_classes[:, :M]), rows.on(shift), torch.softmax(a, dim=1)
+    change = torch.empty_like(a)
+    for part in gen_batches(len(a), max(1, MAX_DEVICE_SPREAD // (C * len(root)))):
+        S = (rows.tensor[part].double() @ R).swapaxes(0, 1) + bias
+        change[part] = _categorical_change(p[part], S)
+    return change
 
 
 def activation_spreads(Phi: Float, root: Float, C: int) -> Float:
@@ -472,13 +478,13 @@ def activation_spreads(Phi: Float, root: Float, C: int) -> Float:
     return spread
 
 
-def _categorical_change(p: Array, S: Float) -> Float:
-    """∂/∂a of tr V (diag p - p p') with V = S S' and ∂p/∂a = diag p - p p'.
+def _categorical_change(p: Any, S: Any) -> Any:
+    """∂/∂a of tr V (diag p - p p') with V = S S' and ∂p/∂a = diag p - p p', for arrays or tensors.
 
     It equals p (h - p'h) with h = diag V - 2 V p. V itself would take most of the time, and is not formed.
     """
-    h = np.einsum("nki,nki->nk", S, S) - 2 * (S @ (p[:, None, :] @ S).transpose(0, 2, 1))[:, :, 0]
-    return np.asarray(p * (h - np.einsum("nk,nk->n", p, h)[:, None]))
+    h = (S * S).sum(axis=2) - 2 * (S @ (p[:, None, :] @ S).swapaxes(1, 2))[:, :, 0]
+    return p * (h - (p * h).sum(axis=1)[:, None])
 
 
 def _weighted(values: Any, weight: Any) -> Any:
@@ -509,25 +515,22 @@ def _device_objective(
     """L, gradient and Hessian of rows on a GPU; ``hessian`` is "none", "rough" (for a preconditioner) or "full"."""
     if (len(theta) == 1 or block.targets.ndim == 1) and has_kernels(block.X, len(theta)):
         return _kernel_objective(block, theta, likelihood, design, hessian=hessian)
-    rows, rest = design.shifted(block.X)
-    M, weight = len(rest), rows.on(block.weight)
-    W = theta[:, :M]
-    a = (rows.tensor @ rows.like(W.T)).double() + rows.on((theta[:, -1] if design.bias else 0.0) - W @ rest)
-    if block.offset is not None:
-        a += rows.on(block.offset)[:, None]
-    log_p, slope, curvature = DERIVATIVES[type(likelihood)](a[:, 0] if len(theta) == 1 else a, rows.on(block.t))
+    weight = block.X.on(block.weight)
+    a = _device_activations(block, theta, design)
+    log_p, slope, curvature = DERIVATIVES[type(likelihood)](a, block.X.on(block.t))
     value = -float(_weighted(log_p, weight).sum())
-    slope = _weighted(slope, weight)
-    total = np.atleast_1d(to_host(slope.sum(dim=0)))
-    grad = np.empty((len(total), design.width))
-    grad[:, :M] = np.outer(total, rest) - to_host(rows.sums(slope))
-    if design.bias:
-        grad[:, -1] = -total
-    grad = design.without_constants(grad, is_gradient=True)
-    if hessian == "none":
-        return value, grad, None
+    grad = -design.collect(block, _weighted(slope, weight))
+    return value, grad, None if hessian == "none" else _device_hessian(block, curvature, design)
 
-    return value, grad, _device_hessian(block, curvature, design)
+
+def _device_activations(block: Block, theta: Float, design: Design) -> Any:
+    """`Design.activate` of rows on a device, with the result there, in float64."""
+    rows, rest = design.shifted(block.X)
+    W = theta[:, : len(rest)]
+    A = (rows.tensor @ rows.like(W.T)).double() + rows.on((theta[:, -1] if design.bias else 0.0) - W @ rest)
+    if block.offset is not None:
+        A += rows.on(block.offset)[:, None]
+    return A[:, 0] if len(theta) == 1 else A
 
 
 def _device_hessian(block: Block, curvature: Any, design: Design) -> Float:
@@ -590,6 +593,12 @@ def _kernel_objective(
 @device_aware
 def class_grams(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
     """Diagonal blocks of the Hessian on one block of rows, (C, P, P)."""
+    if isinstance(block.X, DeviceRows) and type(likelihood) is Softmax:
+        P = _device_activations(block, theta, design).softmax(dim=1)
+        weight = block.X.on(block.weight)
+        entries = (_weighted(P[:, k] * (1.0 - P[:, k]), weight) for k in range(len(theta)))
+        grams = (gram_with_bias(block.X, design.origin, design.bias, entry) for entry in entries)
+        return Grad(np.stack([design.without_constants(product) for product in grams]))
     curvature = likelihood.safe_curvature(design.activate(block, theta), block.targets)
     assert isinstance(curvature, Covariances), "class_grams needs several outputs"
     weight = 1.0 if block.weight is None else block.weight
