@@ -36,7 +36,7 @@ __all__ = [
 Action = Callable[[], object]
 Result = TypeVar("Result")
 
-SETTLING_SECONDS = 0.04  # threads of a BLAS occupy their cores for about 0.02 seconds after a product
+SETTLING_SECONDS = 0.2  # idle threads of OpenBLAS occupy their cores for 2²⁸ clock cycles, about 0.1 seconds
 GRAM_BYTES = 2**29  # a larger M x M matrix is not computed for the unit of time
 
 

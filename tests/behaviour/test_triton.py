@@ -168,3 +168,12 @@ def test_sums_over_classes(problem, squared):
     Z = Z**2 if squared else Z
     expected = torch.stack([((t == k) * weight) @ Z for k in range(K)])
     assert_allclose(sums.cpu(), expected.cpu(), rtol=1e-5, atol=1e-5 * float(len(X)) ** 0.5)
+
+
+def test_the_range_of_each_column(problem):
+    X = problem[0].clone()
+    X[5, 1], X[7, 0] = torch.nan, torch.inf
+    low, high = (each.cpu() for each in _triton.extents(X))
+    assert np.array_equal(low.isnan(), np.arange(X.shape[1]) == 1)
+    for found, expected in zip((low, high), X.aminmax(dim=0), strict=True):
+        assert_allclose(found, expected.cpu(), rtol=0)

@@ -3,10 +3,11 @@
 
     objective_pass  ln p, slope and curvature of a logit, probit or softmax model, and Σ slope φ with φ = x - origin
     class_sums      Σ (x - c_k), or Σ (x - c_k)², for each class
+    extents         smallest and largest value of each column
     split_gram      Σ weight (x - c)(x - c)', on tensor cores
     split_moments   Σ (x - c)(x - c)' without weights, and Σ (x - c) for each class
 
-In the first two, program i of n handles tiles i, i + n, i + 2n, ... of rows and keeps its sums in float64, so
+In the first three, program i of n handles tiles i, i + n, i + 2n, ... of rows and keeps its sums in float64, so
 repeated runs give identical results. `objective_pass` writes a few values per row; the others write only sums.
 `device` has versions in torch. Importing this file imports Triton.
 
@@ -286,6 +287,21 @@ def _class_kernel(  # type: ignore[no-untyped-def]
         tl.store(row + 3 * M, fourth, mask=m < M)
 
 
+@triton.jit  # type: ignore[untyped-decorator]
+def _extent_kernel(X, found, N, M: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, STEP: tl.constexpr):  # type: ignore[no-untyped-def]
+    m = tl.arange(0, WIDTH)
+    low, high = tl.full([WIDTH], float("inf"), tl.float32), tl.full([WIDTH], float("-inf"), tl.float32)
+    is_nan = tl.zeros([WIDTH], tl.int32)
+    for i in range(tl.program_id(0), tl.cdiv(N, ROWS), STEP):
+        n = tl.minimum(tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS), N - 1)  # the last tile repeats the last row
+        x = _read(X, n, m, n >= 0, M, WIDTH)
+        low, high = tl.minimum(low, tl.min(x, axis=0)), tl.maximum(high, tl.max(x, axis=0))
+        is_nan = tl.maximum(is_nan, tl.max((x != x).to(tl.int32), axis=0))  # noqa: PLR0124  # true only for NaN
+    row = found + tl.program_id(0) * 2 * M + m
+    tl.store(row, tl.where(is_nan > 0, float("nan"), low), mask=m < M)
+    tl.store(row + M, tl.where(is_nan > 0, float("nan"), high), mask=m < M)
+
+
 @triton.jit  # type: ignore[untyped-decorator]  # Triton has no type stubs
 def _group(X, centre, share, n, live, m, M: tl.constexpr, IS_EVEN: tl.constexpr):  # type: ignore[no-untyped-def]
     """√weight (x - c) in the columns m of the rows n; zero outside the table."""
@@ -425,6 +441,15 @@ def class_sums(X: Any, centre: Any, t: Any, weight: Any, *, squared: bool) -> An
         num_warps=WARPS,
     )  # fmt: skip
     return sums.sum(dim=0)
+
+
+def extents(X: Any) -> tuple[Any, Any]:
+    """Smallest and largest value of each column, (M,); NaN if the column contains NaN."""
+    (N, M), (rows, width) = X.shape, _tile(X.shape[1])
+    step = min(PROGRAMS_PER_PROCESSOR * processors(X), triton.cdiv(N, rows))
+    found = torch.empty(step, 2, M, device=X.device)
+    _extent_kernel[(step,)](X, found, N, M, rows, width, step, num_warps=WARPS)
+    return found[:, 0].amin(dim=0), found[:, 1].amax(dim=0)
 
 
 def _tile(M: int) -> tuple[int, int]:

@@ -153,7 +153,12 @@ def class_gram(rows: DeviceRows, mean: Float, codes: Array, weight: Array | None
 
 def extents(rows: DeviceRows, *, with_radius: bool) -> tuple[Float, Float, float]:
     """Smallest and largest value of each column, and the length of the longest row, or infinity."""
-    low, high = rows.tensor.aminmax(dim=0)
+    if has_kernels(rows):
+        from separatrix.stats import _triton
+
+        low, high = _triton.extents(rows.tensor)
+    else:
+        low, high = rows.tensor.aminmax(dim=0)
     radius = float(rows.tensor.norm(dim=1).max()) if with_radius else np.inf
     return to_host(low.double()), to_host(high.double()), radius
 

@@ -398,20 +398,28 @@ def max_slope_change(
     """
     rows = block if block.weight is None else block.take(block.weight > 0)
     bare = replace(rows, offset=None)
-    A = design.activate(bare, V)
-    if A.ndim == 2:
-        change = np.ptp(A, axis=1)
+    if len(V) > 1:
+        change = _largest_differences(bare, V, design)
         if curved_at is not None:  # p_k changes at most by the factor exp(max a - min a)
             with np.errstate(over="ignore", invalid="ignore"):
-                change *= np.exp(np.ptp(design.activate(bare, theta - curved_at), axis=1))
+                change *= np.exp(_largest_differences(bare, theta - curved_at, design))
             change[np.isnan(change)] = np.inf  # 0 times infinity is no bound
         return Largest(float(change.max(initial=0.0)))
+    A = design.activate(bare, V)
     _, slope, curvature = likelihood.derivatives(design.activate(rows, theta), rows.targets)
     if curved_at is not None:
         curvature = likelihood.derivatives(design.activate(rows, curved_at), rows.targets).curvature
     change, slope = np.abs(curvature * A), np.abs(slope)
     share = np.divide(change, slope, out=np.where(change > 0, np.inf, 0.0), where=slope > 0)
     return Largest(float(share.max(initial=0.0)))
+
+
+def _largest_differences(block: Block, V: Float, design: Design) -> Float:
+    """max_k a_k - min_k a_k of each row, with a = V φ̃."""
+    if not isinstance(block.X, DeviceRows):
+        return np.asarray(np.ptp(design.activate(block, V), axis=1))
+    A = _device_activations(block, V, design)
+    return np.asarray(to_host(A.amax(dim=1) - A.amin(dim=1)))
 
 
 @device_aware
