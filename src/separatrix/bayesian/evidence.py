@@ -39,7 +39,7 @@ DIAGONAL_TOL = 1e-12  # relative size below which off-diagonal entries are round
 FIXED_GROUP = -1  # the group of a weight whose prior is not tuned
 
 # Fits
-EP_TOL_IN_STD = 1e-2  # tolerance of fixed points in tuning; the error of the evidence is its square
+EP_TOL_IN_STD = 0.1  # tolerance of fixed points in tuning; the error of the evidence is about its square
 MAX_EP_SWEEPS = 100
 MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
 

@@ -782,5 +782,5 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         )
         if plain.approximation is first:
             return plain
-        found = _shape(_tune(plain, options, fitter), options, fitter)
+        found = _shape(_tune(plain, options, fitter, EP_TOL_IN_STD**2), options, fitter)
     return found.accept(expectation_propagation(found.objective, found.full, memory=memory))
