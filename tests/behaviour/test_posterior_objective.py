@@ -12,7 +12,7 @@ from separatrix.likelihoods import Logit
 from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.rows import as_source
 from separatrix.solvers import LBFGS, Newton, Units, pose
-from separatrix.solvers.hessian import average_diagonal, by_class, diagonal
+from separatrix.solvers.hessian import average_diagonal, by_class, diagonal, diagonal_at
 from separatrix.stats import class_grams, max_slope_change
 
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
@@ -167,6 +167,15 @@ def test_the_diagonal_is_an_upper_bound_of_the_hessian_diagonal(name, store, rng
         assert (curvature <= bound * (1 + 1e-12)).all()
         average = average_diagonal(objective).curvature.mean(axis=0)  # the bound of L-BFGS, for all classes together
         assert (curvature.mean(axis=0) <= average * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("name", [name for name in PROBLEMS if name not in SOFTMAX])
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_the_diagonal_of_a_point_is_that_of_its_hessian(name, store, rng):
+    objective = PROBLEMS[name].posterior(store, rows_per_block=50)
+    theta = 0.3 * rng.normal(size=objective.shape) / objective.column_units
+    expected = np.diag(objective.value_grad_hess(theta, exact=False).hess)
+    np.testing.assert_allclose(diagonal_at(objective, theta).curvature[0], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", SOFTMAX)

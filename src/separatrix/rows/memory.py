@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from math import ceil
 from threading import Lock
 from typing import Any
 
@@ -26,6 +27,9 @@ from separatrix.exceptions import DataError
 
 BLOCK_BYTES = 2**21  # about the size of one core's second-level cache
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 2**16
+TALL = 8  # blocks whose values are read once are this many times taller, because tasks cost time too ...
+MIN_TALL_BLOCKS = 16  # ... but there are at least this many blocks, to keep all threads busy
+ENTRIES_PER_COLUMN = 64  # of a tall sparse block; each block also takes a dozen operations per column
 TO_ENCODE = "Wrap a classifier: sx.TableClassifier(model).fit(X, y) encodes text and dates. Or drop these columns."
 CONVERTED_AT_ONCE = 2**20  # values of a data frame that are converted at a time
 
@@ -60,6 +64,10 @@ class Memory:
 
     def height_for(self, width: float) -> int:
         return block_rows(width)
+
+    def tall_height(self, height: int) -> int:
+        """Number of rows per block if each value is read once, so that blocks need not fit the cache."""
+        return max(height, min(TALL * height, self.n_rows // MIN_TALL_BLOCKS))
 
     def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
         return cut_spans(self.n_rows, height, rng)
@@ -174,6 +182,10 @@ class Sparse(Memory):
         self.numbers_per_row = float(1.5 * array.nnz / array.shape[0])  # an index takes half the memory of its value
         self._passes = 0
         self._views: dict[tuple[int, int], Any] = {}  # making a view of a few rows takes as long as a product with them
+
+    def tall_height(self, height: int) -> int:
+        n_blocks = 2 + int(self.array.nnz) // (ENTRIES_PER_COLUMN * len(self.columns)) // 2 * 2  # even, for two cores
+        return max(height, ceil(self.n_rows / min(n_blocks, MIN_TALL_BLOCKS)))
 
     @cached_property
     def has_duplicates(self) -> bool:

@@ -22,12 +22,9 @@ from scipy import sparse
 from separatrix._array import Array, Rows, device_aware, is_sparse
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import Labelled, LabelRules, pair
-from separatrix.rows.memory import Memory, Sparse
+from separatrix.rows.memory import TALL, Memory, Sparse
 
 State = TypeVar("State")
-
-TALL = 8  # blocks whose values are read once are this many times taller, because tasks cost time too ...
-MIN_TALL_BLOCKS = 16  # ... but there are at least this many blocks, to keep all threads busy
 
 
 class Addable(Protocol):
@@ -211,8 +208,7 @@ class Source:
         self.count.passes += 1
         views, source = self.views, self
         if reads_once and self._may_be_tall:
-            height = min(TALL * self.height, self.n_rows // MIN_TALL_BLOCKS)
-            source = replace(self, height=max(self.height, height))
+            source = replace(self, height=self.partitions[0].tall_height(self.height))
         work = (lambda block: statistic(_seen(block, views))) if views else statistic
         total: Stat = self.runner.reduce(source, work)
         return total

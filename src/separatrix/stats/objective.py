@@ -175,14 +175,14 @@ class Design:
             return np.asarray(self.regressors(X) ** 2 @ V.T)
         c, W = self.origin, V[:, : len(self.origin)]
         constant = W @ c**2 + (V[:, -1] if self.bias else 0.0)
-        return np.asarray(X.multiply(X) @ W.T - X @ (2 * c * W).T + constant)
+        return np.asarray(X.power(2, np.float64) @ W.T - X @ (2 * c * W).T + constant)
 
     def collect_squares(self, X: Rows, weight: Array) -> Float:
         """Σ_n weight_nk φ̃_np², (C, P), with weights (n, C). Sparse rows stay sparse."""
         if not is_sparse(X):
             return np.asarray(weight.T @ self.regressors(X) ** 2)
         c, total = self.origin, weight.sum(axis=0)[:, None]
-        squares = (X.multiply(X).T @ weight).T - 2 * c * (X.T @ weight).T + total * c**2
+        squares = (X.power(2, np.float64).T @ weight).T - 2 * c * (X.T @ weight).T + total * c**2
         return np.column_stack([squares, total]) if self.bias else np.asarray(squares)
 
     def in_user_units(self, theta: Float) -> tuple[Float, Float]:
