@@ -107,7 +107,9 @@ def sweep_patterns(  # noqa: PLR0912 (one loop over the rows, kept together for 
     log_det_C, is_accurate, spread_weight = 0.0, False, 0.0
     if len(T) == 0 and is_new.sum() > 2:  # for fewer patterns, the inverse of C does not pay
         log_det_C = invert_seen(C, o, M, L, Lambda, smallest)
-        is_accurate = np.diag(Lambda).max() < MAX_INFLATION
+        is_accurate = True
+        for a in range(M):
+            is_accurate = is_accurate and Lambda[a, a] < MAX_INFLATION
     m, by_missing, total, det = 0, False, 0.0, 0.0
     for i in range(order.shape[0] + 1):
         if i == order.shape[0] or is_new[i]:
@@ -122,9 +124,16 @@ def sweep_patterns(  # noqa: PLR0912 (one loop over the rows, kept together for 
                         precision[o[a], o[b]] += total * P[a, b]
             if i == order.shape[0]:
                 break
-            columns, total = seen[order[i]], 0.0
-            m = columns.sum()
-            o[:m], o[m:] = np.flatnonzero(columns), np.flatnonzero(~columns)
+            m, total = 0, 0.0
+            for a in range(M):
+                if seen[order[i], a]:
+                    o[m] = a
+                    m += 1
+            h = m
+            for a in range(M):
+                if not seen[order[i], a]:
+                    o[h] = a
+                    h += 1
             by_missing = is_accurate and 2 * m > M
             if by_missing:
                 det = log_det_C + invert_seen(Lambda, o[m:], M - m, L, P, 0.0)
@@ -138,7 +147,8 @@ def sweep_patterns(  # noqa: PLR0912 (one loop over the rows, kept together for 
         total += weight[n]
         log_det[n], n_used[n] = det, m
         if by_missing:
-            z[:] = Z[n]
+            for a in range(M):
+                z[a] = Z[n, a]
             fill_missing(Lambda, P, o, m, z, work)
         for a in range(m):
             g = 0.0

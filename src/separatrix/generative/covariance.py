@@ -294,6 +294,7 @@ def condition(
     """
     from separatrix.generative._kernels import sweep_patterns
 
+    X = np.ascontiguousarray(X)  # the loop is compiled for this order only
     seen = ~np.isnan(X)
     weight = np.zeros(len(X)) if weight is None else weight
     variance, T, smallest = np.diag(Sigma), np.zeros((0, 0)), 0.0

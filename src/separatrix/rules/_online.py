@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-from separatrix._array import Array, Codes, Float, Rows, is_sparse
+from separatrix._array import Array, Codes, Float, Rows, is_sparse, read_only
 
 # The compiler may reorder sums, which makes the loop fast. NaN and infinity are handled as usual.
 FASTMATH = {"reassoc", "contract", "nsz"}
@@ -53,7 +53,9 @@ def start(n_outputs: int, width: int) -> OnlineState:
 
 def storage(X: Rows) -> Any:
     """Rows in the form that the compiled loop reads: a C-ordered array, or the three arrays of a CSR matrix."""
-    return Csr(X.data, X.indices, X.indptr) if is_sparse(X) else np.ascontiguousarray(X)
+    if is_sparse(X):
+        return Csr(*map(read_only, (X.data, X.indices, X.indptr)))
+    return read_only(np.ascontiguousarray(X))
 
 
 def _dense_dot(rows: Any, n: int, w: Float) -> float:
@@ -101,7 +103,9 @@ def _compiled_add(rows: Any, n: int, factor: float, w: Float) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def perceptron_rows(rows: Any, t: Codes, step: Float, bias: float, state: OnlineState) -> int:
+def perceptron_rows(  # noqa: PLR0912 (one loop over the rows, kept together for the compiler)
+    rows: Any, t: Codes, step: Float, bias: float, state: OnlineState
+) -> int:
     """Process each row once; return the number of mistakes, or -1 if an activation is not finite.
 
     With two classes (C = 1), a row is a mistake if s w'φ <= 0, s = ±1, and then w += step s φ   (PRML 4.55).
@@ -139,8 +143,10 @@ def perceptron_rows(rows: Any, t: Codes, step: Float, bias: float, state: Online
             mistakes += 1
             if clock[1] > clock[2]:
                 clock[2] = clock[1]
-                pocket[:] = w
-                pocket0[:] = w0
+                for k in range(w.shape[0]):  # `pocket[:] = w` takes three seconds more to compile
+                    pocket0[k] = w0[k]
+                    for m in range(w.shape[1]):
+                        pocket[k, m] = w[k, m]
             clock[1] = 0
             gain = sign * step[n]
             row_add(rows, n, gain, w[right])  # (4.55)

@@ -22,7 +22,9 @@ def _find_origins(X: Array, codes: Codes, weight: Float, is_known: Array, origin
     is_new = np.zeros(len(is_known), np.bool_)
     for n in range(X.shape[0]):
         is_new[codes[n]] |= weight[n] > 0 and not is_known[codes[n]]
-    for k in np.flatnonzero(is_new):
+    for k in range(len(is_new)):
+        if not is_new[k]:
+            continue
         total = 0.0
         for n in range(X.shape[0]):
             if codes[n] == k and weight[n] > 0:
