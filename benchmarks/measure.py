@@ -36,7 +36,6 @@ __all__ = [
 Action = Callable[[], object]
 Result = TypeVar("Result")
 
-SETTLING_SECONDS = 0.2  # idle threads of OpenBLAS occupy their cores for 2²⁸ clock cycles, about 0.1 seconds
 GRAM_BYTES = 2**29  # a larger M x M matrix is not computed for the unit of time
 
 
@@ -45,7 +44,8 @@ class Effort:
     """Number of rounds: at least ``rounds``, more until ``seconds`` have passed, and at most ``limit``.
 
     An action that has run for ``allowance`` seconds in total is not run again. If its first run takes longer than
-    ``once`` seconds, that run is the measurement; after ``longest`` seconds it is interrupted.
+    ``once`` seconds, that run is the measurement; after ``longest`` seconds it is interrupted. Before each run, the
+    machine rests for ``settling`` seconds: idle threads of OpenBLAS occupy their cores for 2²⁸ clock cycles.
     """
 
     rounds: int = 7
@@ -54,6 +54,7 @@ class Effort:
     allowance: float = 8.0
     once: float = 10.0
     longest: float = 600.0
+    settling: float = 0.2
 
 
 class TooLongError(Exception):
@@ -114,7 +115,7 @@ def interleaved_seconds(actions: Mapping[str, Action], effort: Effort) -> dict[s
             break
         for name in order:
             if sum(times[name]) < effort.allowance:
-                sleep(SETTLING_SECONDS)
+                sleep(effort.settling)
                 times[name].append(timed(actions[name])[1])
         order.rotate(-1)
     return times

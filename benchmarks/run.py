@@ -47,7 +47,7 @@ GRAM, READ = "X.T @ X", "X @ w"  # keys of the units of time among the names of 
 EFFORTS = {
     "full": Effort(),
     "quick": Effort(rounds=3, seconds=0.5, allowance=2.0, once=2.0, longest=20.0),
-    "toy": Effort(rounds=1, seconds=0.0, once=math.inf, longest=math.inf),
+    "toy": Effort(rounds=1, seconds=0.0, once=math.inf, longest=math.inf, settling=0.0),
 }
 OWN_PATIENCE = 3  # times the limit of other libraries: a bound on our own time would not show how much slower we are
 BUSY = 0.5  # average number of running processes before the run, above which times are doubtful
