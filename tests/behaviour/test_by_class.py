@@ -164,3 +164,16 @@ def test_a_poor_laplace_posterior_that_is_too_large_to_be_replaced_gives_a_warni
         found = sx.BayesianLogisticRegression(sx.Gaussian(10.0), rng=0).fit(X, y)
     assert found.approximation_ == "laplace"
     assert found.probability_error_ > 0.01
+
+
+def test_few_rows_of_many_classes_are_fitted_by_class_if_that_takes_fewer_operations(monkeypatch, rng):
+    """Otherwise the unknowns of all rows and classes have one covariance: with 466 rows of ten classes, for minutes."""
+    X = rng.normal(size=(60, 110))
+    t = (X[:, :3] + 0.5 * rng.gumbel(size=(60, 3))).argmax(axis=1)
+    found = {}
+    for limit in (1000, 100):  # 180 unknowns in the span of the rows
+        monkeypatch.setattr(inference, "MAX_LEVEL_WEIGHTS", limit)
+        found[limit] = sx.BayesianLogisticRegression(rng=0).fit(X, t)
+    assert [model.posterior_.approximation.structure for model in found.values()] == ["dual", "by class"]
+    new = rng.normal(size=(200, 110))
+    assert np.abs(found[100].predict_proba(new) - found[1000].predict_proba(new)).mean() < 0.02  # of random columns

@@ -59,7 +59,7 @@ def test_products_are_those_of_an_explicit_formula():
     rows = TableEncoder(sparse=False).fit(TABLE)
     X = rows.transform(TABLE)
     cells = column_cells(rows.schema_, X, (0, 1, 2, 3))
-    found, groups = ramp_products(cells, Interactions((("a", "g"),), (("b", "c"),)), X)
+    _, found, groups, spread = ramp_products(cells, Interactions((("a", "g"),), (("b", "c"),)), X)
     assert groups == ("a × g",) * 12 + ("products",)
     Psi = found.evaluate(X)
     ranks = []
@@ -70,6 +70,7 @@ def test_products_are_those_of_an_explicit_formula():
     ramp = np.clip((X[:, 0] - cells["a"].low[1]) / (cells["a"].high[1] - cells["a"].low[1]), 0, 1)
     level = X[:, cells["g"].feature[2]]
     assert_allclose(Psi[:, 5], (ramp - ramp.mean()) * (level - level.mean()), atol=1e-12)
+    assert_allclose(spread[-1], np.prod([rank.std() for rank in ranks]), rtol=1e-12)
     assert found.names(rows.schema_.columns)[-1] == "b × c"
     assert found.names(rows.schema_.columns)[5].endswith(f" × {rows.schema_.columns[cells['g'].feature[2]]}")
 
@@ -299,3 +300,22 @@ def test_a_study_chooses_interactions_if_there_are_any_and_leaves_them_out_if_th
         assert study.choice.name == names
         assert (MODELS[-1] in study.comparison.names) == bool(slope)
         assert bool(study.pair_effects) == bool(slope)
+
+
+def test_a_column_may_be_named_like_a_pair():
+    """The column "a × b" next to an interaction of a and b: names, importances and levels stay apart."""
+    table = TABLE[["a", "b", "g"]].assign(**{"a × b": np.where(TABLE.c > 0, "u", "v"), "b × g": TABLE.d})
+    y = labels(2 * TABLE.a * TABLE.b + np.where(TABLE.c > 0, 1.0, -1.0), np.random.default_rng(3))
+    pairs_of = [("a", "b"), ("a × b", "g"), ("a", "b × g")]
+    model = TableClassifier(sx.LogisticRegression(alpha=1.0), interactions=pairs_of).fit(table, y)
+    names, sources = model.get_feature_names_out().tolist(), np.array(model.sources_)
+    assert len(set(names)) == len(names)
+    assert set(sources) >= {"a × b", "'a' × 'b'", "'a × b' × g", "a × 'b × g'"}
+    assert sorted(np.array(names)[sources == "a × b"]) == ["a × b=u", "a × b=v"]
+    plain = table.rename(columns={"a × b": "side", "b × g": "width"})
+    twin = TableClassifier(sx.LogisticRegression(alpha=1.0), interactions=[("a", "b"), ("side", "g"), ("a", "width")])
+    found = examine(model, table.assign(y=y), "y"), examine(twin.fit(plain, y), plain.assign(y=y), "y")
+    for kind in ("effects", "pair_effects"):
+        sizes = [[effect.importance for effect in getattr(study, kind)] for study in found]
+        assert_allclose(*sizes, rtol=1e-6)
+    assert_allclose(*([c.weight for c in study.coefficients] for study in found), rtol=1e-6, atol=1e-9)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
@@ -17,7 +19,7 @@ from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers import pose
-from separatrix.study import conduct, effects, explain, scale_groups
+from separatrix.study import conduct, effects, explain, scale_groups, study_of
 from separatrix.study.candidates import LOGISTIC
 from separatrix.table import Schema, TableEncoder
 
@@ -179,7 +181,7 @@ def test_the_effect_of_pooled_levels_is_that_of_their_rows():
     assert_allclose(effect.mean[at], expected, atol=0.02)
 
 
-def test_the_model_of_a_study_has_the_levels_that_were_compared():
+def test_the_model_of_a_study_has_the_levels_that_were_compared(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"zip": np.char.add("z", (np.arange(3000) % 150).astype(str)), "x": rng.normal(size=3000)})
     table["y"] = rng.random(3000) < expit(table.x)
@@ -189,6 +191,10 @@ def test_the_model_of_a_study_has_the_levels_that_were_compared():
     assert "(other)" in next(effect.values for effect in study.effects if effect.column == "zip")
     assert not [note for note in study.notes if note.topic == "tuning" and "zip=" in note.text]
     assert len(names) == study.comparison[LOGISTIC].model.n_features_in_ + 1
+    pq.write_table(pa.Table.from_pandas(table), tmp_path / "all.parquet")  # as if it were larger than memory
+    streamed = study_of(study.compared, everything=sx.scan(tmp_path / "all.parquet", target="y"))
+    assert {"zip=(other)", "zip=(new)"} <= {*streamed.model.encoder_.schema_.columns}
+    assert len(streamed.model.encoder_.schema_.columns) == len(names)
 
 
 def test_other_models_and_stated_priors_have_no_new_levels():
@@ -220,3 +226,31 @@ def test_the_example_of_the_page_on_tables_prints_what_it_shows():
     page = str(Path(__file__).parents[2] / "docs" / "tables.md")
     failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert (failed, tried) == (0, 9)
+
+
+@pytest.mark.parametrize("other", ["age", "club"])
+def test_a_new_level_has_the_variance_of_its_interactions(other):
+    """Its interaction has the mean and the variance of the population of levels, and varies along the other column."""
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(approximation="laplace"), interactions=[("shop", other)])
+    model.fit(TABLE, Y)
+    schema, names = model.encoder_.schema_, model.get_feature_names_out().tolist()
+    at = [names.index(name) for name in names if "shop=(new)" in name and " × " in name]
+    posterior, prior = model.estimator_.posterior_, model.estimator_.prior_.scale[at]
+    own = np.diag(posterior.covariance)[at]
+    assert len(at) == (4 if other == "age" else 1)
+    assert_allclose(np.reshape(posterior.mean, -1)[at], 0, atol=1e-12)
+    assert (own > 0.999 * prior**2).all(), "averages over the scale are wider than its mode"
+    # Prior standard deviation of the weight per unit of a product, for levels that occurred in training
+    known = [i for i, name in enumerate(names) if "shop=s0" in name and " × " in name]
+    per_unit = model.estimator_.prior_.scale[known] / model.spread_[known]
+    assert_allclose(prior, per_unit, rtol=0.3)  # equal if the columns are independent
+    rows = NEW.assign(city="c0", shop="elsewhere")
+    features = schema.encode(rows)
+    Psi = model.basis_.evaluate(features)[:, at]
+    plain = features.copy()
+    plain[:, schema.new_levels["shop"]] = 0.0
+    without = model.estimator_.decision_distribution(plain)
+    found, level = of_new(model, rows), np.diag(posterior.covariance)[names.index("shop=(new)")]
+    assert_allclose(found.mean, without.mean, atol=1e-10)
+    assert_allclose(found.variance - without.variance, level + Psi**2 @ own, rtol=1e-6)
+    assert not [c.name for c in explain(model) if "(new)" in c.name]

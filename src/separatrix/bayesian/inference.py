@@ -362,10 +362,14 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
         return _infer_many(objective, options, groups, start, limit)
     factors, structure = np.ones(len(objective.design.origin)), options.structure
     M, is_simple = len(factors), options.groups is None and options.method in ("auto", "laplace")
-    if structure is None and options.tune and is_simple and is_wide(objective):
+    N, K = objective.source.n_rows, objective.shape[0]
+    # K classes have one matrix of all N K unknowns in the span of the rows, and K matrices of M weights otherwise.
+    is_costly = has_contrasts(objective) and N * K > MAX_LEVEL_WEIGHTS and M**3 < K**2 * N**3
+    is_dual = is_wide(objective) and not is_costly
+    if structure is None and options.tune and is_simple and is_dual:
         structure = "dual" if M >= MIN_ROTATED_COLUMNS else None  # exact, with as many unknowns as there are rows
     is_free = structure is None and options.groups is None and options.method == "auto" and not options.is_batch
-    if is_free and start.size > MAX_COUPLED_WEIGHTS and has_contrasts(objective) and not is_wide(objective):
+    if is_free and start.size > MAX_COUPLED_WEIGHTS and has_contrasts(objective) and not is_dual:
         structure = "by class"
     structure = choose_structure(objective, structure)
     if structure != "full":

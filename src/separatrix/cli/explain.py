@@ -187,8 +187,8 @@ def curves_of(model: Any, weights: Sequence[Coefficient]) -> list[Curve]:
     if not isinstance(basis, Ramps):
         return []
     functions, schema = basis.functions_, model.encoder_.schema_
-    n_new, columns = len(schema.new_levels), schema.columns  # weights of new levels are not listed
-    n_weights, n_straight = len(model.spread_) - n_new, len(functions.straight) - n_new
+    columns, is_listed = schema.columns, ~model.is_new_level_
+    n_weights, n_straight = is_listed.sum(), is_listed[: len(functions.straight)].sum()
     curves = []
     for start in range(0, len(weights), n_weights):  # one block of weights for each class
         bent = weights[start + n_straight : start + n_weights]

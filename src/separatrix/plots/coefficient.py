@@ -88,10 +88,8 @@ class CoefficientDisplay:
         lower = upper = None
         drawn: Any = slice(None)
         if getattr(model, "contrasts", None) is not None:  # a TableClassifier compares levels with their average
-            found, schema = model.contrasts(), model.encoder_.schema_
-            new = {schema.columns[at] for at in schema.new_levels.values()}  # their weights follow the prior
-            drawn = np.array([name not in new for name in found.names])
-            names = tuple(name for name in found.names if name not in new)
+            found, drawn = model.contrasts(), ~model.is_new_level_  # weights of new levels follow the prior
+            names = tuple(np.array(found.names, dtype=object)[drawn])
             W, (lower, upper) = found.weight[:, drawn], (bound[:, drawn] for bound in found.interval(level))
         else:
             W = np.atleast_2d(np.asarray(inner.coef_, dtype=np.float64))

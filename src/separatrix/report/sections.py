@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import version
 from math import isfinite, nan
@@ -195,8 +196,8 @@ def interactions_section(study: Study, perf: Performance) -> dict[str, Any]:
     upright = nice_scale([0.0, top], at_ticks=True)
     for pair in study.pair_effects:
         k = 1 if K == 2 else int(np.ptp(pair.mean, axis=0).max(axis=0).argmax())
-        (along, other), lines = pair.columns, [part[..., k].T for part in (pair.mean, pair.lower, pair.upper)]
-        effect = Effect(along, pair.kind, pair.values, lines[0], lines[1], lines[2], pair.share, pair.importance)
+        (along, other), (mean, lower, upper) = pair.columns, (pair.mean, pair.lower, pair.upper)
+        effect = replace(pair, mean=mean[..., k].T, lower=lower[..., k].T, upper=upper[..., k].T)  # a line per value
         if kinds[other] == "boolean" and set(pair.given) <= {0, 1}:
             texts = ["yes" if v else "no" for v in pair.given]
         else:

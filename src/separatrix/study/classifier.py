@@ -32,8 +32,8 @@ from separatrix.meta import is_ours
 from separatrix.priors import Gaussian
 from separatrix.rows import LabelRules, NamedRows, RowStore, Source, is_unlabelled, open_rows
 from separatrix.stats import column_moments
-from separatrix.study.pairs import Interactions, indicator_scale, stated_interactions, supported_interactions
-from separatrix.study.ramps import CURVE_OF, TIMES, Ramps
+from separatrix.study.pairs import Found, Interactions, indicator_scale, stated_interactions, supported_interactions
+from separatrix.study.ramps import CURVE_OF, Ramps, pair_name
 from separatrix.study.weights import Contrasts, contrasts_of, has_contrasts, summarise
 from separatrix.table import (
     Batch,
@@ -243,7 +243,7 @@ class TableClassifier(ClassifierMixin, Estimator):
                 "model such as sx.BayesianLogisticRegression or sx.LogisticRegression, or leave both out."
             )
         bent, source, D = continuous_columns(schema), open_rows(features), len(schema.columns)
-        ramps, interactions, sources = None, None, np.column_stack([np.arange(D)] * 2)
+        ramps, found, sources = None, Found(), np.column_stack([np.arange(D)] * 2)
         groups = scale_groups(schema, levels=self.tunes_levels)
         if has_ramps:
             ramps = (Ramps(bent) if self.curved else Ramps((), knots=())).fit_source(source)
@@ -255,7 +255,7 @@ class TableClassifier(ClassifierMixin, Estimator):
                     found = supported_interactions(schema, labelled, bent, ramps, groups)
                 else:
                     found = stated_interactions(schema, source, bent, self.interactions)
-                interactions, groups = found.interactions, [*groups, *found.groups]
+                groups += found.groups
                 ramps = ramps.frozen(found.products).fit_source(source)
             sources = ramps.functions_.sources
             model.set_params(basis=ramps.frozen(ramps.products))
@@ -264,27 +264,41 @@ class TableClassifier(ClassifierMixin, Estimator):
         if is_tuned and model.groups is None and len(set(groups)) > 1 and model.structure in (None, "full"):
             model.set_params(groups=tuple(groups))  # other structures have one scale
         if not self._sets_prior(BayesianLogisticRegression() if self.estimator is None else self.estimator):
-            return Configured(model, None, interactions)
+            return Configured(model, None, found.interactions)
         moments = _moments(source, ramps)
         std = moments[1]
         if sample_weight is not None:  # the model divides by standard deviations of weighted rows
             std = _moments(source.with_labels(y, sample_weight, LabelRules(soft=True)), ramps)[1]
-        scale = indicator_scale(sources, std, bent)
-        return Configured(model.set_params(prior=Gaussian(scale=scale), tune="evidence"), moments, interactions)
+        scale, first = indicator_scale(sources, std, bent), len(std) - len(found.spread)
+        scale[first:] /= np.where(std[first:] > 0, 1.0, found.spread)  # products with new levels are not standardised
+        return Configured(model.set_params(prior=Gaussian(scale=scale), tune="evidence"), moments, found.interactions)
 
     @property
     def sources_(self) -> tuple[str, ...]:
         """The column of the table that each feature came from, "a × b" for a pair; "" if unknown for the basis."""
+        inputs = self.encoder_.schema_.inputs
+        return tuple(a if a == b else pair_name(a, b, inputs) for a, b in self.source_pairs_.tolist())
+
+    @property
+    def source_pairs_(self) -> Array:
+        """The two columns of the table that each feature came from, (M, 2): twice the same, except for interactions."""
         check_is_fitted(self)
         schema, basis = self.encoder_.schema_, self.basis_
         names = np.array([*schema.groups, *schema.new_levels], dtype=object)
         owners = np.repeat(names, [*map(len, schema.groups.values()), *[1] * len(schema.new_levels)])
         if basis is None:
-            return tuple(owners.tolist())
-        if isinstance(basis, Ramps):
-            pairs = owners[basis.functions_.sources]
-            return tuple(a if a == b else f"{a}{TIMES}{b}" for a, b in pairs.tolist())
-        return ("",) * len(self.spread_)
+            return np.column_stack([owners, owners])
+        known = isinstance(basis, Ramps)
+        return owners[basis.functions_.sources] if known else np.full((len(self.spread_), 2), "", dtype=object)
+
+    @property
+    def is_new_level_(self) -> Array:
+        """Whether the weight of each feature belongs to levels that did not occur in training, (M,)."""
+        new, basis = list(self.encoder_.schema_.new_levels.values()), self.basis_
+        if basis is not None and not isinstance(basis, Ramps):
+            return np.zeros(len(self.spread_), dtype=bool)
+        sources = np.arange(len(self.spread_))[:, None] if basis is None else basis.functions_.sources
+        return np.asarray(np.isin(sources, new).any(axis=1))
 
     @property
     def coef_(self) -> Float:

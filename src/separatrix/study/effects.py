@@ -27,7 +27,7 @@ from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._threads import map_in_order
 from separatrix.bayesian import BayesianLogisticRegression, interval_tails
 from separatrix.study.classifier import TableClassifier, functions_of, named
-from separatrix.study.ramps import TIMES, Ramps
+from separatrix.study.ramps import Ramps
 from separatrix.study.records import Effect, PairEffect
 from separatrix.study.weights import explain, has_contrasts
 from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan, read_values
@@ -119,7 +119,7 @@ def pair_effects(model: TableClassifier, features: Any, level: float = 0.95, rng
         return ()
     sampled, schema = _Sampled(model, features), model.encoder_.schema_
     tails, plans = interval_tails("pair_effects", level), {plan.column: plan for plan in schema.plans}
-    sizes = {pair: sampled.importances.get(TIMES.join(pair), 0.0) for pair in interactions.pairs}
+    sizes = {pair: sampled.importances.get(pair, 0.0) for pair in interactions.pairs}
     found = []
     for pair in sorted(sizes, key=lambda pair: -sizes[pair])[:MAX_PAIR_EFFECTS]:
         grids = [grid_of(plans[name], sampled.rows[:, schema.groups[name]]) for name in pair]
@@ -138,10 +138,8 @@ def pair_effects(model: TableClassifier, features: Any, level: float = 0.95, rng
             else:
                 curves.append(_point_curves(model, sample, along, schema.groups[varied]))
         mean, lower, upper, _ = (np.stack(part) for part in zip(*curves, strict=True))
-        given, kind = other.values[at], along.plan.kind
-        found.append(
-            PairEffect((varied, kept), given, kind, along.values, mean, lower, upper, along.share, sizes[pair])
-        )
+        effect = (varied, along.plan.kind, along.values, mean, lower, upper, along.share, sizes[pair])
+        found.append(PairEffect(*effect, kept, other.values[at]))
     return tuple(found)
 
 
@@ -170,24 +168,26 @@ def _evenly_spaced(n: int, max_count: int) -> Codes:
     return np.unique(np.linspace(0, n - 1, min(n, max_count)).astype(np.intp))
 
 
-def _activations_and_importances(model: TableClassifier, features: Float) -> tuple[Float, dict[str, float]]:
+def _activations_and_importances(
+    model: TableClassifier, features: Float
+) -> tuple[Float, dict[str | tuple[str, str], float]]:
     """Activations (N, C) without the intercept, and the importance of each column and pair: the deviation of its w'φ.
 
     The parts of all columns are never in memory together. There are no importances if a basis function depends on
     several columns.
     """
-    sources = np.array(model.sources_, dtype=object)
+    sources = model.source_pairs_
     if not has_contrasts(model.estimator_) or (sources == "").any():
         return np.empty((len(features), 0)), {}
     W = np.atleast_2d(model.estimator_.coef_)
     W = W - W.mean(axis=0) if len(W) > 1 else W  # only differences between classes are identified
-    own = {column: sources == column for column in dict.fromkeys(model.sources_)}
+    columns = dict.fromkeys(sources.ravel().tolist())
+    own: dict[Any, Array] = {column: (sources == column).any(axis=1) for column in columns}  # with its interactions
     interactions = getattr(model, "interactions_", None)
-    for pair in () if interactions is None else interactions.pairs:
-        for column in pair:  # the part of a column includes its interactions
-            own[column] = own[column] | own[TIMES.join(pair)]
+    for a, b in () if interactions is None else interactions.pairs:
+        own[a, b] = own[a] & own[b]
     total = np.zeros((len(features), len(W)))
-    shift: dict[str, Float] = {}
+    shift: dict[Any, Float] = {}
     sums = {column: np.zeros(len(W)) for column in own}
     squares = {column: np.zeros(len(W)) for column in own}
     for at in gen_batches(len(features), PART_BATCH_ROWS):
@@ -230,7 +230,6 @@ class _PosteriorCurves:
         W = np.concatenate([half, 2 * posterior.mean - half])
         self.W = W.reshape(n_draws, -1, W.shape[-1])
         self.model, self.sample, self.tails = model, sample, tails
-        self.sources = np.array(model.sources_, dtype=object)
         self.Phi = functions_of(model, sample)
         self.A = self._activations(self.Phi)
 
@@ -241,7 +240,7 @@ class _PosteriorCurves:
             moved = (self._activations(functions_of(self.model, X)) for X in self._moved_samples(grid, place))
         else:  # only the part of this column is recomputed
             rest = self.A - self._activations(self.Phi[:, own], own)
-            if (self.sources[own] == grid.plan.column).all():
+            if (self.model.source_pairs_[own] == grid.plan.column).all():
                 at = functions_of(self.model, _variants(self.sample[:1], place, grid.features)[:, 0])[:, own]
                 moved = (rest + part for part in self._activations(at, own))
             else:  # products with other columns, which differ from row to row

@@ -48,7 +48,7 @@ from separatrix.priors import Gaussian
 from separatrix.rows import Source, as_source
 from separatrix.solvers import Posterior, pose
 from separatrix.stats import Design, collect_sample
-from separatrix.study.ramps import TIMES, RampProducts, Ramps, knots_of
+from separatrix.study.ramps import TIMES, RampProducts, Ramps, knots_of, pair_name
 from separatrix.table import CategoryPlan, Schema
 
 MAX_SEARCH_ROWS = 4000
@@ -116,11 +116,17 @@ class Interactions(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Interactions, their products (None without interactions), and the name of the prior scale of each product."""
+    """Interactions (None if not requested), and their Q products (None without interactions).
 
-    interactions: Interactions
+    ``groups`` are the names of the prior scales of the products. ``spread`` (Q,) is the standard deviation that each
+    product would have if its factors were independent; that of a constant factor, which is an indicator of new levels,
+    counts as 1.
+    """
+
+    interactions: Interactions | None = None
     products: RampProducts | None = None
     groups: tuple[str, ...] = ()
+    spread: Float = np.empty(0)
 
 
 def max_products(n_columns: int) -> int:
@@ -129,7 +135,11 @@ def max_products(n_columns: int) -> int:
 
 
 def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[str, ColumnCells]:
-    """Ramps of the columns that may interact: numbers, and categories of at most `MAX_LEVELS` levels."""
+    """Ramps of the columns that may interact: numbers, and categories of at most `MAX_LEVELS` levels.
+
+    The indicator of new levels is one of them. Its products are zero in all training rows, so the posterior of their
+    weights is the prior of the interaction.
+    """
     found = {}
     for plan in schema.plans:
         at = schema.groups.get(plan.column, range(0))
@@ -140,6 +150,8 @@ def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[
             feature, low, high = np.full(len(knots) - 1, at.start), knots[:-1], knots[1:]
         elif 0 < len(at) <= MAX_LEVELS and (isinstance(plan, CategoryPlan) or plan.kind == "boolean"):
             feature = np.array([d for d in at if np.ptp(sample[:, d])], dtype=np.intp)
+            if len(feature) and plan.column in schema.new_levels:
+                feature = np.append(feature, schema.new_levels[plan.column])
             low, high = np.zeros(len(feature)), np.ones(len(feature))
         else:
             continue
@@ -148,10 +160,8 @@ def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[
     return found
 
 
-def ramp_products(
-    cells: dict[str, ColumnCells], chosen: Interactions, sample: Float
-) -> tuple[RampProducts, tuple[str, ...]]:
-    """Products of all surfaces, then of the other pairs, and the name of the prior scale of each product.
+def ramp_products(cells: dict[str, ColumnCells], chosen: Interactions, sample: Float) -> Found:
+    """Products of all surfaces, then of the other pairs.
 
     Factors are centred over the sample. A surface multiplies all ramps or levels of two columns. The other pairs
     multiply all levels of a category, and the average of all ramps of a number.
@@ -167,7 +177,7 @@ def ramp_products(
         for a, b in pairs:
             left.append(np.repeat(factors[a], len(factors[b])))
             right.append(np.tile(factors[b], len(factors[a])))
-            labels += [TIMES.join((a, b)) if factors is single else "products"] * len(left[-1])
+            labels += [pair_name(a, b, cells) if factors is single else "products"] * len(left[-1])
     first, stop = np.append(np.arange(J), ends[:-1]), np.append(np.arange(1, J + 1), ends[1:])
     used, codes = np.unique([np.concatenate(left), np.concatenate(right)], return_inverse=True)
     found = RampProducts(
@@ -180,8 +190,10 @@ def ramp_products(
         left=codes.reshape(2, -1)[0],
         right=codes.reshape(2, -1)[1],
     )
-    found.mean[:] = found.factors(sample).mean(axis=0)
-    return found, tuple(labels)
+    G = found.factors(sample)
+    found.mean[:], std = G.mean(axis=0), G.std(axis=0)
+    std[std == 0] = 1.0
+    return Found(chosen, found, tuple(labels), std[found.left] * std[found.right])
 
 
 def indicator_scale(sources: Codes, std: Float, numbers: Sequence[int]) -> Float:
@@ -222,7 +234,7 @@ def stated_interactions(schema: Schema, source: Source, numbers: Sequence[int], 
         if tuple(pair) not in found and tuple(pair[::-1]) not in found:
             found.append((pair[0], pair[1]))
     chosen = Interactions(tuple(found), ())
-    return Found(chosen, *(ramp_products(cells, chosen, sample) if found else ()))
+    return ramp_products(cells, chosen, sample) if found else Found(chosen)
 
 
 @single_thread_blas()  # idle threads would slow down many small products of matrices
@@ -285,7 +297,7 @@ def supported_interactions(
     surfaces = search.surfaces(start, n_pairs)[1]
     products = tuple(pair for pair in products if pair not in surfaces)
     found = Interactions(surfaces, products, float(gain / weight.sum()), float(noise / weight.sum()))
-    return Found(found, *ramp_products(cells, found, X))
+    return ramp_products(cells, found, X)
 
 
 def _folds(codes: Codes) -> Codes:
@@ -427,7 +439,9 @@ class _Search:
 
     def _fit(self, chosen: Interactions, start: Float) -> Float:
         """Activations of all rows with standardised products, whose prior scale maximises a local evidence."""
-        Psi = ramp_products(self.cells, chosen, self.X)[0].evaluate(self.X)
+        products = ramp_products(self.cells, chosen, self.X).products
+        assert products is not None, "pairs are chosen"
+        Psi = products.evaluate(self.X)
         std = weighted_std(Psi, self.weight)
         Z = Psi / np.where(std > 0, std, 1.0)
         Z -= self.Phi @ (self.regress @ Z)  # the additive model is adjusted

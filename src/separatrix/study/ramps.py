@@ -14,7 +14,7 @@ Interactions are products of such functions of two columns (`RampProducts`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,6 +31,17 @@ TIMES = " × "  # between the names of two columns
 CURVE_OF = "curve of "  # before the name of a column, in the names of prior scales
 KNOT_SAMPLE_ROWS = 20_000  # rows whose quantiles become knots
 MIN_DEFAULT_KNOTS, MAX_DEFAULT_KNOTS = 4, 24
+
+
+def pair_name(a: str, b: str, columns: Collection[str]) -> str:
+    """Name of a pair of columns, ``a × b``, which no column has: a name that contains × is quoted.
+
+    >>> from separatrix.study.ramps import pair_name
+    >>> pair_name("a", "b × c", ("a", "b × c")), pair_name("a", "b", ("a", "b", "a × b"))
+    ("a × 'b × c'", "'a' × 'b'")
+    """
+    name = TIMES.join(repr(each) if TIMES in each else each for each in (a, b))
+    return TIMES.join(map(repr, (a, b))) if name in columns else name
 
 
 def default_n_knots(n_rows: int) -> int:
@@ -90,7 +101,7 @@ class RampProducts:
             d = int(self.column[first])
             is_whole = (self.column == d).sum() == stop - first
             factors.append(columns[d] if is_whole else f"{columns[d]} from {texts[first][0]} to {texts[first][1]}")
-        return tuple(f"{factors[a]}{TIMES}{factors[b]}" for a, b in zip(self.left, self.right, strict=True))
+        return tuple(pair_name(factors[a], factors[b], columns) for a, b in zip(self.left, self.right, strict=True))
 
 
 @dataclass(frozen=True, eq=False)

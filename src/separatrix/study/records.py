@@ -118,23 +118,20 @@ class Effect:
 
 
 @dataclass(frozen=True, eq=False)
-class PairEffect:
-    """Probabilities as a function of one column, for a few values of another column that interacts with it.
+class PairEffect(Effect):
+    """Probabilities as a function of one column, for a few values of an ``other`` column that interacts with it.
 
-    ``columns`` are the varied column and the other; ``given`` (V,) are the values of the other. ``values`` (G,),
-    ``kind`` and ``share`` (G,) describe the varied column, as in `Effect`. ``mean``, ``lower`` and ``upper`` are
-    (V, G, K). ``importance`` is the standard deviation over rows of the interaction's part of the log-odds, in nats.
+    ``given`` (V,) are the values of the other column; ``mean``, ``lower`` and ``upper`` are (V, G, K). ``importance``
+    is that of the interaction.
     """
 
-    columns: tuple[str, str]
+    other: str
     given: Array
-    kind: str
-    values: Array
-    mean: Float
-    lower: Float
-    upper: Float
-    share: Float
-    importance: float
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """The varied column and the other one."""
+        return self.column, self.other
 
 
 @dataclass(frozen=True)

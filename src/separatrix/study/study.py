@@ -22,7 +22,7 @@ from separatrix._text import listed
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian import interval_tails
 from separatrix.comparison import one_line
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, warn
 from separatrix.files import Scan
 from separatrix.rows import watched
 from separatrix.stats import drawn_numbers
@@ -34,7 +34,7 @@ from separatrix.study.notes import captured, notes_on_model, notes_on_table, sep
 from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance
 from separatrix.study.weights import explain
-from separatrix.table import as_text
+from separatrix.table import TableEncoder, as_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -193,16 +193,22 @@ def fit_chosen(
             most = min(most, max(n_tried, int(MAX_FIT_FRACTION * budget.left / trial.fit_seconds * n_tried)))
         # A separate random stream, so that the sample does not depend on earlier steps.
         rng = np.random.default_rng([compared.question.seed or 0, 1])
-        rows = sample_of(compared.table, most, rng, "The model was fitted to")
-        stages(f"fitting {name} to {rows.n_rows:,} rows", trial.fit_seconds * rows.n_rows / n_tried)
+        sampled = sample_of(compared.table, most, rng, "The model was fitted to")
+        stages(f"fitting {name} to {sampled.n_rows:,} rows", trial.fit_seconds * sampled.n_rows / n_tried)
         encoder = model.with_new_levels(compared.encoder, keep_pooled=True)  # the scores belong to pooled levels
-        features = encoder.transform(rows.X)
+        features = encoder.transform(sampled.X)
         with captured() as warned, watched(stages.rows), single_thread_blas():
-            model.fit_encoded(encoder, features, rows.labels)
-        return model, features, rows.codes, (*rows.notes, *notes_on_model(model, warned))
+            model.fit_encoded(encoder, features, sampled.labels)
+        return model, features, sampled.codes, (*sampled.notes, *notes_on_model(model, warned))
     stages(f"fitting {name} to all rows")
     with captured() as warned, watched(stages.rows):
-        model.fit(replace(everything, categorical=compared.table.classes.dtype.kind == "U"))
+        rows, unlabelled = replace(everything, categorical=compared.table.classes.dtype.kind == "U").labelled()
+        encoder = TableEncoder(types=model.types)
+        encoder.fit_statistics(rows.statistics(encoder.unread()), rows.template())
+        encoder = model.with_new_levels(encoder, keep_pooled=True)
+        if unlabelled:
+            warn(unlabelled)
+        model.fit_encoded(encoder, rows.encoded(encoder.schema_))
     seen, classes = compared.table.classes.tolist(), model.classes_.tolist()
     if seen != classes:
         raise DataError(

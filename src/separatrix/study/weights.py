@@ -106,15 +106,13 @@ def explain(
         weight, lower, upper, labels = weight[[at]], lower[[at]], upper[[at]], [positive]
     elif positive is not None and positive != labels[0]:  # the first of two classes
         weight, lower, upper, labels = -weight, -upper, -lower, [positive]
-    features = list(zip(found.columns, found.names, model.spread_, strict=True))
-    features += [("", INTERCEPT, np.nan)] * intercept
-    schema = model.encoder_.schema_
-    new = {schema.columns[at] for at in schema.new_levels.values()}
+    features = list(zip(found.columns, found.names, model.spread_, model.is_new_level_, strict=True))
+    features += [("", INTERCEPT, np.nan, False)] * intercept
     return tuple(
         Coefficient(column, name, label, float(w), float(low), float(high), float(w * spread))
         for label, *bounds in zip(labels, weight, lower, upper, strict=True)
-        for (column, name, spread), w, low, high in zip(features, *bounds, strict=False)  # the bias is last
-        if name not in new
+        for (column, name, spread, is_new), w, low, high in zip(features, *bounds, strict=False)  # the bias is last
+        if not is_new
     )
 
 
@@ -128,8 +126,8 @@ def contrasts_of(classifier: Any) -> Contrasts:
     estimator, schema, categories = classifier.estimator_, classifier.encoder_.schema_, []
     if getattr(estimator, "fit_intercept", True):  # it absorbs the average of categories without a reference level
         whole = {plan.column for plan in schema.plans if isinstance(plan, CategoryPlan) and not plan.reference}
-        sources = np.array(classifier.sources_, dtype=object)
-        places = [at for column in sorted(whole) if len(at := np.flatnonzero(sources == column))]
+        sources = classifier.source_pairs_
+        places = [at for column in sorted(whole) if len(at := np.flatnonzero((sources == column).all(axis=1)))]
         categories = [(at, classifier.centre_[at] / classifier.centre_[at].sum()) for at in places]
     if isinstance(estimator, BayesianLogisticRegression):
         posterior = estimator.posterior_
