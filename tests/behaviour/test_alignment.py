@@ -7,9 +7,9 @@ from scipy import special
 from sklearn.covariance import oas
 
 import separatrix as sx
-from separatrix.bayesian.alignment import STATED_PROBABILITY, _covariance, align
+from separatrix.bayesian.alignment import STATED_PROBABILITY, Directions, align
 from separatrix.bayesian.averaging import Nodes, merged
-from separatrix.bayesian.evidence import FitEP
+from separatrix.bayesian.evidence import FitEP, prior_scales
 from separatrix.bayesian.tuning import tune_scales
 from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.rows import as_source
@@ -29,11 +29,18 @@ def simulate(alignment, seed=0, signal=2.5):
     return X, (rng.random(N) < special.expit(signal * (X @ w) / np.std(X @ w))).astype(np.intp)
 
 
+def covariance(objective):
+    values, axes = Directions.of(objective, prior_scales(objective))
+    return (axes * values) @ axes.T
+
+
 @pytest.mark.parametrize("likelihood", [Logit(), Probit(), Softmax(2), Softmax(3)])
 def test_the_covariance_is_that_of_the_columns_shrunk_as_by_scikit_learn(likelihood):
     X, t = simulate(0)
-    objective = pose(as_source(X, t), likelihood, sx.Gaussian(), fit_intercept=True, standardize=True)
-    found = _covariance(objective, X.std(axis=0))
+    objective = pose(
+        as_source(X, t), likelihood, sx.Gaussian(intercept_scale=10.0), fit_intercept=True, standardize=True
+    )
+    found = covariance(objective)
     expected = oas(X / X.std(axis=0))[0]
     assert_allclose(found / np.trace(found), expected / np.trace(expected), rtol=1e-10, atol=1e-12)
 
@@ -51,7 +58,7 @@ def test_the_prediction_is_close_to_the_evidence_of_a_fit_and_better_than_before
     fit = FitEP().fit(aligned.objective)
     assert_allclose(aligned.prediction.log_evidence, fit.log_evidence, atol=0.5)
     assert fit.log_evidence > found.approximation.log_evidence + np.log(4)
-    R = _covariance(found.objective, found.objective.column_units[:P])
+    R = covariance(found.objective)
     assert_allclose(np.trace(aligned.shape @ R), np.trace(R), rtol=1e-9)  # the variance of activations is the same
 
 

@@ -8,11 +8,21 @@ from numpy.testing import assert_allclose
 
 import separatrix as sx
 from separatrix.bayesian import by_class, inference
-from separatrix.bayesian.by_class import level_slope, log_det_ratio, tune_by_class
-from separatrix.bayesian.evidence import prior_scales
+from separatrix.bayesian.by_class import (
+    ParabolaByClass,
+    align_by_class,
+    coupled_fit,
+    level_slope,
+    log_det_slope_by_class,
+    scale_derivatives,
+    tune_by_class,
+    tune_columns,
+    tune_level,
+)
+from separatrix.bayesian.evidence import effective_parameters, prior_scales
 from separatrix.bayesian.posterior import ByClassApproximation, laplace, laplace_by_class
 from separatrix.bayesian.sampling import Draws
-from separatrix.bayesian.tuning import TuningStatus
+from separatrix.bayesian.tuning import TuningStatus, tune_scales
 from separatrix.bayesian.variational import axis_averages, point_sets
 from separatrix.exceptions import ApproximationWarning
 from separatrix.likelihoods import Softmax
@@ -27,10 +37,11 @@ def classes(n, columns, n_classes, rng, *, signal=1.5):
     return X, np.argmax(X @ W + rng.gumbel(size=(n, n_classes)), axis=1)
 
 
-def posed(X, y, scale=1.0, weight=None):
+def posed(X, y, scale=1.0, weight=None, *, standardize=False):
     K = int(y.max()) + 1
     source = as_source(X, y) if weight is None else as_source(X, y, weight)
-    return pose(source, Softmax(K), Gaussian(scale, intercept_scale=10.0), fit_intercept=True)
+    prior = Gaussian(scale, intercept_scale=10.0)
+    return pose(source, Softmax(K), prior, fit_intercept=True, standardize=standardize)
 
 
 def prior_matrix(prior):
@@ -45,29 +56,151 @@ def with_scale(objective, eta):
     return replace(objective, prior=prior_scales(objective).prior(np.array([eta])))
 
 
-def test_the_ratio_of_determinants_is_that_of_cholesky_factors(rng, monkeypatch):
-    """With 4000 random vectors, the standard error is about 2 %."""
+def test_the_evidence_has_the_determinant_of_the_full_precision(rng, monkeypatch):
+    """With 4000 random vectors, the standard error of the difference is about 2 %."""
     objective = posed(*classes(120, 6, 4, rng), scale=3.0)
-    mode = mode_of(objective)
-    q = laplace_by_class(objective, mode)
-    exact = laplace(objective, mode).factor.log_det - q.log_det
-    assert exact < -1  # coupling is neglected, so |M| is too large
     monkeypatch.setattr(by_class, "N_PROBES", 4000)
-    assert log_det_ratio(objective, q) == pytest.approx(exact, rel=0.06)
+    q = coupled_fit(objective, np.zeros(objective.shape), 1e-10).gaussian
+    neglected = laplace_by_class(objective, q.mean).log_evidence
+    exact = laplace(objective, q.mean).log_evidence - neglected
+    assert exact > 0.5  # without coupling, the evidence is too low
+    assert q.log_evidence - neglected == pytest.approx(exact, rel=0.06)
 
 
-def test_the_ratio_of_determinants_is_one_for_two_classes(rng):
-    """Then there is no coupling, the first product with E returns its argument, and Lanczos' method ends."""
+def test_the_evidence_without_coupling_is_exact_for_two_classes(rng):
+    """The first product with E returns its argument, and Lanczos' method ends."""
     objective = posed(*classes(80, 3, 2, rng))
+    fit = coupled_fit(objective, np.zeros(objective.shape), 1e-10, with_slope=True)
+    exact = laplace(objective, fit.gaussian.mean)
+    assert fit.log_evidence == pytest.approx(exact.log_evidence, abs=1e-3)
+    assert_allclose(fit.variance / (exact.std**2).sum(axis=0), 0.0, atol=1e-4)
+
+
+def test_a_fit_has_the_variances_and_the_drift_of_the_full_precision(rng, monkeypatch):
+    objective = posed(*classes(120, 6, 4, rng), scale=3.0)
+    monkeypatch.setattr(by_class, "N_PROBES", 4000)
+    fit = coupled_fit(objective, np.zeros(objective.shape), 1e-10, with_slope=True)
+    q, full = fit.gaussian, laplace(objective, fit.gaussian.mean)
+    missing = (full.std**2 - q.std**2).sum(axis=0)
+    assert_allclose(fit.variance, missing, atol=0.1 * missing.max())
+    roots = [factor.root for factor in q.factors]
+    v = objective.reduce(log_det_slope_by_class, theta=q.mean, axes=q.axes, roots=roots).grad
+    assert_allclose(fit.drift, full.factor.solve(v), atol=1e-3 * np.abs(fit.drift).max())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_slope_of_the_log_determinant_is_that_of_finite_differences(weighted, rng):
+    weight = rng.uniform(0.5, 2.0, size=60) if weighted else None
+    objective = posed(*classes(60, 3, 3, rng), weight=weight)
+    theta, direction = rng.normal(size=(2, *objective.shape))
+    q, h = laplace_by_class(objective, theta), 1e-4
+    ahead, behind = (laplace_by_class(objective, theta + t * direction, axes=q.axes).log_det for t in (h, -h))
+    roots = [factor.root for factor in q.factors]
+    found = objective.reduce(log_det_slope_by_class, theta=theta, axes=q.axes, roots=roots).grad
+    assert np.vdot(found, direction) == pytest.approx((ahead - behind) / (2 * h), rel=1e-4)
+
+
+def test_the_derivatives_in_the_scales_are_those_of_a_parabola(rng):
+    """The log determinant is linear in θ, with the slope of the fit, and coupling does not change."""
+    objective = posed(*classes(80, 3, 3, rng), scale=0.5)
+    fit = coupled_fit(objective, np.zeros(objective.shape), 1e-10, with_slope=True)
+    q, parabola = fit.gaussian, ParabolaByClass(fit.gaussian, objective.prior)
+    uncoupled = replace(fit, variance=np.zeros_like(fit.variance))
+    here = scale_derivatives(uncoupled, "columns", rate=0.7)
+    v = q.axes @ np.stack([factor.matrix @ u for factor, u in zip(q.factors, q.axes.T @ fit.drift, strict=True)])
+
+    def value(eta):
+        there = parabola.under(here.scales.prior(eta))
+        return there.log_evidence - 0.35 * np.vdot(v, there.mean) + here.scales.log_density(eta)[0]
+
+    h, G = 1e-3, len(here.gradient)
+    for j in range(G):
+        e = h * np.eye(G)[j]
+        assert here.gradient[j] == pytest.approx((value(e) - value(-e)) / (2 * h), rel=1e-4, abs=1e-4)
+        for k in range(G):
+            f = h * np.eye(G)[k]
+            second = (value(e + f) - value(e - f) - value(f - e) + value(-e - f)) / (4 * h**2)
+            assert -here.precision[j, k] == pytest.approx(second, rel=1e-3, abs=1e-2)
+
+
+def some_columns(n, rng, *, n_noise=10):
+    """Three columns that determine the classes, and others that are noise."""
+    X, y = classes(n, 3, 4, rng, signal=5.0)
+    return np.column_stack([X, rng.normal(size=(n, n_noise))]), y
+
+
+def test_scales_of_columns_are_those_of_the_full_evidence(rng):
+    """The joint search maximises the same density with dense matrices."""
+    objective = posed(*some_columns(250, rng))
+    start = tune_scales(objective)
+    fit = coupled_fit(start.objective, start.approximation.mean, 1e-8, with_slope=True)
+    found = tune_columns(fit, "columns", 1e-8)
+    exact = tune_scales(start.objective, "columns", start=start.approximation)
+    assert_allclose(np.log(found.factors), np.log(exact.report.factors), atol=0.1)
+    assert found.factors[:3].min() > 2 * found.factors[3:].max()
+    assert np.abs(found.gradient).max() < 2
+
+
+def test_equal_columns_keep_one_scale(rng):
+    objective = posed(*classes(150, 12, 4, rng), standardize=True)
+    found = tune_by_class(objective, 1e-6, is_shaped=True)
+    assert found.shape is None
+    assert found.report.labels == ("all",)
+    variance = objective.column_units[:-1] ** 2 / found.objective.prior.precision[:-1]
+    assert_allclose(variance, found.factors**2)
+
+
+def correlated(n, rng):
+    """Thirty columns that measure three quantities, which determine the classes."""
+    Z, y = classes(n, 3, 4, rng, signal=5.0)
+    return Z @ rng.normal(size=(3, 30)) + 2.0 * rng.normal(size=(n, 30)), y
+
+
+def test_alignment_has_the_evidence_of_the_full_precision(rng):
+    objective = posed(*correlated(200, rng), standardize=True)
+    level = tune_by_class(objective, 1e-8)
+    before = coupled_fit(level.objective, level.mode, 1e-8)
+    fit, shape, factor = align_by_class(before, 1e-8)
+    exact, its_before = (laplace(each.objective, each.gaussian.mean).log_evidence for each in (fit, before))
+    assert exact > its_before + 10
+    assert fit.log_evidence - before.log_evidence == pytest.approx(exact - its_before, abs=2)
+    scale = level.factors[0] * factor / objective.column_units[:-1]
+    assert_allclose(np.linalg.inv(fit.objective.prior.precision[:-1, :-1]), np.outer(scale, scale) * shape, rtol=1e-6)
+
+
+@pytest.mark.parametrize("simulate", [some_columns, correlated])
+def test_a_model_without_a_stated_prior_finds_the_shape_of_its_weights(simulate, monkeypatch, rng):
+    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 40)
+    X, y = simulate(1200, rng)
+    X, new, y, its_class = X[:200], X[200:], y[:200], y[200:]
+    found = sx.BayesianLogisticRegression(rng=0).fit(X, y)
+    one = sx.BayesianLogisticRegression(sx.Gaussian(), tune="evidence", rng=0).fit(X, y)
+    assert isinstance(found.posterior_.approximation, ByClassApproximation)
+    assert found.prior_.covariance is not None
+    assert one.prior_.covariance is None
+    assert found.log_evidence_ > one.log_evidence_ + 5
+    losses = [-np.log(each.predict_proba(new)[np.arange(len(new)), its_class]).mean() for each in (found, one)]
+    assert losses[0] < 0.97 * losses[1]
+    assert 0 < found.effective_parameters_ < one.effective_parameters_
+    stated = sx.BayesianLogisticRegression(found.prior_, structure="by class", approximation="laplace").fit(X, y)
+    assert_allclose(stated.coef_, found.coef_, atol=0.5 * np.abs(found.coef_).max())  # the mode, and the mean
+
+
+def test_effective_parameters_of_a_full_prior_count_its_correlations(rng):
+    X, y = classes(60, 3, 3, rng)
+    root = rng.normal(size=(3, 3))
+    prior = Gaussian(covariance=root @ root.T + np.eye(3), intercept_scale=10.0)
+    objective = pose(as_source(X, y), Softmax(3), prior, fit_intercept=True)
     q = laplace_by_class(objective, mode_of(objective))
-    assert log_det_ratio(objective, q) == pytest.approx(0.0, abs=1e-3)
+    exact = q.mean.size - np.trace(objective.prior.matrix() @ q.covariance)
+    assert effective_parameters(q, objective.prior) == pytest.approx(exact, rel=1e-10)
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
 def test_the_tuned_scale_maximises_laplaces_evidence(scale, rng):
     """From starts that are too narrow and too wide."""
     objective = posed(*classes(150, 8, 4, rng), scale=scale)
-    report, mode = tune_by_class(objective, prior_scales(objective), 1e-8)
+    report, mode = tune_level(objective, prior_scales(objective), 1e-8)
     grid = np.log(report.factors[0]) + np.linspace(-0.6, 0.6, 13)
     fits = [with_scale(objective, eta) for eta in grid]
     scales = prior_scales(objective)
@@ -80,9 +213,9 @@ def test_the_tuned_scale_maximises_laplaces_evidence(scale, rng):
 
 def test_a_search_that_ends_at_its_limit_of_fits_has_not_converged(rng, monkeypatch):
     objective = posed(*classes(150, 5, 4, rng), scale=0.01)
-    assert tune_by_class(objective, prior_scales(objective), 1e-6)[0].status is TuningStatus.CONVERGED
+    assert tune_level(objective, prior_scales(objective), 1e-6)[0].status is TuningStatus.CONVERGED
     monkeypatch.setattr(by_class, "MAX_FITS", 2)
-    assert tune_by_class(objective, prior_scales(objective), 1e-6)[0].status is TuningStatus.MAX_STEPS
+    assert tune_level(objective, prior_scales(objective), 1e-6)[0].status is TuningStatus.MAX_STEPS
 
 
 def test_the_slope_of_the_level_is_that_of_the_evidence_of_a_parabola(rng):

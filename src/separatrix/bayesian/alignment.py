@@ -20,14 +20,14 @@ The evidence chooses b. It is predicted by a `Parabola` for a few values of b an
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy import linalg, optimize
 
 from separatrix._array import Float
 from separatrix.bayesian.evidence import PriorScales, effective_parameters, prior_scales
-from separatrix.bayesian.posterior import Approximation
+from separatrix.bayesian.posterior import Approximation, ByClassApproximation, grams_along
 from separatrix.bayesian.tuning import Parabola
 from separatrix.priors import Penalty
 from separatrix.solvers import Posterior
@@ -40,6 +40,13 @@ MAX_DETERMINED = 0.9  # fraction of the weights that the data determine above wh
 MAX_SHAPED_WEIGHTS = 1000  # of all outputs; each prediction costs their cube
 MIN_SHRINKAGE = 0.01  # fraction of the identity in Σ, so that repeated columns keep a variance
 MAX_STEP, SCALE_TOL = 3.0, 0.05  # largest change of ln s, and tolerance of its prediction
+
+
+class Predictor(Protocol):
+    """Predicts the posterior under another prior, such as a `Parabola`."""
+
+    def under(self, prior: Penalty) -> Approximation | ByClassApproximation:
+        """Return the posterior under a prior."""
 
 
 class Aligned(NamedTuple):
@@ -57,26 +64,59 @@ def align(objective: Posterior, found: Approximation) -> list[Aligned]:
 
     ``found`` is the fit at the prior of the objective, whose scale is tuned.
     """
-    P, M, scales = objective.shape[1], len(objective.design.origin), prior_scales(objective)
+    scales = prior_scales(objective)
     if not is_shapeable(objective, found) or not scales.tuned.ndim == scales.fixed.ndim == 1:
         return []
-    root = np.sqrt(scales.tuned[:M])  # Λ^½
-    values, axes = linalg.eigh(_covariance(objective, root))
     parabola, better = Parabola(found, objective.prior), list[Aligned]()
-    here = found.log_evidence + scales.log_density(np.zeros(1))[0]
+    here, directions = found.log_evidence + scales.log_density(np.zeros(1))[0], Directions.of(objective, scales)
     for sign in (1.0, -1.0):
         for b in sign * ALIGNMENTS:
-            variances = values**b * (values.sum() / (values ** (b + 1)).sum())
-            tuned = np.zeros((P, P))
-            tuned[:M, :M] = (axes / variances) @ axes.T * np.outer(root, root)
-            eta, height = best_scale(parabola, replace(scales, fixed=np.diag(scales.fixed), tuned=tuned))
+            aligned, shape = directions.aligned(scales, b)
+            eta, height = best_scale(parabola, aligned)
             if height <= here + LOG_ODDS:
                 break
-            prior = Penalty(objective.prior.mean, np.diag(scales.fixed) + np.exp(-2 * eta) * tuned)
-            shape, near = (axes * variances) @ axes.T, parabola.under(prior)
-            aligned = replace(objective, prior=prior)
-            better.append(Aligned(aligned, shape, float(np.exp(eta)), near, height - here))
+            prior = aligned.prior(np.array([eta]))
+            prediction = parabola.under(prior)
+            posed = replace(objective, prior=prior)
+            better.append(Aligned(posed, shape, float(np.exp(eta)), prediction, height - here))
     return sorted(better, key=lambda each: -each.gain)
+
+
+class Directions(NamedTuple):
+    """Eigenvalues (M,) and eigenvectors (M, M) of Σ."""
+
+    values: Float
+    axes: Float
+
+    @classmethod
+    def of(cls, objective: Posterior, scales: PriorScales) -> Directions:
+        """Compute Σ, shrunk to a multiple of the identity, in one pass; ``scales`` has one diagonal Λ.
+
+        All rows have the same curvature at zero, so the Hessian of the likelihood there is a multiple of the scatter,
+        wherever the rows are. For K classes, one contrast is enough.
+        """
+        posed, M = objective if objective.sample is None else objective.of_sample(), len(objective.design.origin)
+        zero, C = np.zeros(objective.shape), objective.shape[0]
+        if C > 1:
+            H = posed.reduce(grams_along, theta=zero, axes=np.eye(C)[:, :1]).grad[0]
+        else:
+            H = posed.reduce(value_grad_hess, theta=zero, exact=False, single=False).hess
+        root = np.sqrt(scales.tuned[:M])  # Λ^½
+        H = H[:M, :M] / np.outer(root, root)
+        trace, square, N = float(np.trace(H)), float((H**2).sum()), posed.units.total
+        rest = (N + 1) * (square - trace**2 / M)
+        rho = (square + trace**2) / rest if rest > 0 else 1.0  # (23) of Chen et al. without 2/M, as in scikit-learn
+        rho = min(max(rho, MIN_SHRINKAGE), 1.0)
+        return cls(*linalg.eigh((1 - rho) * H + rho * (trace / M) * np.eye(M)))
+
+    def aligned(self, scales: PriorScales, b: float) -> tuple[PriorScales, Float]:
+        """Return scales of the prior with the alignment b, and its shape c Σ^b (M, M)."""
+        values, axes = self
+        variances = values**b * (values.sum() / (values ** (b + 1)).sum())
+        M, tuned = len(values), np.diag(scales.tuned)
+        root = np.sqrt(scales.tuned[:M])
+        tuned[:M, :M] = (axes / variances) @ axes.T * np.outer(root, root)
+        return replace(scales, fixed=np.diag(scales.fixed), tuned=tuned), (axes * variances) @ axes.T
 
 
 def is_shapeable(objective: Posterior, found: Approximation) -> bool:
@@ -86,27 +126,12 @@ def is_shapeable(objective: Posterior, found: Approximation) -> bool:
     return M > 1 and C * P <= MAX_SHAPED_WEIGHTS and determined <= MAX_DETERMINED
 
 
-def best_scale(parabola: Parabola, scales: PriorScales) -> tuple[float, float]:
-    """Return the η with the highest prediction of ln p(D, η), and this prediction."""
+def best_scale(parabola: Predictor, scales: PriorScales, tilt: float = 0.0) -> tuple[float, float]:
+    """Return the η with the highest prediction of ln p(D, η), and this prediction; ``tilt`` is added to its slope."""
 
     def depth(eta: float) -> float:
         at = np.array([eta])
-        return -parabola.under(scales.prior(at)).log_evidence - scales.log_density(at)[0]
+        return -parabola.under(scales.prior(at)).log_evidence - scales.log_density(at)[0] - tilt * eta
 
     found = optimize.minimize_scalar(depth, bounds=(-MAX_STEP, MAX_STEP), options={"xatol": SCALE_TOL})
     return float(found.x), -float(found.fun)
-
-
-def _covariance(objective: Posterior, root: Float) -> Float:
-    """Return Σ, shrunk to a multiple of the identity, from the Hessian of the likelihood at zero.
-
-    All rows have the same curvature at zero, so this Hessian is a multiple of the scatter, wherever the rows are.
-    """
-    posed, M = objective if objective.sample is None else objective.of_sample(), len(root)
-    zero = np.zeros(objective.shape)
-    H = posed.reduce(value_grad_hess, theta=zero, exact=False, single=False).hess[:M, :M] / np.outer(root, root)
-    trace, square, N = float(np.trace(H)), float((H**2).sum()), posed.units.total
-    rest = (N + 1) * (square - trace**2 / M)
-    rho = (square + trace**2) / rest if rest > 0 else 1.0  # (23) of Chen et al. without 2/M, as in scikit-learn
-    rho = min(max(rho, MIN_SHRINKAGE), 1.0)
-    return np.asarray((1 - rho) * H + rho * (trace / M) * np.eye(M))

@@ -32,7 +32,7 @@ from scipy import linalg
 
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.evidence import GROUP_STD, LEVEL_STD, Fitter, PriorScales
+from separatrix.bayesian.evidence import LEVEL_STD, Fitter, PriorScales
 from separatrix.bayesian.posterior import Approximation, AveragedApproximation
 from separatrix.bayesian.predictive import class_probabilities, hermite_nodes
 from separatrix.bayesian.sampling import Draws, inverse_factor
@@ -161,9 +161,8 @@ def scale_precision(scales: PriorScales, found: Approximation, objective: Poster
     first = np.einsum("cpcp->p", B) + (d * pull).sum(axis=0)
     second = np.einsum("cpkq,kqcp->pq", B, B) + 2 * np.einsum("cp,cpkq,kq->pq", d, B, pull)
     at = (scales.groups[:, None] == np.arange(G)).astype(np.float64)
-    of_law = np.full((G, G), 1 / (G * LEVEL_STD) ** 2 - 1 / (G * GROUP_STD**2)) + np.eye(G) / GROUP_STD**2
     of_data = 2 * np.diag(at.T @ first) - 2 * at.T @ second @ at
-    return np.asarray(0.5 * (of_data + of_data.T) + of_law)
+    return np.asarray(0.5 * (of_data + of_data.T) + scales.log_density_precision())
 
 
 def average(objective: Posterior, found: Approximation, best: Approximation, nodes: Nodes) -> Approximation:

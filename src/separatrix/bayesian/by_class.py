@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The scale of the prior of K classes by Laplace's evidence, without a matrix of all weights.           PRML §3.5, §4.4
+"""The prior of K classes by Laplace's evidence, without a matrix of all weights.                        PRML §3.5, §4.4
 
 The full precision H of C classes is a (CP, CP) matrix. Its Gaussian without coupling between contrasts, with precision
 M (`ByClassApproximation`), takes 1/C² of the time, but the evidence with |M| in place of |H| is too low. The difference
@@ -11,23 +11,38 @@ by Lanczos' method: for a vector z of random signs, z' ln(E) z has the mean tr l
 tridiagonal matrix (k, k) whose eigenvalues and eigenvectors integrate ln over the spectrum of E that z sees. All
 eigenvalues of E are near one, so few products are enough, and a product is a sum over rows.
 
-Ubaru, Chen & Saad (2017).
+**A scale for each column.** The same products solve E x = z. They give the diagonal of H⁻¹ - M⁻¹ = R (E⁻¹ - I) R', and
+u = H⁻¹v for the slope v of the log determinant, and so the gradient of ln p(D) in all scales (see `evidence_slope`):
+
+    ∂ ln p(D)/∂η_j = λ_j Σ_c [(M⁻¹)_cjj + (H⁻¹ - M⁻¹)_cjj + d_cj (d_cj - u_cj)] - C
+
+Second derivatives follow from M. Two or three of Newton's steps find the most probable scales of hundreds of columns.
+
+**Alignment** with the correlations of the columns (`alignment`) is tried last, in units of these scales.
+
+Both are accepted if they raise the evidence of the scale before, integrated over the scales. Ubaru, Chen & Saad (2017).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from separatrix._array import Float
-from separatrix.bayesian.evidence import LEVEL_STD, PriorScales
+from separatrix.bayesian.alignment import ALIGNMENTS, LOG_ODDS, Directions, best_scale
+from separatrix.bayesian.averaging import MAX_SPREAD
+from separatrix.bayesian.evidence import GROUP_STD, LEVEL_STD, PriorScales, effective_parameters, prior_scales
 from separatrix.bayesian.posterior import ByClassApproximation, laplace_by_class, row_squares
 from separatrix.bayesian.sampling import MAX_DRAW_ACTIVATIONS
 from separatrix.bayesian.tuning import TuningReport, TuningStatus, TuningStep
 from separatrix.likelihoods import Likelihood
+from separatrix.priors import Penalty
 from separatrix.rows import Block
-from separatrix.solvers import Auto, Posterior
+from separatrix.solvers import Auto, Posterior, factorise
 from separatrix.stats import Design, Grad
 
 N_PROBES, N_LANCZOS_STEPS = 16, 12
@@ -35,8 +50,81 @@ MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe h
 MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; steps of the logarithm of the scale, and its accuracy
 MODE_TOL = 1e-5  # tolerance of modes in tuning; the error of the evidence is its square
 
+# Scales of columns
+MAX_SHAPED_PRODUCTS = 2e10  # N C P² up to which the prior has a shape; a fit then takes seconds
+MAX_SHAPED_FRACTION = 0.97  # fraction of the weights that the data determine above which the prior hardly matters
+MAX_COLUMN_FITS, MAX_COLUMN_STEP, COLUMN_TOL = 4, 1.0, 0.5  # fits; change of ln scale; gain in nats worth a fit
+MIN_PRECISION = 0.5 / GROUP_STD**2  # smallest curvature that a step assumes: half of that of the law
+MAX_DRIFT_ERROR = 3.0  # largest factor by which the effect of the moving mode is corrected
 
-def tune_by_class(objective: Posterior, scales: PriorScales, tol: float) -> tuple[TuningReport, Float]:
+
+@dataclass(frozen=True, eq=False)
+class CoupledFit:
+    """The Gaussian at the mode of an objective; its log evidence includes coupling.
+
+    For gradients, ``variance`` (P,) is the diagonal of H⁻¹ - M⁻¹, summed over classes, and ``drift`` (C, P) is H⁻¹v
+    with v = ∂ ln |M|/∂θ; they are zero unless requested.
+    """
+
+    objective: Posterior
+    gaussian: ByClassApproximation
+    variance: Float
+    drift: Float
+
+    @property
+    def log_evidence(self) -> float:
+        """ln p(D)."""
+        return self.gaussian.log_evidence
+
+
+class TunedByClass(NamedTuple):
+    """Objective with the tuned prior, a mode (C, P), a report, factors of all scales (M,), and the prior's shape."""
+
+    objective: Posterior
+    mode: Float
+    report: TuningReport | None
+    factors: Float
+    shape: Float | None = None
+
+
+def tune_by_class(objective: Posterior, tol: float, *, is_shaped: bool = False) -> TunedByClass:
+    """Tune one scale; if ``is_shaped``, one for each column, and the alignment, if the evidence supports them."""
+    scales = prior_scales(objective)
+    report, mode = tune_level(objective, scales, tol)
+    tuned = replace(objective, prior=scales.prior(np.log(report.factors)))
+    found = TunedByClass(tuned, mode, report, report.column_factors)
+    (C, P), M = objective.shape, len(objective.design.origin)
+    if not is_shaped or M < 2 or C * P**2 * objective.source.n_rows > MAX_SHAPED_PRODUCTS:
+        return found
+    fit = coupled_fit(tuned, mode, tol, with_slope=True)
+    if effective_parameters(fit.gaussian, tuned.prior) > MAX_SHAPED_FRACTION * P * (C - 1):
+        return found._replace(mode=fit.gaussian.mean)
+    columns = tune_columns(fit, "columns", tol)
+    if columns is not None:
+        fit, factors, steps = columns.fit, columns.factors * report.column_factors, columns.steps
+        common = float(np.exp(np.log(factors).mean()))
+        labels = prior_scales(objective, "columns").labels
+        report = replace(
+            report,
+            labels=labels,
+            factors=factors,
+            column_factors=factors,
+            gradient=columns.gradient,
+            fits=report.fits + steps,
+        )
+        found = found._replace(report=report, factors=np.full(M, common), shape=np.diag((factors / common) ** 2))
+    aligned = align_by_class(fit, tol)
+    if aligned is not None:
+        fit, shape, factor = aligned
+        own = np.ones(M) if found.shape is None else np.sqrt(np.diag(found.shape))
+        report = replace(
+            report, factors=factor * report.factors, column_factors=factor * report.column_factors, fits=report.fits + 1
+        )
+        found = found._replace(report=report, factors=factor * found.factors, shape=shape * np.outer(own, own))
+    return found._replace(objective=fit.objective, mode=fit.gaussian.mean)
+
+
+def tune_level(objective: Posterior, scales: PriorScales, tol: float) -> tuple[TuningReport, Float]:
     """Find the most probable η of one scale by Laplace's evidence; return a report, and the last mode (C, P).
 
     ln p(D, η) is nearly a parabola. Steps of about `LEVEL_STEP` end if the middle one of three neighbours is the
@@ -48,10 +136,9 @@ def tune_by_class(objective: Posterior, scales: PriorScales, tol: float) -> tupl
     status = TuningStatus.MAX_STEPS
     while len(values) < MAX_FITS:
         here = replace(objective, prior=scales.prior(np.array([eta])))
-        mode = Auto(max(tol, MODE_TOL)).minimise(here, mode).value
-        q = laplace_by_class(here, mode)
-        log_density, pull = scales.log_density(np.array([eta]))
-        values[eta] = q.log_evidence - 0.5 * log_det_ratio(here, q) + log_density
+        q = coupled_fit(here, mode, tol).gaussian
+        mode, (log_density, pull) = q.mean, scales.log_density(np.array([eta]))
+        values[eta] = q.log_evidence + log_density
         x = sorted(values)
         best = x.index(max(values, key=values.__getitem__))
         if len(x) == 1:
@@ -99,29 +186,207 @@ def level_slope(scales: PriorScales, eta: float, q: ByClassApproximation) -> tup
     return slope, max(steepness, 0.0)
 
 
-def log_det_ratio(objective: Posterior, q: ByClassApproximation) -> float:
-    """Estimate ln |H| - ln |M| at the mean of q, with the full precision H. The random signs are always the same."""
-    D = q.mean.size
+def coupled_fit(objective: Posterior, mode: Float, tol: float, *, with_slope: bool = False) -> CoupledFit:
+    """Find the mode, the Gaussian there and its evidence; if ``with_slope``, also what a gradient needs."""
+    mode = Auto(max(tol, MODE_TOL)).minimise(objective, mode).value
+    q, D = laplace_by_class(objective, mode), mode.size
+    start = random_signs(q)
+    if with_slope:
+        v = objective.reduce(log_det_slope_by_class, theta=mode, axes=q.axes, roots=[each.root for each in q.factors])
+        start = np.concatenate([start, q.to_unit_slope(v.grad[None])])
+    T, basis = lanczos(objective, q, start)
+    values, vectors = np.linalg.eigh(T[:N_PROBES])
+    of_probes = (vectors[:, 0] ** 2 * np.log(np.maximum(values, np.finfo(float).tiny))).sum(axis=1)
+    q = replace(q, log_evidence=q.log_evidence - 0.5 * D * float(of_probes.mean()))
+    if not with_slope:
+        return CoupledFit(objective, q, np.zeros(mode.shape[1]), np.zeros(mode.shape))
+    size = np.sqrt(row_squares(start))
+    first = np.linalg.solve(T, np.eye(T.shape[1])[:, :1])[:, :, 0]  # first columns of T⁻¹
+    solved = np.einsum("s,sk,ksd->sd", size, first, basis)  # E⁻¹ of the start
+    here, there = (q.from_unit(z) - q.mean for z in (start[:N_PROBES], (solved - start)[:N_PROBES]))
+    variance = np.einsum("scp,scp->p", here, there) / N_PROBES
+    return CoupledFit(objective, q, variance, (q.from_unit(solved[N_PROBES:]) - q.mean)[0])
+
+
+def random_signs(q: ByClassApproximation) -> Float:
+    """Return random signs for all weights (N_PROBES, CP), always the same, in coordinates of the axes."""
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(N_PROBES, *q.mean.shape))
-    z = np.einsum("ki,skp->sip", q.axes, signs).reshape(N_PROBES, D) / np.sqrt(D)  # does not depend on signs of axes
-    before, beta = np.zeros_like(z), np.zeros(N_PROBES)
-    T = np.zeros((N_PROBES, N_LANCZOS_STEPS, N_LANCZOS_STEPS))
+    return np.asarray(np.einsum("ki,skp->sip", q.axes, signs).reshape(N_PROBES, -1))  # independent of signs of axes
+
+
+def lanczos(objective: Posterior, q: ByClassApproximation, start: Float) -> tuple[Float, Float]:
+    """Return the tridiagonal matrices (S, k, k) of E for vectors (S, CP), and their orthonormal bases (k, S, CP)."""
+    S = len(start)
+    z = start / np.sqrt(row_squares(start))[:, None]
+    before, beta, basis = np.zeros_like(z), np.zeros(S), np.empty((N_LANCZOS_STEPS, *z.shape))
+    T = np.zeros((S, N_LANCZOS_STEPS, N_LANCZOS_STEPS))
     for k in range(N_LANCZOS_STEPS):
+        basis[k] = z
         v = q.from_unit(z) - q.mean
         product = objective.reduce(curvature_products, theta=q.mean, V=v).grad
         pull = objective.prior.dot(v.reshape(-1, v.shape[2])).reshape(product.shape)
         w = q.to_unit_slope(product + pull) - beta[:, None] * before
         alpha = np.einsum("sd,sd->s", z, w)
         w -= alpha[:, None] * z
-        T[:, k, k] = np.where((beta > MIN_OFF_DIAGONAL) | (k == 0), alpha, 1.0)  # such a probe has no weight here
+        T[:, k, k] = np.where((beta > MIN_OFF_DIAGONAL) | (k == 0), alpha, 1.0)  # such a vector has no weight here
         beta = np.sqrt(row_squares(w))
         beta[beta <= MIN_OFF_DIAGONAL] = 0.0
         if k + 1 < N_LANCZOS_STEPS:
             T[:, k, k + 1] = T[:, k + 1, k] = beta
         before, z = z, np.divide(w, beta[:, None], out=np.zeros_like(w), where=beta[:, None] > 0)
-    values, vectors = np.linalg.eigh(T)
-    of_probes = (vectors[:, 0] ** 2 * np.log(np.maximum(values, np.finfo(float).tiny))).sum(axis=1)
-    return D * float(of_probes.mean())
+    return T, basis
+
+
+class TunedColumns(NamedTuple):
+    """Fit with a scale for each group, the factors (G,), the gradient of ln p(D, η) (G,), and the number of fits."""
+
+    fit: CoupledFit
+    factors: Float
+    gradient: Float
+    steps: int
+
+
+def tune_columns(start: CoupledFit, groups: str | Sequence[Any], tol: float) -> TunedColumns | None:
+    """Tune a scale for each group of columns by Newton's method; None if the evidence of one scale is higher.
+
+    ``start`` is the fit at the best common scale, where the gradient of the level is zero. This corrects the largest
+    error of the gradient, that of u, by a factor.
+    """
+    here, one = scale_derivatives(start, groups), prior_scales(start.objective)
+    tuned = here.scales.tuned
+    moved = float((tuned * (start.gaussian.mean - here.scales.mean) * start.drift).sum())
+    rate = 1.0 + float(here.gradient.sum()) / moved if moved else 1.0
+    rate = float(np.clip(rate, 1 / MAX_DRIFT_ERROR, MAX_DRIFT_ERROR))
+    here = scale_derivatives(start, groups, rate)
+    level_precision = np.array([[float(here.precision.sum())]])
+    alone = start.log_evidence + one.log_density(np.zeros(1))[0] + log_volume(level_precision)
+    fit, factors, steps = start, np.ones(len(here.gradient)), 0
+    while steps < MAX_COLUMN_FITS:
+        values, axes = linalg.eigh(here.precision)
+        values = np.maximum(values, MIN_PRECISION)
+        step = axes @ (axes.T @ here.gradient / values)
+        low, high = here.scales.bounds(fit.objective)
+        step = np.clip(step, np.maximum(low, -MAX_COLUMN_STEP), np.minimum(high, MAX_COLUMN_STEP))
+        gain = float(here.gradient @ step - 0.5 * values @ (axes.T @ step) ** 2)
+        if gain < COLUMN_TOL:
+            break
+        there = replace(fit.objective, prior=here.scales.prior(step))
+        moved_fit, steps = coupled_fit(there, fit.gaussian.mean, tol, with_slope=True), steps + 1
+        rise = here.scales.log_density(step)[0] - here.log_density
+        if moved_fit.log_evidence + rise <= fit.log_evidence:
+            break
+        fit, factors = moved_fit, factors * np.exp(step)
+        here = scale_derivatives(fit, groups, rate)
+    if fit.log_evidence + here.log_density + log_volume(here.precision) <= alone + LOG_ODDS:
+        return None
+    return TunedColumns(fit, factors, here.gradient, steps)
+
+
+class ScaleDerivatives(NamedTuple):
+    """Scales that are η = 0 at a fit, their log density, the gradient of ln p(D, η) (G,), and minus its Hessian."""
+
+    scales: PriorScales
+    log_density: float
+    gradient: Float
+    precision: Float
+
+
+def scale_derivatives(fit: CoupledFit, groups: str | Sequence[Any], rate: float = 1.0) -> ScaleDerivatives:
+    """Return the derivatives of ln p(D, η) in the logarithms of the scales of groups; ``rate`` multiplies the drift.
+
+    For second derivatives, the log-likelihood is a parabola and its log determinant linear in θ: along each axis,
+
+        -∂² ln p(D)/∂η_j∂η_k = 2 [j = k] λ_j (S_jj + d_j (d_j - u_j))
+                               - 2 λ_j λ_k S_jk (S_jk + d_j (d_k - u_k) + d_k (d_j - u_j))
+    """
+    q, scales = fit.gaussian, prior_scales(fit.objective, groups)
+    tuned, C, G = scales.tuned, len(q.mean), len(scales.labels)
+    d, u = q.mean - scales.mean, rate * fit.drift
+    curvature, spread = np.zeros((len(tuned), len(tuned))), np.zeros(len(tuned))
+    for factor, away, drift in zip(q.factors, q.axes.T @ d * tuned, q.axes.T @ u * tuned, strict=True):
+        S = factor.root @ factor.root.T
+        spread += S.diagonal()
+        mixed = np.outer(away, away - drift)
+        curvature -= 2 * S * (np.outer(tuned, tuned) * S + mixed + mixed.T)
+    each = tuned * (spread + (d * (d - u)).sum(axis=0))
+    curvature += 2 * np.diag(each)  # without coupling, as the other terms
+    each += tuned * fit.variance
+    at = (scales.groups[:, None] == np.arange(G)).astype(np.float64)
+    log_density, pull = scales.log_density(np.zeros(G))
+    gradient = scales.sums(each - C) + pull
+    return ScaleDerivatives(scales, log_density, gradient, at.T @ curvature @ at + scales.log_density_precision())
+
+
+def log_volume(precision: Float) -> float:
+    """Return ln ∫ exp(-½ η'Pη) dη for the precision P (G, G) of the scales, whose spread is limited."""
+    values = np.maximum(linalg.eigvalsh(precision), MAX_SPREAD**-2.0)
+    return 0.5 * float(np.log(2 * np.pi / values).sum())
+
+
+def align_by_class(found: CoupledFit, tol: float) -> tuple[CoupledFit, Float, float] | None:
+    """Return the fit with the best alignment, its shape (M, M) and the factor of the scale; None if b = 0 is best.
+
+    The scale of each alignment is predicted by parabolas of all axes. Their slope in η is corrected by that at b = 0,
+    where it should be zero.
+    """
+    objective, scales = found.objective, prior_scales(found.objective)
+    if scales.fixed.ndim > 1:
+        return None
+    parabola, directions = ParabolaByClass(found.gaussian, objective.prior), Directions.of(objective, scales)
+    law, pull = scales.log_density(np.zeros(1))
+    tilt = -level_slope(scales, 0.0, found.gaussian)[0] - float(pull[0])
+    predicted = parabola.under(objective.prior).log_evidence + law
+    best, level = None, found.log_evidence + law + LOG_ODDS
+    for sign in (1.0, -1.0):
+        for b in sign * ALIGNMENTS:
+            aligned, shape = directions.aligned(scales, b)
+            eta, height = best_scale(parabola, aligned, tilt)
+            if height <= predicted + LOG_ODDS:
+                break
+            there = replace(objective, prior=aligned.prior(np.array([eta])))
+            fit = coupled_fit(there, found.gaussian.mean, tol)
+            height = fit.log_evidence + scales.log_density(np.array([eta]))[0]
+            if height <= level:
+                break
+            best, level = (fit, shape, float(np.exp(eta))), height
+    return best
+
+
+class ParabolaByClass:
+    """The parabola of `tuning.Parabola` along each axis of a Gaussian by class, without coupling."""
+
+    def __init__(self, gaussian: ByClassApproximation, prior: Penalty) -> None:
+        self.gaussian = gaussian
+        Lambda = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
+        self.curvatures = [factor.matrix - Lambda for factor in gaussian.factors]
+        away = gaussian.axes.T @ (gaussian.mean - prior.mean)
+        self.pulls = [factor.matrix @ d for factor, d in zip(gaussian.factors, away, strict=True)]
+
+    def under(self, prior: Penalty) -> ByClassApproximation:
+        """Return the posterior under another prior; its log evidence has no constant."""
+        Lambda = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
+        factors = tuple(factorise(H + Lambda, 1, prior.free) for H in self.curvatures)
+        away = np.stack([factor.solve(pull) for factor, pull in zip(factors, self.pulls, strict=True)])
+        rise = 0.5 * float(np.vdot(self.pulls, away)) - 0.5 * sum(factor.log_det for factor in factors)
+        mean, log_evidence = prior.mean + self.gaussian.axes @ away, rise + 0.5 * prior.log_det()
+        return replace(self.gaussian, mean=mean, factors=factors, log_evidence=log_evidence, name="parabola")
+
+
+def log_det_slope_by_class(
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, axes: Float, roots: Sequence[Float]
+) -> Grad:
+    """Return ∂ ln |M|/∂θ of one block, (C, P); along each axis q the covariance is root @ root.T.
+
+    With var_n = φ̃'Sφ̃ and the mean and variance of q over the classes, ∂(q'C_n q)/∂a_k = p_k [(q_k - mean)² - variance].
+    """
+    p = likelihood.derivatives(design.activate(block, theta), block.targets).curvature.p
+    (Phi, unit), change = design.single(block.X), np.zeros(p.shape)
+    for q, root in zip(axes.T, roots, strict=True):
+        if np.ptp(q) > 0:
+            var = row_squares(Phi @ (unit[:, None] * root).astype(np.float32)).astype(np.float64)
+            square = (q - (p @ q)[:, None]) ** 2
+            change += var[:, None] * p * (square - (p * square).sum(axis=1, keepdims=True))
+    return Grad(design.collect(block, change if block.weight is None else block.weight[:, None] * change))
 
 
 def curvature_products(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Grad:

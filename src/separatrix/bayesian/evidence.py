@@ -21,7 +21,14 @@ from scipy import linalg
 from separatrix._array import Codes, Float, bincount
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.ep import Sites, expectation_propagation
-from separatrix.bayesian.posterior import AnyApproximation, Approximation, laplace, row_squares, weight_names
+from separatrix.bayesian.posterior import (
+    AnyApproximation,
+    Approximation,
+    ByClassApproximation,
+    laplace,
+    row_squares,
+    weight_names,
+)
 from separatrix.exceptions import DataError
 from separatrix.priors import Gaussian, Penalty
 from separatrix.rows import as_source
@@ -126,6 +133,11 @@ class PriorScales:
         gradient = -level / (G * LEVEL_STD**2) - apart / GROUP_STD**2
         return -0.5 * float(square + G * np.log(2 * np.pi)) - float(log_scale), gradient
 
+    def log_density_precision(self) -> Float:
+        """Return minus the second derivatives of the log density of the scales, (G, G)."""
+        G = len(self.labels)
+        return np.eye(G) / GROUP_STD**2 + (1 / (G * LEVEL_STD) ** 2 - 1 / (G * GROUP_STD**2))
+
     def bounds(self, objective: Posterior) -> tuple[Float, Float]:
         """Return the smallest and the largest η of each group."""
         narrowest = MIN_SCALE_IN_STD * 2 / np.sqrt(objective.units.total)  # a row adds at most ¼ to the curvature
@@ -225,6 +237,9 @@ def effective_parameters(approximation: AnyApproximation, prior: Penalty) -> flo
     """Return γ = CP - tr(Λ A⁻¹), the number of directions that the data determine.              PRML (3.91)"""
     if isinstance(approximation, Approximation):
         return float(well_determined(approximation, prior).sum())  # Σ λ_i/(λ_i + α) if Λ = α I
+    if isinstance(approximation, ByClassApproximation) and len(prior.precision) == approximation.mean.shape[1]:
+        roots = (factor.root for factor in approximation.factors)
+        return float(approximation.mean.size - sum(np.vdot(prior.dot(root.T), root.T) for root in roots))
     return float(approximation.mean.size - (prior.diagonal * approximation.std**2).sum())
 
 

@@ -60,7 +60,7 @@ from separatrix._array import Float, to_dense
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.averaging import Nodes, average, average_draws, merged, scale_nodes
-from separatrix.bayesian.by_class import tune_by_class
+from separatrix.bayesian.by_class import TunedByClass, tune_by_class
 from separatrix.bayesian.ep import Sites, expectation_propagation
 from separatrix.bayesian.evidence import (
     EP_TOL_IN_STD,
@@ -380,13 +380,12 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
             )
         if options.tune and options.groups is not None:
             raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
-    report = None
+    report = shape = None
     if options.tune and structure in ("by class", "diagonal"):
-        report, start, eta = _tune_part(objective, structure, start, options.tol)
-        objective, factors = replace(objective, prior=prior_scales(objective).prior(eta)), factors * np.exp(eta)
+        objective, start, report, factors, shape = _tune_part(objective, structure, start, options)
     solution = Auto(options.tol).minimise(objective, start)
     gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
-    found = Inference(objective, gaussian, solution, factors, tuning=report, groups=options.groups)
+    found = Inference(objective, gaussian, solution, factors, tuning=report, groups=options.groups, shape=shape)
     if isinstance(gaussian, ByClassApproximation) and options.method == "auto" and has_contrasts(objective):
         return _refine_by_class(found, gaussian, options)
     if isinstance(gaussian, Approximation):
@@ -406,17 +405,17 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     return replace(thin, objective=objective, approximation=whole, factors=factors * factor)
 
 
-def _tune_part(
-    objective: Posterior, structure: str, start: Float, tol: float
-) -> tuple[TuningReport | None, Float, Float]:
-    """Tune one scale for a structure with a part of the covariance; return a report if known, a mode, and η."""
+def _tune_part(objective: Posterior, structure: str, start: Float, options: Options) -> TunedByClass:
+    """Tune the prior for a structure with a part of the covariance. There is a report only for "by class"."""
     scales = prior_scales(objective)
     if structure == "by class" and scales.tuned.ndim == 1 and start.size > MAX_COUPLED_WEIGHTS:
-        report, mode = tune_by_class(objective, scales, tol)
-        return report, mode, np.log(report.factors)
+        return tune_by_class(objective, options.tol, is_shaped=options.aligns)
     if has_full_evidence(objective, scales):
-        return None, start, profile_scale(objective).eta
-    return None, start, tune_structure(objective, LAPLACE[structure], tol)
+        eta = profile_scale(objective).eta
+    else:
+        eta = tune_structure(objective, LAPLACE[structure], options.tol)
+    tuned = replace(objective, prior=scales.prior(eta))
+    return TunedByClass(tuned, start, None, np.full(len(objective.design.origin), np.exp(eta[0])))
 
 
 def _infer_many(objective: Posterior, options: Options, groups: Sequence[Any], start: Float, limit: int) -> Inference:
