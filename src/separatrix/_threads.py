@@ -12,7 +12,7 @@ import operator
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from itertools import compress, repeat
@@ -46,9 +46,10 @@ def n_threads() -> int:
 def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generator[Out]:
     """``map(function, items)`` on threads, in order, with at most two pending results per thread.
 
-    Items are taken one at a time, so that an iterator can read the next item while the threads work.
+    Items are taken one at a time, so that an iterator can read the next item while the threads work. In a task of
+    another call, items are processed one after the other: tasks that wait for tasks could use up all threads.
     """
-    threads = 1 if isinstance(items, Sequence) and len(items) <= 1 else n_threads()
+    threads = 1 if (isinstance(items, Sequence) and len(items) <= 1) or _worker.is_worker else n_threads()
     if threads == 1:
         with single_thread_blas():  # results must not depend on the number of threads
             yield from map(function, items)
@@ -59,18 +60,34 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generato
             return function(item)
 
     apply = limited if _libraries()[0] else function  # a limit per process holds for all threads
-    with single_thread_blas(), ThreadPoolExecutor(threads) as pool:
-        pending: deque[Future[Out]] = deque()
+    pending: deque[Future[Out]] = deque()
+    with single_thread_blas():
         try:
             for item in items:
-                pending.append(pool.submit(apply, item))
+                pending.append(_pool(threads).submit(apply, item))
                 if len(pending) > 2 * threads:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
         finally:
-            for future in pending:
-                future.cancel()
+            wait([future for future in pending if not future.cancel()])
+
+
+class _Worker(local):
+    is_worker = False  # whether this thread belongs to `_pool`
+
+
+_worker = _Worker()
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that live as long as the program: starting them takes longer than a short pass."""
+    return ThreadPoolExecutor(threads, "separatrix", initializer=lambda: setattr(_worker, "is_worker", True))
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has no threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def blas_for(operations: float) -> AbstractContextManager[None]:

@@ -1,3 +1,6 @@
+import os
+import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -64,6 +67,27 @@ def test_a_fit_in_any_thread_gives_the_same_bits(rng):
         assert pool.submit(fit).result() == expected
     with ThreadPoolExecutor(2) as pool:
         assert all(found == expected for found in pool.map(lambda _: fit(), range(2)))
+
+
+def test_a_pass_inside_a_block_of_another_pass_ends():
+    nested = map_in_order(lambda i: sum(map_in_order(lambda j: i * j, range(20))), range(20))
+    assert list(nested) == [190 * i for i in range(20)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own():
+    assert list(map_in_order(lambda i: i, range(4))) == list(range(4))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if list(map_in_order(lambda i: i, range(4))) == list(range(4)) else 1)
+    deadline = time.monotonic() + 20
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if ended[0] == 0:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)
 
 
 def test_each_thread_reuses_its_own_buffer():

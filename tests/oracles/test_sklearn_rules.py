@@ -10,7 +10,7 @@ from sklearn.linear_model import RidgeClassifier
 
 import separatrix as sx
 from problems import blobs
-from separatrix.exceptions import CollinearWarning
+from separatrix.exceptions import CollinearWarning, ConvergenceWarning
 from separatrix.solvers import conjugate_gradients
 
 
@@ -62,6 +62,7 @@ def test_wide_ridge_equals_the_full_normal_equations(storage, alpha, rng):
 def few_columns_are_many(monkeypatch):
     monkeypatch.setattr("separatrix.rules.least_squares.MIN_SPARSE_COLUMNS", 30)
     monkeypatch.setattr("separatrix.rules.least_squares.OPERATIONS_PER_SPARSE_ENTRY", 0.01)
+    monkeypatch.setattr("separatrix.rules.least_squares.FEW_OPERATIONS", 0.0)
 
 
 def sparse_rows(rng, n_rows, n_classes=2, n_columns=60):
@@ -116,6 +117,32 @@ def test_constant_columns_of_sparse_rows_are_named(rng):
     assert model.n_passes_ > 5
     assert model.coef_[0, -1] == 0
     assert_allclose(model.coef_[:, :-1], sx.LeastSquaresClassifier().fit(X[:, :-1].toarray(), y).coef_, atol=1e-8)
+
+
+@pytest.mark.usefixtures("few_columns_are_many")
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_fewer_sparse_rows_than_columns_give_the_solution_of_minimum_norm(n_classes, fit_intercept, rng):
+    X, y = sparse_rows(rng, 45, n_classes)
+    model = sx.LeastSquaresClassifier(fit_intercept=fit_intercept).fit(X, y)
+    assert model.n_passes_ > 5  # conjugate gradients
+    Phi = X.toarray() - (X.toarray().mean(axis=0) if fit_intercept else 0.0)
+    T = np.eye(n_classes)[y] - (np.eye(n_classes)[y].mean(axis=0) if fit_intercept else 0.0)
+    unit = np.sqrt((Phi**2).mean(axis=0))
+    expected = linalg.pinv(np.divide(Phi, unit, out=np.zeros_like(Phi), where=unit > 0)) @ T
+    assert_allclose(model.solution_.value.W * unit, expected.T, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.usefixtures("few_columns_are_many")
+def test_large_sparse_tables_keep_the_iterate_if_no_dense_factor_is_affordable(rng, monkeypatch):
+    monkeypatch.setattr("separatrix.rules.least_squares.MANY_OPERATIONS", 0.0)
+    X, y = sparse_rows(rng, 400)
+    X = sparse.csr_array(sparse.hstack([X, 10 * X[:, :3] + X[:, 3:6]]))
+    with pytest.warns(ConvergenceWarning, match="63 columns, some of which are nearly collinear"):
+        model = sx.LeastSquaresClassifier().fit(X, y)
+    with pytest.warns(CollinearWarning):
+        dense = sx.LeastSquaresClassifier().fit(X.toarray(), y)
+    assert_allclose(model.decision_function(X), dense.decision_function(X), atol=1e-6)
 
 
 def test_conjugate_gradients_find_the_solution_of_minimum_norm(rng):

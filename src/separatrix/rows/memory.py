@@ -184,8 +184,11 @@ class Sparse(Memory):
         self._views: dict[tuple[int, int], Any] = {}  # making a view of a few rows takes as long as a product with them
 
     def tall_height(self, height: int) -> int:
-        n_blocks = 2 + int(self.array.nnz) // (ENTRIES_PER_COLUMN * len(self.columns)) // 2 * 2  # even, for two cores
-        return max(height, ceil(self.n_rows / min(n_blocks, MIN_TALL_BLOCKS)))
+        if self.n_rows <= height:
+            return height
+        wanted = int(self.array.nnz) / (ENTRIES_PER_COLUMN * len(self.columns))
+        n_pairs = ceil(min(wanted, self.n_rows / height, MIN_TALL_BLOCKS) / 2)  # an even number, for two cores
+        return ceil(self.n_rows / (2 * n_pairs))
 
     @cached_property
     def has_duplicates(self) -> bool:

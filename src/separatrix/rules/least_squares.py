@@ -30,7 +30,7 @@ from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, solve_factored, solve_minimum_norm, solve_positive_definite
 from separatrix._threads import blas_for
 from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error
-from separatrix.exceptions import CollinearWarning, DataError
+from separatrix.exceptions import CollinearWarning, ConvergenceWarning, DataError, warn
 from separatrix.rows import Block, Source, class_totals
 from separatrix.solvers import Solution, Status, Units, conjugate_gradients
 from separatrix.stats import MAX_MAGNITUDE, ClassMoments, Design, FactoredScatter, Grad, PooledScatter, collect_moments
@@ -38,6 +38,7 @@ from separatrix.stats import MAX_MAGNITUDE, ClassMoments, Design, FactoredScatte
 MIN_SPARSE_COLUMNS = 500  # with fewer columns, S_T takes less time than dozens of passes
 MAX_OFFSET_IN_STD = 100.0  # with a larger |mean|/std of a column, products with sparse rows lose four digits
 OPERATIONS_PER_SPARSE_ENTRY = 40  # operations of a Cholesky factor in the time of a product with one sparse entry
+FEW_OPERATIONS, MANY_OPERATIONS = 2e9, 1e11  # a dense factor of fewer takes negligible time; of more, over ten seconds
 RESIDUAL_TOL = 1e-9  # relative to the right-hand side
 SMALL_PENALTY = 1e-4  # relative to the largest column; a larger penalty makes the solution unique and precise
 KNOWN_TOL, MAX_KNOWN_ERROR = 1e-6, 1e-2  # a known solution with a larger error shows that columns are nearly collinear
@@ -103,10 +104,12 @@ def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution
 
     The unknowns are θ = (w, b) with regressors φ̃ = (x - m, 1). All classes share each pass. With no or a small penalty,
     a known random solution is computed as well: it is found only if the equations have a unique and precise solution.
+    With fewer rows than columns they have many without a penalty, and the steps lead to the one of minimum norm.
     """
     n_stored, N, M, K = source.n_stored, source.n_rows, len(source.columns), len(source.classes)
-    is_determined = alpha > 0 or N >= M
-    if n_stored is None or source.has_basis or M < MIN_SPARSE_COLUMNS or not is_determined:
+    operations = min(N, M) ** 2 * M / 3  # of a Cholesky factor
+    is_small = N < M and alpha == 0 and operations < FEW_OPERATIONS
+    if n_stored is None or source.has_basis or M < MIN_SPARSE_COLUMNS or is_small:
         return None
     units = Units.of(source, fit_intercept=fit_intercept)
     if fit_intercept and (np.abs(units.mean) > MAX_OFFSET_IN_STD * units.spread)[units.spread > 0].any():
@@ -125,21 +128,26 @@ def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution
     if fit_intercept:  # start from the intercept N_k / N
         start[:, -1] = B[:, -1] / units.total
         B -= start[:, -1:] * units.total * np.append(units.mean - design.origin, 1.0)
-    is_checked = alpha < SMALL_PENALTY * diagonal[:M].max()
+    is_checked = N >= M and alpha < SMALL_PENALTY * diagonal[:M].max()
     scale = np.sqrt(diagonal)
     if is_checked:
         signs = np.random.default_rng(0).choice([-1.0, 1.0], len(scale))
         known = np.divide(signs, scale, out=np.zeros_like(scale), where=scale > 0)
         B = np.vstack([B, product(known[None])])
-    operations = min(N, M) ** 2 * M / 3
     max_steps = int(operations / (OPERATIONS_PER_SPARSE_ENTRY * n_stored * len(B)))
     tol = np.where(np.arange(len(B)) < len(start), RESIDUAL_TOL, KNOWN_TOL)
     found = conjugate_gradients(product, B, diagonal, tol=tol, max_steps=max_steps)
-    if not found.is_converged:
-        return None
-    if is_checked and (np.abs(found.value[-1] - known) * scale).max() > MAX_KNOWN_ERROR:
-        return None
-    if alpha == 0 and not units.spread.all():
+    is_unique = not is_checked or (np.abs(found.value[-1] - known) * scale).max() <= MAX_KNOWN_ERROR
+    if not (found.is_converged and is_unique):
+        if operations < MANY_OPERATIONS:
+            return None
+        warn(
+            f"LeastSquaresClassifier {found.status.value} ({found.steps}) with {M:,} columns, some of which are nearly "
+            "collinear. The weights are close to the solution of minimum norm (in standard-deviation units). Set "
+            "alpha > 0, or drop columns.",
+            ConvergenceWarning,
+        )
+    if alpha == 0 and N >= M and not units.spread.all():
         warn_of_collinear(SingularError(np.flatnonzero(units.spread == 0).tolist(), {}), source.columns)
     W, w0 = design.in_user_units(start + found.value[: len(start)])
     if fit_intercept:

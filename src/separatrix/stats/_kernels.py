@@ -321,6 +321,28 @@ def csr_products(data: Array, indices: Array, indptr: Array, v: Float, bias: flo
 
 
 @njit(cache=True, nogil=True)
+def csr_pair_products(
+    data: Array, indices: Array, indptr: Array, V: Float, bias: Float, weight: Float, out: Float, totals: Float
+) -> None:
+    """The same as `csr_products` for two vectors, the columns of V and of out (M, 2), in little more time than one."""
+    for n in range(len(indptr) - 1):
+        a, b = bias[0], bias[1]
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
+            m = np.uintp(indices[i])
+            a += data[i] * V[m, 0]
+            b += data[i] * V[m, 1]
+        if len(weight):
+            a *= weight[n]
+            b *= weight[n]
+        totals[0] += a
+        totals[1] += b
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
+            m = np.uintp(indices[i])
+            out[m, 0] += a * data[i]
+            out[m, 1] += b * data[i]
+
+
+@njit(cache=True, nogil=True)
 def csr_stored_sums(data: Array, indices: Array, indptr: Array, weight: Float, stored: Float, sums: Float) -> None:
     """Add Σ w to stored (M,) and Σ w x to sums (M,), over the entries of compressed sparse rows."""
     for n in range(len(weight)):

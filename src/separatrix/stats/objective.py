@@ -43,6 +43,7 @@ COMPILED_LAWS: dict[type[Any], int] = {
     Logit: 0,
     Probit: 1,
 }  # likelihoods that `_kernels.row_objective` evaluates row by row
+MAX_PAIRED_VECTORS = 4  # products of sparse rows with more vectors are faster with all vectors at once
 MAX_SPREAD_ENTRIES = 2_000_000  # floats allocated at once for the covariance of several activations
 MAX_DEVICE_SPREAD = 2**26  # the same on a GPU
 
@@ -136,17 +137,21 @@ class Design:
 
     def gram_dot(self, block: Block, theta: Float) -> Float:
         """Σ_n weight_n φ̃_n φ̃_n' θ for each row θ (C, P), without a P x P matrix."""
-        if len(theta) > 2 or not is_sparse(block.X) or block.X.size < MIN_COMPILED_ENTRIES:
+        if len(theta) > MAX_PAIRED_VECTORS or not is_sparse(block.X) or block.X.size < MIN_COMPILED_ENTRIES:
             return self.collect(block, _weighted(self.activate(replace(block, offset=None), theta), block.weight))
-        from separatrix.stats._kernels import csr_products
+        from separatrix.stats._kernels import csr_pair_products, csr_products
 
-        (X, rest), M, weight = self.shifted(block.X), len(self.origin), block.weight
+        (X, rest), M = self.shifted(block.X), len(self.origin)
+        rows, weight = (X.data, X.indices, X.indptr), np.zeros(0) if block.weight is None else block.weight
+        bias = (theta[:, -1] if self.bias else 0.0) - theta[:, :M] @ rest
         G = np.zeros((len(theta), M + 1))
-        for v, g in zip(theta, G, strict=True):
-            bias = (v[-1] if self.bias else 0.0) - v[:M] @ rest
-            rows = X.data, X.indices, X.indptr, v[:M].copy(), bias, np.zeros(0) if weight is None else weight
-            g[M] = csr_products(*rows, g[:M])
-            g[:M] -= g[M] * rest
+        for k in range(0, len(theta) - 1, 2):
+            sums = np.zeros((M, 2))
+            csr_pair_products(*rows, theta[k : k + 2, :M].T.copy(), bias[k : k + 2], weight, sums, G[k : k + 2, M])
+            G[k : k + 2, :M] = sums.T
+        if len(theta) % 2:
+            G[-1, M] = csr_products(*rows, theta[-1, :M].copy(), bias[-1], weight, G[-1, :M])
+        G[:, :M] -= G[:, M:] * rest
         return self.without_constants(G[:, : self.width], is_gradient=True)
 
     def regressors(self, X: Rows) -> Array:
