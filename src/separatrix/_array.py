@@ -83,6 +83,11 @@ def device_aware(function: Function) -> Function:
     return function
 
 
+def is_device_aware(function: Any) -> bool:
+    """Whether a function, or the function of a partial one, is marked as `device_aware`."""
+    return bool(getattr(getattr(function, "func", function), "is_device_aware", False))
+
+
 def read_only(array: Array) -> Array:
     """A view that cannot be written to. Compiled loops have one version for all arrays if they get such views."""
     view = array.view()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 import separatrix as sx
 from separatrix.exceptions import DataError
@@ -12,7 +13,7 @@ from separatrix.exceptions import DataError
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from separatrix.rows import LabelRules, device  # noqa: E402
-from separatrix.rows.device import DeviceVector, on_host, open_tensor  # noqa: E402
+from separatrix.rows.device import DeviceRows, DeviceVector, on_host, open_tensor  # noqa: E402
 
 
 def in_blocks(tensor, height):
@@ -172,3 +173,39 @@ def test_batches_of_tensors_with_the_classes_named_first(table):
         model.partial_fit(tensor[part], labels[part], classes=[0, 1])
         same.partial_fit(X[part], y[part], classes=[0, 1])
     assert_allclose(model.coef_, same.coef_, rtol=1e-8)
+
+
+BASES = (
+    sx.basis.Polynomial(3),
+    sx.basis.Linear() + sx.basis.Sigmoid(n_centres=3),
+    sx.basis.RBF(),
+    sx.basis.MultiScaleRBF(),
+    sx.basis.RandomFourier(30),
+)
+
+
+@pytest.mark.parametrize("basis", BASES, ids=lambda basis: type(basis).__name__)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bases_are_evaluated_on_the_device(table, basis, dtype):
+    X = 2.0 + table[0][:300].astype(dtype)
+    X[7, 2] = np.inf
+    basis = clone(basis).fit(X[:7])
+    with np.errstate(invalid="ignore"):
+        expected = basis.evaluate(X)
+    found = basis.evaluate(DeviceRows(torch.as_tensor(X)))
+    assert isinstance(found, DeviceRows)
+    assert found.dtype == dtype
+    at = np.isfinite(X).all(axis=1)
+    assert_allclose(np.asarray(found)[at], expected[at], rtol=2e-4 if dtype == np.float32 else 1e-9, atol=1e-6)
+    assert np.array_equal(np.isfinite(found).all(axis=1), at)
+
+
+def test_a_fit_with_a_basis_copies_no_rows_to_the_host(table, monkeypatch):
+    X, tensor, y = table
+    model = sx.LogisticRegression(basis=sx.basis.RBF("random", n_centres=20))
+    expected = clone(model).fit(X, y).predict_proba(X[:50])
+    monkeypatch.setattr(device, "on_host", None)
+    fitted = clone(model).fit(tensor, y)
+    assert_allclose(fitted.predict_proba(tensor[:50]), expected, rtol=1e-6)
+    with pytest.raises(TypeError):  # a basis of scikit-learn still needs copies
+        clone(model).set_params(basis=sx.basis.Spline()).fit(tensor, y)

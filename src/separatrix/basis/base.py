@@ -26,8 +26,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._arguments import Estimator
-from separatrix._array import Array, Rows, is_sparse, to_dense, working_dtype
-from separatrix.rows import RowMap, Source, as_source
+from separatrix._array import Array, Rows, is_device_aware, is_sparse, to_dense, working_dtype
+from separatrix.rows import DeviceRows, RowMap, Source, as_source
 from separatrix.stats import require_finite
 
 
@@ -55,6 +55,11 @@ class AbstractBasis(TransformerMixin, Estimator, ABC):
         """Φ (n, M) of the rows X (n, D), without checks. If a row is not finite, neither is its φ."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return self.functions_.evaluate(X)
+
+    @property
+    def is_device_aware(self) -> bool:
+        """Whether rows on a GPU are evaluated there."""
+        return is_device_aware(self.functions_)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Names of the M functions, built from the column names."""
@@ -109,9 +114,16 @@ class Joined:
 
     maps: tuple[RowMap, ...]
 
+    @property
+    def is_device_aware(self) -> bool:
+        """Whether rows on a GPU are evaluated there."""
+        return all(map(is_device_aware, self.maps))
+
     def evaluate(self, X: Rows) -> Rows:
         """Φ of all parts; sparse if every part is sparse."""
         parts = [functions.evaluate(X) for functions in self.maps]
+        if isinstance(X, DeviceRows):
+            return X.concatenated(parts)
         if all(map(is_sparse, parts)):
             return sparse.csr_array(sparse.hstack(parts, format="csr"))
         return np.concatenate([to_dense(part) for part in parts], axis=1)

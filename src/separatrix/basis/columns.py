@@ -8,7 +8,7 @@ B-splines: piecewise polynomials that join smoothly at the knots.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -18,7 +18,7 @@ from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix.basis.base import AbstractBasis, transformed
 from separatrix.basis.survey import MARKS, marks
 from separatrix.exceptions import DataError
-from separatrix.rows import RowMap, Source
+from separatrix.rows import DeviceRows, RowMap, Source
 
 EXTRAPOLATION = ("constant", "linear", "continue", "periodic")
 
@@ -30,9 +30,12 @@ class Sigmoids:
     column: Codes
     centre: Float
     width: Float
+    is_device_aware: ClassVar[bool] = True
 
-    def evaluate(self, X: Rows) -> Array:
+    def evaluate(self, X: Rows) -> Rows:
         """Φ (n, M)."""
+        if isinstance(X, DeviceRows):
+            return X.mapped(sigmoids, self.column, self.centre, self.width)
         X = to_dense(X)
         X = X + (X - X)  # infinity becomes NaN; σ would return 0 or 1 and hide it
         A = X[:, self.column]
@@ -44,6 +47,12 @@ class Sigmoids:
         """Names ``x0_sigmoid0``, ``x0_sigmoid1``, ..., with the column and the number of the function."""
         first = np.searchsorted(self.column, self.column)
         return tuple(f"{columns[d]}_sigmoid{m - first[m]}" for m, d in enumerate(self.column))
+
+
+def sigmoids(X: Any, column: Any, centre: Any, width: Any) -> Any:
+    """`Sigmoids` of a tensor."""
+    X = X + (X - X)  # infinity becomes NaN
+    return ((X[:, column] - centre).to(X.dtype) / width.to(X.dtype)).sigmoid_()
 
 
 class Sigmoid(AbstractBasis):

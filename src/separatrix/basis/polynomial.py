@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from separatrix._arguments import check_count
-from separatrix._array import Rows
+from separatrix._array import Codes, Rows
 from separatrix.basis.base import AbstractBasis, transformed
-from separatrix.rows import RowMap, Source
+from separatrix.rows import DeviceRows, RowMap, Source
 
 
 @dataclass(frozen=True)
 class Identity:
     """Φ = X."""
+
+    is_device_aware = True
 
     def evaluate(self, X: Rows) -> Rows:
         """Φ = X, dense or sparse."""
@@ -49,14 +51,39 @@ class Monomials:
     """Products of columns, from a fitted ``sklearn.preprocessing.PolynomialFeatures``."""
 
     transformer: Any
+    is_device_aware: ClassVar[bool] = True
 
     def evaluate(self, X: Rows) -> Rows:
         """Φ (n, M); sparse if X is sparse, because a product with a zero is zero."""
+        if isinstance(X, DeviceRows):
+            return X.mapped(products_of_columns, self._factors)
         return transformed(self.transformer, X, assume_finite=True)
+
+    @property
+    def _factors(self) -> Codes:
+        """The columns whose product is each function, (degree, M). Column D, the constant 1, fills shorter products."""
+        powers = self.transformer.powers_
+        M, D = powers.shape
+        factors = np.full((int(powers.sum(axis=1).max()), M), D)
+        for m, row in enumerate(powers):
+            columns = np.repeat(np.arange(D), row)
+            factors[: len(columns), m] = columns
+        return factors
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Names such as ``x0``, ``x0^2`` and ``x0 x1``."""
         return tuple(self.transformer.get_feature_names_out(np.asarray(columns, dtype=object)))
+
+
+def products_of_columns(X: Any, factors: Any) -> Any:
+    """Products of the columns of a tensor; see `Monomials`."""
+    from torch.nn.functional import pad
+
+    wide = pad(X, (0, 1), value=1.0)
+    Phi = wide[:, factors[0]]
+    for columns in factors[1:]:
+        Phi = Phi * wide[:, columns]
+    return Phi
 
 
 class Polynomial(AbstractBasis):

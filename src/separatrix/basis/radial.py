@@ -14,17 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import threadpoolctl
 
 from separatrix._arguments import check_count, check_option, check_positive, generator
-from separatrix._array import Array, Float, Rows, is_sparse, to_dense
+from separatrix._array import Float, Rows, is_sparse, to_dense
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.survey import SURVEY_ROWS, marks, survey
 from separatrix.exceptions import DataError
-from separatrix.rows import RowMap, Source
+from separatrix.rows import DeviceRows, RowMap, Source
 
 FAR_SQUARED_WIDTHS = 1_000  # |z|² / s² above which distances are recomputed: the exponent of φ has lost three digits
 FAR_ROWS_PER_BATCH = 256  # rows whose distances are recomputed at a time, to limit memory
@@ -45,9 +45,12 @@ class Gaussians:
 
     centres: Float
     widths: Float
+    is_device_aware: ClassVar[bool] = True
 
-    def evaluate(self, X: Rows) -> Array:
+    def evaluate(self, X: Rows) -> Rows:
         """Φ (n, M). The functions of the last width overwrite the distances, which saves memory."""
+        if isinstance(X, DeviceRows):
+            return X.mapped(gaussians, self.centres, self.widths, self._offset)
         X = to_dense(X)
         n, S, C = len(X), len(self.widths), len(self.centres)
         Phi = np.empty((n, S, C), X.dtype)
@@ -83,6 +86,16 @@ class Gaussians:
         if S == 1:
             return tuple(f"rbf{m}" for m in range(C))
         return tuple(f"rbf{s}_{m}" for s in range(S) for m in range(C))
+
+
+def gaussians(X: Any, centres: Any, widths: Any, offset: Any) -> Any:
+    """`Gaussians` of a tensor. Differences are computed, not products, so that no digits of distances are lost."""
+    import torch
+
+    X = X + (X - X)  # infinity becomes NaN; its φ would be 0
+    Z, C = (X - offset).to(X.dtype), (centres - offset).to(X.dtype)
+    squared = torch.cdist(Z, C, compute_mode="donot_use_mm_for_euclid_dist").square_()
+    return torch.exp(squared[:, None] * (-0.5 / widths**2).to(X.dtype)[:, None]).reshape(len(X), -1)
 
 
 class RBF(AbstractBasis):
@@ -319,9 +332,12 @@ class Cosines:
     phases: Float
     offset: Float
     width: float
+    is_device_aware: ClassVar[bool] = True
 
-    def evaluate(self, X: Rows) -> Array:
+    def evaluate(self, X: Rows) -> Rows:
         """Φ (n, M), which is always dense; sparse rows are multiplied without converting them."""
+        if isinstance(X, DeviceRows):
+            return X.mapped(cosines, self.frequencies, self.phases, self.offset)
         omega = self.frequencies.astype(X.dtype, copy=False)
         if is_sparse(X):
             A = np.asarray(X @ omega)
@@ -337,6 +353,12 @@ class Cosines:
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Names ``fourier0``, ``fourier1``, ..."""
         return tuple(f"fourier{m}" for m in range(len(self.phases)))
+
+
+def cosines(X: Any, frequencies: Any, phases: Any, offset: Any) -> Any:
+    """`Cosines` of a tensor."""
+    A = (X - offset).to(X.dtype) @ frequencies.to(X.dtype) + phases.to(X.dtype)
+    return A.cos_() * float(np.sqrt(2 / len(phases)))
 
 
 class RandomFourier(AbstractBasis):

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix._arguments import generator
-from separatrix._array import MIN_STD, Codes, Float, Rows, to_dense
+from separatrix._array import MIN_STD, Codes, Float, Rows, device_aware, to_dense
 from separatrix.exceptions import DataError
-from separatrix.rows import Block, Source, Summed
+from separatrix.rows import Block, DeviceRows, Source, Summed
 from separatrix.stats import MAX_MAGNITUDE, Extent, extent, require_finite, require_squares
 
 MARKS = ("grid", "quantile")
@@ -47,6 +47,7 @@ def survey(source: Source, n_sample: int = 0, rng: np.random.Generator | None = 
     else:
         wanted = np.sort(rng.choice(source.n_rows, n_sample, replace=False, shuffle=False))
 
+    @device_aware
     def of_block(block: Block) -> Survey:
         row = block.row
         if isinstance(row, range):  # avoids an array of all row numbers
@@ -55,7 +56,8 @@ def survey(source: Source, n_sample: int = 0, rng: np.random.Generator | None = 
         else:
             positions = np.flatnonzero(np.isin(row, wanted))
         sampled = block.take(positions)
-        return Survey(extent(block), ((np.asarray(sampled.row), sampled.X),) if len(positions) else ())
+        rows = np.asarray(sampled.X) if isinstance(sampled.X, DeviceRows) else sampled.X
+        return Survey(extent(block), ((np.asarray(sampled.row), rows),) if len(positions) else ())
 
     with np.errstate(over="ignore"):
         found = source.reduce(of_block)

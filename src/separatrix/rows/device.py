@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from separatrix._array import Array, Float, Rows, is_tensor, to_host, to_tensor
+from separatrix._array import Array, Float, Rows, is_device_aware, is_tensor, to_host, to_tensor
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules
@@ -122,6 +121,10 @@ class DeviceRows(_OnDevice):
         """Copy a small host array to the device, in the precision of the rows."""
         return self.on(np.asarray(array, dtype=self.dtype))
 
+    def mapped(self, function: Callable[..., Any], *arrays: Array) -> DeviceRows:
+        """φ(x) of the rows, from a function of tensors: the rows, and copies of host arrays."""
+        return DeviceRows(function(self.tensor, *map(self.on, arrays)), self.copies)
+
     def in_one_class(self) -> DeviceVector:
         """Class codes that are all zero."""
         import torch
@@ -157,6 +160,12 @@ class DeviceRows(_OnDevice):
         wide, row = self.on(R).double(), self.on(shift).double()
         parts = (part.double() @ wide + row for part in self.tensor.split(WIDE_ROWS))
         return torch.cat([(Z * Z).sum(dim=1) for Z in parts])
+
+    def concatenated(self, parts: list[DeviceRows]) -> DeviceRows:
+        """Columns of several functions of these rows, side by side."""
+        import torch
+
+        return DeviceRows(torch.cat([part.tensor for part in parts], dim=1), self.copies)
 
     @staticmethod
     def joined(parts: list[DeviceRows]) -> DeviceRows:
@@ -246,7 +255,7 @@ class Stream(Runner):
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum the statistic, on the device if the statistic supports it."""
-        work = statistic if _is_aware(statistic) else lambda block: statistic(on_host(block))
+        work = statistic if is_device_aware(statistic) else lambda block: statistic(on_host(block))
         return _retry_with_smaller_blocks(source, lambda source: ONE_THREAD.reduce(source, work))
 
     def fold(
@@ -256,7 +265,7 @@ class Stream(Runner):
         return ONE_THREAD.fold(source, lambda state, block: step(state, on_host(block)), state, rng)
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
-        work = row_function if _is_aware(row_function) else lambda X: row_function(np.asarray(X))
+        work = row_function if is_device_aware(row_function) else lambda X: row_function(np.asarray(X))
         found: Array = _retry_with_smaller_blocks(source, lambda source: ONE_THREAD.map(source, work, source.height))
         return found
 
@@ -307,11 +316,6 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
     if len(classes) < 2:
         return None
     return np.asarray(to_host(classes.to(y.dtype))), DeviceVector(codes)
-
-
-def _is_aware(function: Any) -> bool:
-    inner = function.func if isinstance(function, partial) else function
-    return bool(getattr(inner, "is_device_aware", False))
 
 
 def _retry_with_smaller_blocks(source: Source, work: Callable[[Source], Any]) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, Rows, device_aware, is_sparse
+from separatrix._array import Array, Rows, device_aware, is_device_aware, is_sparse
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import Labelled, LabelRules, pair
 from separatrix.rows.memory import TALL, Memory, Sparse
@@ -181,7 +181,11 @@ class Source:
         names = basis.names(self.columns)
         # Blocks of Φ must fit the cache too: φ may have a hundred columns even if x has two.
         widest = max(self.widest, len(names), len(self.columns))
-        views = (*self.views, lambda block: replace(block, X=basis.evaluate(block.X)))
+
+        def view(block: Block) -> Block:
+            return replace(block, X=basis.evaluate(block.X))
+
+        views = (*self.views, device_aware(view) if is_device_aware(basis) else view)
         height = self.partitions[0].height_for(widest)
         return replace(self, views=views, columns=names, widest=widest, height=height)
 
@@ -209,7 +213,13 @@ class Source:
         views, source = self.views, self
         if reads_once and self._may_be_tall:
             source = replace(self, height=self.partitions[0].tall_height(self.height))
-        work = (lambda block: statistic(_seen(block, views))) if views else statistic
+
+        def of_view(block: Block) -> Stat:
+            return statistic(_seen(block, views))
+
+        if all(map(is_device_aware, (statistic, *views))):
+            device_aware(of_view)
+        work = of_view if views else statistic
         total: Stat = self.runner.reduce(source, work)
         return total
 
@@ -250,7 +260,7 @@ class Source:
         def work(X: Rows) -> Array:
             return row_function(_seen(Block(X, None, None, range(X.shape[0])), views).X if views else X)
 
-        if reads_once and not views:
+        if reads_once and all(map(is_device_aware, views)):
             device_aware(work)
         # Results of rows need less memory than the statistic of a block, so blocks may be taller than in a pass.
         result: Array = self.runner.map(self, work, self.height * (TALL if reads_once and self._may_be_tall else 2))
