@@ -89,13 +89,11 @@ class Gaussians:
 
 
 def gaussians(X: Any, centres: Any, widths: Any, offset: Any) -> Any:
-    """`Gaussians` of a tensor. Differences are computed, not products, so that no digits of distances are lost."""
-    import torch
-
-    X = X + (X - X)  # infinity becomes NaN; its φ would be 0
-    Z, C = (X - offset).to(X.dtype), (centres - offset).to(X.dtype)
-    squared = torch.cdist(Z, C, compute_mode="donot_use_mm_for_euclid_dist").square_()
-    return torch.exp(squared[:, None] * (-0.5 / widths**2).to(X.dtype)[:, None]).reshape(len(X), -1)
+    """`Gaussians` of a tensor. Distances are computed in float64, so that rows far from all centres lose no digits."""
+    Z, C = X + (X - X) - offset, centres - offset  # infinity becomes NaN; its φ would be 0
+    squared = (C**2).sum(dim=1) - 2.0 * Z @ C.T + (Z**2).sum(dim=1, keepdim=True)
+    exponent = squared.clamp_(min=0.0)[:, None] * (-0.5 / widths**2)[:, None]
+    return exponent.to(X.dtype).exp_().reshape(len(X), -1)
 
 
 class RBF(AbstractBasis):
