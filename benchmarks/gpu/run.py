@@ -120,7 +120,6 @@ def timings(N: int, M: int) -> Iterator[dict[str, Any]]:
     for task, model in SOFTMAX.items():
         yield {**size, **_timed(task, model, X, y, read)}
     part, y = X[: N // 5, :8].contiguous(), (y[: N // 5] > 0).long()
-    del X
     for task, model in BASES.items():
         yield {"rows": len(part), "columns": 8, **_timed(task, model, part, y, read * part.nbytes / (4 * N * M))}
 
