@@ -67,6 +67,7 @@ MIN_WIDTH_OF_SPREAD = 0.25  # half the distance of nodes: a narrower density fal
 # The correction for third cumulants
 MAX_CUMULANT_FLOPS = 2e10  # takes one or two seconds
 MAX_CUMULANT_FLOATS = 2.5e7  # floats in memory at once
+MAX_DOUBLE_FLOPS = 1e8  # above this, products are in single precision: the error of the correction is far larger
 MAX_PAIRED_ROWS = 512
 MAX_VARIANCE_CHANGE = 3.0  # relative change of a variance above which the correction is not used
 
@@ -475,9 +476,14 @@ def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) ->
     return replace(ep, moments=factor, log_evidence=ep.log_evidence + float(np.trace(pairs)) / 12)
 
 
+def pair_flops(N: int, P: int) -> tuple[float, float]:
+    """Return the number of operations of the methods "tensor" and "rows"."""
+    return 0.67 * N * P**3, 2.0 * N**2 * P
+
+
 def pair_method(N: int, P: int) -> str | None:
     """Return the cheaper method, "tensor" (P³ floats) or "rows" (all pairs of rows), or None if both cost too much."""
-    tensor_flops, row_flops = 0.67 * N * P**3, 2.0 * N**2 * P
+    tensor_flops, row_flops = pair_flops(N, P)
     by_tensor = P**3 <= MAX_CUMULANT_FLOATS and tensor_flops <= MAX_CUMULANT_FLOPS
     by_rows = N * P <= MAX_CUMULANT_FLOATS and row_flops <= MAX_CUMULANT_FLOPS
     if by_tensor and (tensor_flops <= row_flops or not by_rows):
@@ -526,7 +532,10 @@ def skewed_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -> 
     count = np.ones(len(u)) if block.weight is None else block.weight / out.power  # number of sites of each row
     psi = objective.design.regressors(block.X) @ q.factor.root
     own = count * u**2 * np.einsum("np,np->n", psi, psi) ** 2
-    return SkewedRows(psi, count * u, (psi * own[:, None]).T @ psi)
+    sums = (psi * own[:, None]).T @ psi
+    if min(pair_flops(objective.source.n_rows, psi.shape[1])) > MAX_DOUBLE_FLOPS:
+        psi = psi.astype(np.float32)
+    return SkewedRows(psi, (count * u).astype(psi.dtype), sums)
 
 
 def cumulant_tensor(block: Block, sites: Sites, q: Normal, objective: Posterior) -> ValueGradHess:
@@ -534,7 +543,7 @@ def cumulant_tensor(block: Block, sites: Sites, q: Normal, objective: Posterior)
     rows = skewed_rows(block, sites, q, objective)
     P = rows.psi.shape[1]
     T = np.zeros((P, P, P))
+    columns = np.ascontiguousarray(rows.psi.T)
     for i in range(P):
-        rest = rows.psi[:, i:]
-        T[i, i:, i:] = (rest * (rows.weight * rows.psi[:, i])[:, None]).T @ rest
+        T[i, i:, i:] = (columns[i:] * (rows.weight * columns[i])) @ columns[i:].T
     return ValueGradHess(0.0, T, rows.own)

@@ -46,7 +46,6 @@ DIAGONAL_TOL = 1e-12  # relative size below which off-diagonal entries are round
 FIXED_GROUP = -1  # the group of a weight whose prior is not tuned
 
 # Fits
-EP_TOL_IN_STD = 0.1  # tolerance of fixed points in tuning; the error of the evidence is about its square
 MAX_EP_SWEEPS = 100
 MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
 
@@ -312,14 +311,18 @@ class FitLaplace:
 
 @dataclass(frozen=True)
 class FitEP:
-    """Expectation propagation, from Laplace's mode or from the sites of the last fit, which are kept in ``memory``."""
+    """Expectation propagation, from Laplace's mode or from the sites of the last fit, which are kept in ``memory``.
+
+    The error of the evidence is about the square of ``tol_in_std``, that of its gradient is proportional to it.
+    """
 
     tol: float = 1e-8
     memory: list[Sites] = field(default_factory=list)
+    tol_in_std: float = 1e-2
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""
-        options: dict[str, Any] = {"tol": EP_TOL_IN_STD, "max_sweeps": MAX_EP_SWEEPS, "corrected": False}
+        options: dict[str, Any] = {"tol": self.tol_in_std, "max_sweeps": MAX_EP_SWEEPS, "corrected": False}
         options["memory"], is_hopeless = self.memory, False
         if start is not None and inverse is not None and inverse.singular is None:  # no mode is needed
             near = Approximation(start, inverse, np.nan, np.nan, "guess")

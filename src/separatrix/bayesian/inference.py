@@ -63,7 +63,6 @@ from separatrix.bayesian.averaging import Nodes, average, average_draws, merged,
 from separatrix.bayesian.by_class import TunedByClass, tune_by_class
 from separatrix.bayesian.ep import Sites, expectation_propagation
 from separatrix.bayesian.evidence import (
-    EP_TOL_IN_STD,
     MIN_ROTATED_COLUMNS,
     FitEP,
     FitLaplace,
@@ -105,6 +104,7 @@ from separatrix.bayesian.tuning import (
     Parabola,
     Search,
     TuningReport,
+    TuningStatus,
     has_full_evidence,
     profile_scale,
     tune_scales,
@@ -144,6 +144,8 @@ CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior 
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
 ONE_SCALE_PROBABILITY = 0.5  # prior probability of one scale, against one for each column
+TUNING_TOL, FIRST_TOL = 1e-3, 0.1  # nats of evidence that tuning may miss, and that of Laplace's method before another
+EP_TOL_IN_STD = 0.05  # tolerance of the fixed points of expectation propagation in tuning
 SHAPE_TOL = 0.05  # nats of evidence that tuning an aligned prior, or one scale for each column, may miss
 MAX_LOG_ODDS = 6.0  # above which the average leaves the simpler prior out
 
@@ -383,6 +385,10 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     report = shape = None
     if options.tune and structure in ("by class", "diagonal"):
         objective, start, report, factors, shape = _tune_part(objective, structure, start, options)
+    if options.tune and options.aligns and structure == "full" and objective.shape[0] == 1:
+        report = _at_typical_scale(objective)
+        factors = report.column_factors
+        objective = replace(objective, prior=prior_scales(objective).prior(np.log(report.factors)))
     solution = Auto(options.tol).minimise(objective, start)
     gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
     found = Inference(objective, gaussian, solution, factors, tuning=report, groups=options.groups, shape=shape)
@@ -403,6 +409,14 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     if isinstance(thin.at_mode, Approximation):
         thin = replace(thin, at_mode=replace(gaussian, thin=thin.at_mode, outside=factor**2))
     return replace(thin, objective=objective, approximation=whole, factors=factors * factor)
+
+
+def _at_typical_scale(objective: Posterior) -> TuningReport:
+    """Return a report of no tuning: the median scale under its law, which is near the best if no scale is stated."""
+    scales, M = prior_scales(objective), len(objective.design.origin)
+    factors = np.exp(np.clip(np.log(scales.median / scales.typical), *scales.bounds(objective)))
+    column_factors = np.full(M, factors[0])
+    return TuningReport(scales.labels, factors, column_factors, np.zeros(1), TuningStatus.CONVERGED, (), (), 0)
 
 
 def _tune_part(objective: Posterior, structure: str, start: Float, options: Options) -> TunedByClass:
@@ -439,8 +453,9 @@ def _infer_many(objective: Posterior, options: Options, groups: Sequence[Any], s
 def _refine(found: Inference, options: Options, remedy: str) -> Inference:
     """Tune the prior, improve the approximation, check it, and average it over the scales, according to the options."""
     if options.tune:
-        found = _tune(found, options, FitLaplace(options.tol))
-        if found.objective.shape[0] > 1 or options.method not in ("auto", "ep"):
+        may_retune = found.objective.shape[0] == 1 and options.method in ("auto", "ep")
+        found = _tune(found, options, FitLaplace(options.tol), FIRST_TOL if may_retune else TUNING_TOL)
+        if not may_retune:
             found = _shape(found, options, FitLaplace(options.tol))
     found = _improve_auto(found, options) if options.method == "auto" else _improve_by(found, options.method, options)
     found = _diagnose(found, options, "" if found.approximation.name == "importance" else remedy)
@@ -697,7 +712,7 @@ def _with_convergence(found: Inference, chains: Chains) -> Inference:
     return replace(found, warnings=(*found.warnings, warning))
 
 
-def _tune(found: Inference, options: Options, fitter: Fitter, tol: float = 1e-3) -> Inference:
+def _tune(found: Inference, options: Options, fitter: Fitter, tol: float = TUNING_TOL) -> Inference:
     """Tune the scales of the prior by the evidence of ``fitter``."""
     like = _law(found, options)
     tuned = tune_scales(found.objective, found.groups, fitter=fitter, start=found.full, like=like, tol=tol)
@@ -729,9 +744,12 @@ def _tune(found: Inference, options: Options, fitter: Fitter, tol: float = 1e-3)
 
 def _improve_auto(found: Inference, options: Options) -> Inference:
     """Improve the approximation with the method that `choose` selects."""
+    shift = skewness(found.objective, found.full)
+    method = choose(found.objective, shift)
+    if options.tune and method == "laplace" and found.objective.shape[0] == 1:
+        found = _tune(found, options, FitLaplace(options.tol))
+        shift = skewness(found.objective, found.full) if found.report.fits else shift
     objective, first = found.objective, found.full
-    shift = skewness(objective, first)
-    method = choose(objective, shift)
     better = _improve_by(found, method, options)
     if method == "importance" and better.draws is not None:
         if better.pareto_k < USABLE_K:
@@ -779,11 +797,11 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         return _sampled(found, start.full, options)
     memory: list[Sites] = []
     if options.tune:  # the search compares evidences without the correction, which has no gradient
-        fitter = FitEP(options.tol, memory)
+        fitter = FitEP(options.tol, memory, EP_TOL_IN_STD)
         plain = found.accept(
             expectation_propagation(objective, first, tol=EP_TOL_IN_STD, corrected=False, memory=memory)
         )
         if plain.approximation is first:
             return plain
-        found = _shape(_tune(plain, options, fitter, EP_TOL_IN_STD**2), options, fitter)
+        found = _shape(_tune(plain, options, fitter), options, fitter)
     return found.accept(expectation_propagation(found.objective, found.full, memory=memory))

@@ -64,6 +64,7 @@ MAX_SAMPLED_GROUPS = 20  # number of groups up to which the effect of the moving
 # The surrogate
 UNREACHABLE = 1e10  # replaces infinity, from which a line search could not return
 MAX_SURROGATE_EVALUATIONS = 200
+MIN_COSINE = 1e-8  # cosine of step and gradient change below which SR1 skips the update
 
 
 class TuningStatus(Enum):
@@ -378,7 +379,10 @@ class Search:
     def _predict(self, here: FitAt, radius: float) -> SurrogateMaximum:
         """Return the maximum of the surrogate within ``radius``."""
         earlier = [(step.eta, step.gradient) for step in self.trace[-1 - N_EARLIER_GRADIENTS : -1]]
-        surrogate = Surrogate(self.scales, *here, earlier)
+        is_exact = here.approximation.name == "laplace"
+        # A fixed point that stops early has an error in its gradient, which differences of gradients magnify.
+        pairs = [pair for pair in earlier if is_exact or (pair[1] - here.gradient) @ (pair[0] - here.eta) < 0]
+        surrogate = Surrogate(self.scales, *here, pairs if is_exact or len(here.eta) == 1 else ())
         low, high = np.maximum(self.low, here.eta - radius), np.minimum(self.high, here.eta + radius)
         if len(low) == 1:  # stay between earlier points whose gradients point inwards
             low = max([low, *(eta for eta, slope in earlier if slope > 0 and low < eta < here.eta)])
@@ -462,9 +466,9 @@ class Surrogate:
     """q(η): ln p(D, η) by a `Parabola` plus a quadratic in η, with the true value and gradient at ``eta``.
 
     The linear term of the quadratic corrects the gradient at ``eta``, so that the surrogate is stationary there only if
-    the evidence is. For one scale, its second derivative reproduces the gradient at the point before. Without it the
-    search is slow if the curvature of the likelihood changes much with the scale, as it does with as many columns as
-    rows. For several scales, such corrections (SR1) fit the errors of gradients, and the search takes more fits.
+    the evidence is. Its matrix consists of symmetric rank-one (SR1) updates that reproduce earlier gradients. Without
+    them the search is slow if the curvature of the likelihood changes much with the scale, as it does with as many
+    columns as rows.
 
     ``earlier`` holds points η and gradients of the evidence there, oldest first.
     """
@@ -482,10 +486,13 @@ class Surrogate:
         self._evaluated: dict[bytes, Evaluated] = {}
         here = self._at(eta, approximation)
         self.level = here.value
-        self.line, self.bend = gradient - here.gradient, 0.0
-        for point, slope in earlier[-1:] if len(eta) == 1 else ():
-            if (slope - gradient)[0] * (point - eta)[0] < 0:  # not convex, as it may be by the errors of two gradients
-                self.bend = float((slope - self.value_gradient(point)[1])[0] / (point - eta)[0])
+        self.line, self.bend = gradient - here.gradient, np.zeros((len(eta), len(eta)))
+        for point, slope in earlier[-len(eta) :]:  # G points determine G curvatures
+            s = point - self.eta
+            r = slope - self.value_gradient(point)[1]
+            along = float(r @ s)
+            if abs(along) > MIN_COSINE * np.linalg.norm(r) * np.linalg.norm(s):
+                self.bend += np.outer(r, r) / along  # now the gradient at that point is reproduced
 
     def maximise(self, low: Float, high: Float, slack: float) -> SurrogateMaximum:
         """Maximise q in a box, until a gain below ``slack`` nats is left."""
@@ -510,7 +517,7 @@ class Surrogate:
         if not np.isfinite(here.value):
             return -UNREACHABLE, np.zeros_like(eta)
         step = eta - self.eta
-        extra = self.bend * step
+        extra = self.bend @ step
         return here.value + float(self.line @ step) + 0.5 * float(step @ extra), here.gradient + self.line + extra
 
     def _maximise_one_variable(self, low: Float, high: Float, slack: float) -> Float | None:
