@@ -383,12 +383,9 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
         if options.tune and options.groups is not None:
             raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
     report = shape = None
-    if options.tune and structure in ("by class", "diagonal"):
+    has_no_scale = options.aligns and structure == "full" and objective.shape[0] == 1
+    if options.tune and (has_no_scale or structure in ("by class", "diagonal")):
         objective, start, report, factors, shape = _tune_part(objective, structure, start, options)
-    if options.tune and options.aligns and structure == "full" and objective.shape[0] == 1:
-        report = _at_typical_scale(objective)
-        factors = report.column_factors
-        objective = replace(objective, prior=prior_scales(objective).prior(np.log(report.factors)))
     solution = Auto(options.tol).minimise(objective, start)
     gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
     found = Inference(objective, gaussian, solution, factors, tuning=report, groups=options.groups, shape=shape)
@@ -411,25 +408,27 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     return replace(thin, objective=objective, approximation=whole, factors=factors * factor)
 
 
-def _at_typical_scale(objective: Posterior) -> TuningReport:
-    """Return a report of no tuning: the median scale under its law, which is near the best if no scale is stated."""
-    scales, M = prior_scales(objective), len(objective.design.origin)
-    factors = np.exp(np.clip(np.log(scales.median / scales.typical), *scales.bounds(objective)))
-    column_factors = np.full(M, factors[0])
-    return TuningReport(scales.labels, factors, column_factors, np.zeros(1), TuningStatus.CONVERGED, (), (), 0)
-
-
 def _tune_part(objective: Posterior, structure: str, start: Float, options: Options) -> TunedByClass:
-    """Tune the prior for a structure with a part of the covariance. There is a report only for "by class"."""
+    """Tune the prior for a structure with a part of the covariance. There is a report only for "by class".
+
+    For the full covariance, whose tuning follows, the median scale under its law replaces a scale that is not stated.
+    """
     scales = prior_scales(objective)
     if structure == "by class" and scales.tuned.ndim == 1 and start.size > MAX_COUPLED_WEIGHTS:
         return tune_by_class(objective, options.tol, is_shaped=options.aligns)
-    if has_full_evidence(objective, scales):
+    report = None
+    if structure == "full":
+        eta = np.clip(np.log(scales.median / scales.typical), *scales.bounds(objective))
+        of_columns = np.full(len(objective.design.origin), np.exp(eta[0]))
+        report = TuningReport(
+            scales.labels, np.exp(eta), of_columns, np.zeros(1), TuningStatus.CONVERGED, (), (), 0
+        )
+    elif has_full_evidence(objective, scales):
         eta = profile_scale(objective).eta
     else:
         eta = tune_structure(objective, LAPLACE[structure], options.tol)
     tuned = replace(objective, prior=scales.prior(eta))
-    return TunedByClass(tuned, start, None, np.full(len(objective.design.origin), np.exp(eta[0])))
+    return TunedByClass(tuned, start, report, np.full(len(objective.design.origin), np.exp(eta[0])))
 
 
 def _infer_many(objective: Posterior, options: Options, groups: Sequence[Any], start: Float, limit: int) -> Inference:
