@@ -420,9 +420,7 @@ def _tune_part(objective: Posterior, structure: str, start: Float, options: Opti
     if structure == "full":
         eta = np.clip(np.log(scales.median / scales.typical), *scales.bounds(objective))
         of_columns = np.full(len(objective.design.origin), np.exp(eta[0]))
-        report = TuningReport(
-            scales.labels, np.exp(eta), of_columns, np.zeros(1), TuningStatus.CONVERGED, (), (), 0
-        )
+        report = TuningReport(scales.labels, np.exp(eta), of_columns, np.zeros(1), TuningStatus.CONVERGED, (), (), 0)
     elif has_full_evidence(objective, scales):
         eta = profile_scale(objective).eta
     else:
