@@ -1,5 +1,6 @@
 """One floating-point policy and one random generator for every test."""
 
+import atexit
 import gc
 import os
 import sys
@@ -20,18 +21,15 @@ STATES = pytest.StashKey[dict]()  # of each module's generator, as its first tes
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Thousands of tests and their modules stay to the end: nobody need look among them for garbage, now or later."""
+    """Thousands of tests and their modules stay to the end: nobody need look among them for garbage."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
         gc.freeze()
-
-
-def pytest_unconfigure():
-    """At the end of the process all is garbage: libraries would complain of what is left."""
-    gc.unfreeze()
+        gc.set_threshold(50_000)
+        atexit.register(gc.unfreeze)  # libraries complain of what is left at the end of the process
 
 
 def pytest_runtest_setup(item):

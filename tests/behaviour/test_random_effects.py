@@ -1,6 +1,7 @@
 """Categories as random effects: a prior scale for the levels of each column, and new levels with its variance."""
 
 import doctest
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +33,12 @@ TABLE = pd.DataFrame(
 ACTIVATION = 0.5 * TABLE["age"].to_numpy() + RNG.normal(0, 1.5, 12)[CITY] - 0.3
 Y = np.where(RNG.random(N) < expit(ACTIVATION), "yes", "no")
 THREE = np.where(RNG.random(N) < 0.3, "maybe", Y)
-MODEL = sx.TableClassifier().fit(TABLE, Y)
 NEW = TABLE.head(20).assign(city="elsewhere")
+
+
+@cache
+def fitted():
+    return sx.TableClassifier().fit(TABLE, Y)
 
 
 def of_new(model, rows=NEW):
@@ -42,8 +47,8 @@ def of_new(model, rows=NEW):
 
 
 def test_the_levels_of_each_category_share_a_scale():
-    names = np.array(MODEL.encoder_.schema_.columns)
-    scale, spread = MODEL.estimator_.prior_.scale, MODEL.spread_
+    names = np.array(fitted().encoder_.schema_.columns)
+    scale, spread = fitted().estimator_.prior_.scale, fitted().spread_
     unit = np.where(spread > 0, spread, 1.0)  # the indicator of new levels is constant
     scales = {}
     for column in ("city", "shop"):
@@ -51,7 +56,7 @@ def test_the_levels_of_each_category_share_a_scale():
         assert_allclose(np.ptp((scale / unit)[at]), 0, atol=1e-12)
         scales[column] = (scale / unit)[at][0]
     assert scales["city"] > 2 * scales["shop"]  # the shops have no effect
-    assert MODEL.estimator_.tuning_.labels == ("line", Levels("city"), Levels("shop"))
+    assert fitted().estimator_.tuning_.labels == ("line", Levels("city"), Levels("shop"))
 
 
 def test_a_category_counts_as_one_column_in_the_law_of_the_scales():
@@ -94,11 +99,11 @@ def test_a_new_level_has_the_mean_and_the_variance_of_the_population_of_levels(o
 
 
 def test_a_new_level_moves_probabilities_towards_one_half_and_widens_intervals():
-    p, bounds = MODEL.predict_proba(TABLE.head(20))[:, 1], MODEL.predict_interval(TABLE.head(20))
+    p, bounds = fitted().predict_proba(TABLE.head(20))[:, 1], fitted().predict_interval(TABLE.head(20))
     with pytest.warns(UserWarning, match="'city' \\('elsewhere'; 20 rows\\)"):
-        q, wide = MODEL.predict_proba(NEW)[:, 1], MODEL.predict_interval(NEW)
+        q, wide = fitted().predict_proba(NEW)[:, 1], fitted().predict_interval(NEW)
     with pytest.warns(UserWarning, match="did not occur"):
-        plain = expit(MODEL.decision_function(NEW))  # at the mean of the weights
+        plain = expit(fitted().decision_function(NEW))  # at the mean of the weights
     assert (np.abs(q - 0.5) < np.abs(plain - 0.5)).all()
     assert (np.ptp(wide, axis=1) > 1.5 * np.ptp(bounds, axis=1)).all()
     assert np.isfinite(p).all()
@@ -128,17 +133,17 @@ def test_missing_values_are_a_new_level_if_training_had_none_and_pooled_levels_a
 
 
 def test_scans_saved_models_and_schemas_have_the_new_levels(tmp_path):
-    sx.save(MODEL, tmp_path / "model.sx")
+    sx.save(fitted(), tmp_path / "model.sx")
     NEW.to_csv(tmp_path / "new.csv", index=False)
     loaded = sx.load(tmp_path / "model.sx")
-    expected = of_new(MODEL)
-    for found in (of_new(loaded), MODEL.decision_distribution(tmp_path / "new.csv")):
+    expected = of_new(fitted())
+    for found in (of_new(loaded), fitted().decision_distribution(tmp_path / "new.csv")):
         assert_allclose(found.mean, expected.mean, rtol=1e-10)
         assert_allclose(found.variance, expected.variance, rtol=1e-10)
     TABLE.assign(y=Y).to_csv(tmp_path / "rows.csv", index=False)
     scanned = sx.TableClassifier().fit(tmp_path / "rows.csv", "y")
     assert_allclose(of_new(scanned).variance, expected.variance, rtol=1e-5)
-    schema = MODEL.encoder_.schema_
+    schema = fitted().encoder_.schema_
     assert Schema.from_json(schema.to_json()) == schema
     assert "(new)" in schema.describe()
 
@@ -162,8 +167,8 @@ def test_onnx_graphs_have_the_new_levels(y):
 
 
 def test_weights_are_explained_without_new_levels_and_a_reference_level_is_not_new():
-    assert not [c.name for c in explain(MODEL) if "(new)" in c.name]
-    assert "city=(new)" in MODEL.contrasts().names
+    assert not [c.name for c in explain(fitted()) if "(new)" in c.name]
+    assert "city=(new)" in fitted().contrasts().names
     first = sx.TableClassifier(drop="first").fit(TABLE, Y)
     common = TABLE["city"].value_counts().index[0]
     features = first.encoder_.transform(TABLE.head(1).assign(city=common))

@@ -943,7 +943,7 @@ TABLES = mistakes(
 
 # Tables given to models of numbers, and to TableClassifier
 LR, TABLES_OF = sx.LogisticRegression(), sx.TableClassifier(sx.LogisticRegression())
-BAYES_OF_3 = sx.TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0))).fit(X, THREE)
+BAYES_OF_3 = sx.TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace")).fit(X, THREE)
 FEW = pd.DataFrame({"n": [1.0, 2.0, 3.0, 4.0], "text": list("abab"), "when": pd.to_datetime(["2024-01-01"] * 4)})
 PAIRS_OF = lambda pairs: sx.TableClassifier(LR, interactions=pairs).fit(FEW, [0, 1, 1, 0])  # noqa: E731
 FORMS = mistakes(
@@ -1034,7 +1034,7 @@ STUDIES = [
 # Saved models, ONNX, geometry, plots, datasets
 PLANE, PLANE_Y = blobs(60, n_features=2, n_classes=2)
 FISHER, LOGISTIC = sx.FisherDiscriminant().fit(PLANE, PLANE_Y), sx.LogisticRegression().fit(PLANE, PLANE_Y)
-POSTERIOR = sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(PLANE, PLANE_Y)
+POSTERIOR = sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace").fit(PLANE, PLANE_Y)
 ZIP_CODES = pd.DataFrame({"zip": (np.arange(800) % 200).astype(str)})
 OF_THREE = sx.LogisticRegression().fit(X, THREE)
 RBF = sx.basis.RBF(n_centres=3, centres="grid")

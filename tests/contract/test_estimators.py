@@ -140,11 +140,17 @@ def test_transformers_return_data_frames_if_the_configuration_asks_for_them(tran
         plain = clone(transformer).fit(rows, y)
         with config_context(transform_output=library):
             found = clone(transformer).fit(rows, y).transform(rows)
-            model = sx.LogisticRegression(basis=sx.basis.Spline(3)).fit(rows, y)
-            assert model.predict(rows).shape == (80,)
         assert type(found).__module__.partition(".")[0] == library
         assert list(found.columns) == plain.get_feature_names_out().tolist()
         np.testing.assert_allclose(found.to_numpy(), plain.transform(rows), rtol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_models_with_a_basis_do_not_depend_on_the_frames_that_the_configuration_asks_for(library):
+    X, y = blobs(80)
+    for rows in (X, pd.DataFrame(X, columns=list("abcd")), pl.DataFrame(X, schema=list("abcd"))):
+        with config_context(transform_output=library):
+            assert sx.LogisticRegression(basis=sx.basis.Spline(3)).fit(rows, y).predict(rows).shape == (80,)
 
 
 def test_warnings_and_errors_are_subclasses_of_those_of_scikit_learn():

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from peers.suite import Adapter, is_named
+from peers.suite import Adapter, is_named, parameters
 
 HERE = Path(__file__).parent
 FILTERS = (
@@ -15,24 +15,39 @@ FILTERS = (
 )
 
 
+# Parameters that the adapters translate as they translate the other one of a pair; only `make test-all` runs both.
+TWINS = {
+    "-newton-cg-": "-newton-cholesky-",
+    "-sag-": "-saga-",
+    "-csr_matrix-": "-csr_array-",
+    "-coo_matrix-": "-coo_array-",
+}
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "thread_unsafe: a mark of scikit-learn's tests")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Mark tests by the tables of their module; raise if a name in a table matches no test."""
+    """Mark tests by the tables of their module; raise if a name in a table matches no test.
+
+    Tests that must fail, and twins of other tests, are slow.
+    """
     ours = [item for item in items if item.path.parent == HERE and hasattr(getattr(item, "module", None), "FOREIGN")]
+    quick = {(item.module, item.originalname, parameters(item)) for item in ours}
     for item in ours:
         for text in reversed(FILTERS):
             item.add_marker(pytest.mark.filterwarnings(text), append=False)
         for reason, names in item.module.DIFFERENT.items():
             if is_named(item, names):
                 item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+                item.add_marker(pytest.mark.slow)
         for reason, names in item.module.FOREIGN.items():
             if is_named(item, names):
                 item.add_marker(pytest.mark.skip(reason=reason))
-        if is_named(item, item.module.SLOW):
+        twins = {parameters(item).replace(*pair) for pair in TWINS.items()} - {parameters(item)}
+        if is_named(item, item.module.SLOW) or any((item.module, item.originalname, twin) in quick for twin in twins):
             item.add_marker(pytest.mark.slow)
     if any("::" in argument for argument in config.args):
         return

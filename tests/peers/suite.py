@@ -120,8 +120,13 @@ def without_text(expect):
     return lambda *kinds, match=None, **options: expect(*kinds, **options)
 
 
+def parameters(item):
+    """The parameters of a collected test, with a dash before and after each."""
+    return f"-{item.name.partition('[')[2][:-1]}-"
+
+
 def is_named(item, names):
     """Whether a collected test is among these names."""
-    given = f"-{item.name.partition('[')[2][:-1]}-"
+    given = parameters(item)
     parts = (name.rstrip("]").partition("[") for name in names.split())
     return any(test == item.originalname and f"-{wanted}-" in (given if wanted else "--") for test, _, wanted in parts)

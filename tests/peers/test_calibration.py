@@ -65,6 +65,7 @@ FOREIGN = {
     """,
 }
 SLOW = """
-    test_calibration[csr_matrix] test_calibration_multiclass[1]
+    test_calibration[True-sigmoid] test_calibration[True-isotonic] test_calibration_multiclass[1]
+    test_calibration_multiclass[True]
     test_calibrated_classifier_cv_works_with_large_confidence_scores
 """

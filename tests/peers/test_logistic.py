@@ -82,9 +82,10 @@ FOREIGN = {
     """,
 }
 SLOW = """
-test_sample_and_class_weight_equivalence_liblinear
+    test_sample_and_class_weight_equivalence_liblinear
     test_LogisticRegressionCV_GridSearchCV_elastic_net test_multinomial_cv_iris test_elastic_net_vs_l1_l2
-    test_logistic_regression_solvers_multiclass test_logistic_regression_class_weights[csr_matrix]
-    test_saga_vs_liblinear[csr_matrix] test_dtype_match[csr_matrix] test_n_iter[True]
+    test_logistic_regression_solvers_multiclass test_n_iter[True] test_logistic_regression_class_weights[csr_array]
+    test_elastic_net_l1_l2_equivalence[10] test_elastic_net_l1_l2_equivalence[100]
+    test_elastic_net_l1_l2_equivalence[1000] test_elastic_net_l1_l2_equivalence[0.1]
     test_scores_attribute_layout_elasticnet
 """
