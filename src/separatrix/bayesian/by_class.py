@@ -45,7 +45,8 @@ from separatrix.rows import Block
 from separatrix.solvers import Auto, Posterior, factorise
 from separatrix.stats import Design, Grad
 
-N_PROBES, N_LANCZOS_STEPS = 16, 12
+N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
+LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
 MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; steps of the logarithm of the scale, and its accuracy
 MODE_TOL = 1e-5  # tolerance of modes in tuning; the error of the evidence is its square
@@ -189,15 +190,13 @@ def level_slope(scales: PriorScales, eta: float, q: ByClassApproximation) -> tup
 def coupled_fit(objective: Posterior, mode: Float, tol: float, *, with_slope: bool = False) -> CoupledFit:
     """Find the mode, the Gaussian there and its evidence; if ``with_slope``, also what a gradient needs."""
     mode = Auto(max(tol, MODE_TOL)).minimise(objective, mode).value
-    q, D = laplace_by_class(objective, mode), mode.size
+    q = laplace_by_class(objective, mode)
     start = random_signs(q)
     if with_slope:
         v = objective.reduce(log_det_slope_by_class, theta=mode, axes=q.axes, roots=[each.root for each in q.factors])
         start = np.concatenate([start, q.to_unit_slope(v.grad[None])])
-    T, basis = lanczos(objective, q, start)
-    values, vectors = np.linalg.eigh(T[:N_PROBES])
-    of_probes = (vectors[:, 0] ** 2 * np.log(np.maximum(values, np.finfo(float).tiny))).sum(axis=1)
-    q = replace(q, log_evidence=q.log_evidence - 0.5 * D * float(of_probes.mean()))
+    T, basis, log_det_ratio = lanczos(objective, q, start)
+    q = replace(q, log_evidence=q.log_evidence - 0.5 * log_det_ratio)
     if not with_slope:
         return CoupledFit(objective, q, np.zeros(mode.shape[1]), np.zeros(mode.shape))
     size = np.sqrt(row_squares(start))
@@ -214,14 +213,17 @@ def random_signs(q: ByClassApproximation) -> Float:
     return np.asarray(np.einsum("ki,skp->sip", q.axes, signs).reshape(N_PROBES, -1))  # independent of signs of axes
 
 
-def lanczos(objective: Posterior, q: ByClassApproximation, start: Float) -> tuple[Float, Float]:
-    """Return the tridiagonal matrices (S, k, k) of E for vectors (S, CP), and their orthonormal bases (k, S, CP)."""
-    S = len(start)
+def lanczos(objective: Posterior, q: ByClassApproximation, start: Float) -> tuple[Float, Float, float]:
+    """Return tridiagonal matrices (S, k, k) of E for vectors (S, CP), their orthonormal bases (k, S, CP), and ln |E|.
+
+    The first `N_PROBES` vectors are random signs. The steps end if ln |E| changes by less than `LOG_DET_TOL`.
+    """
+    S, D, log_det = *start.shape, 0.0
     z = start / np.sqrt(row_squares(start))[:, None]
-    before, beta, basis = np.zeros_like(z), np.zeros(S), np.empty((N_LANCZOS_STEPS, *z.shape))
+    before, beta, basis = np.zeros_like(z), np.zeros(S), []
     T = np.zeros((S, N_LANCZOS_STEPS, N_LANCZOS_STEPS))
     for k in range(N_LANCZOS_STEPS):
-        basis[k] = z
+        basis.append(z)
         v = q.from_unit(z) - q.mean
         product = objective.reduce(curvature_products, theta=q.mean, V=v).grad
         pull = objective.prior.dot(v.reshape(-1, v.shape[2])).reshape(product.shape)
@@ -229,12 +231,16 @@ def lanczos(objective: Posterior, q: ByClassApproximation, start: Float) -> tupl
         alpha = np.einsum("sd,sd->s", z, w)
         w -= alpha[:, None] * z
         T[:, k, k] = np.where((beta > MIN_OFF_DIAGONAL) | (k == 0), alpha, 1.0)  # such a vector has no weight here
+        values, vectors = np.linalg.eigh(T[:N_PROBES, : k + 1, : k + 1])
+        last, of_probes = log_det, vectors[:, 0] ** 2 * np.log(np.maximum(values, np.finfo(float).tiny))
+        log_det = D * float(of_probes.sum(axis=1).mean())
+        if k + 1 == N_LANCZOS_STEPS or (k >= MIN_LANCZOS_STEPS and abs(log_det - last) < LOG_DET_TOL):
+            break
         beta = np.sqrt(row_squares(w))
         beta[beta <= MIN_OFF_DIAGONAL] = 0.0
-        if k + 1 < N_LANCZOS_STEPS:
-            T[:, k, k + 1] = T[:, k + 1, k] = beta
+        T[:, k, k + 1] = T[:, k + 1, k] = beta
         before, z = z, np.divide(w, beta[:, None], out=np.zeros_like(w), where=beta[:, None] > 0)
-    return T, basis
+    return T[:, : k + 1, : k + 1], np.stack(basis), log_det
 
 
 class TunedColumns(NamedTuple):
