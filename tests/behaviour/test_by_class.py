@@ -12,7 +12,6 @@ from separatrix.bayesian.by_class import (
     ParabolaByClass,
     align_by_class,
     coupled_fit,
-    level_slope,
     log_det_slope_by_class,
     scale_derivatives,
     tune_by_class,
@@ -42,10 +41,6 @@ def posed(X, y, scale=1.0, weight=None, *, standardize=False):
     source = as_source(X, y) if weight is None else as_source(X, y, weight)
     prior = Gaussian(scale, intercept_scale=10.0)
     return pose(source, Softmax(K), prior, fit_intercept=True, standardize=standardize)
-
-
-def prior_matrix(prior):
-    return np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
 
 
 def mode_of(objective):
@@ -217,26 +212,6 @@ def test_a_search_that_ends_at_its_limit_of_fits_has_not_converged(rng, monkeypa
     assert tune_level(objective, prior_scales(objective), 1e-6)[0].status is TuningStatus.CONVERGED
     monkeypatch.setattr(by_class, "MAX_FITS", 2)
     assert tune_level(objective, prior_scales(objective), 1e-6)[0].status is TuningStatus.MAX_STEPS
-
-
-def test_the_slope_of_the_level_is_that_of_the_evidence_of_a_parabola(rng):
-    """The evidence by class at a fixed parabola of the log-likelihood, by finite differences."""
-    objective = posed(*classes(100, 4, 3, rng), scale=0.5)
-    q, scales = laplace_by_class(objective, mode_of(objective)), prior_scales(objective)
-
-    def log_evidence(eta):
-        change = prior_matrix(scales.prior(np.array([eta]))) - prior_matrix(objective.prior)
-        total = 0.5 * scales.prior(np.array([eta])).log_det()
-        for d, factor in zip(q.axes.T @ q.mean, q.factors, strict=True):
-            A, linear = factor.matrix + change, factor.matrix @ d
-            total += 0.5 * (linear @ np.linalg.solve(A, linear) - np.linalg.slogdet(A)[1])
-        return total
-
-    slope, steepness = level_slope(scales, 0.0, q)
-    h = 1e-3
-    ahead, here, behind = (log_evidence(eta) for eta in (h, 0.0, -h))
-    assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-4)
-    assert steepness == pytest.approx(-(ahead - 2 * here + behind) / h**2, rel=1e-3)
 
 
 def test_averages_along_axes_have_the_derivatives_of_the_average(rng):

@@ -35,7 +35,7 @@ from scipy import linalg
 from separatrix._array import Float
 from separatrix.bayesian.alignment import ALIGNMENTS, LOG_ODDS, Directions, best_scale
 from separatrix.bayesian.averaging import MAX_SPREAD
-from separatrix.bayesian.evidence import GROUP_STD, LEVEL_STD, PriorScales, effective_parameters, prior_scales
+from separatrix.bayesian.evidence import GROUP_STD, PriorScales, effective_parameters, prior_scales
 from separatrix.bayesian.posterior import ByClassApproximation, laplace_by_class, row_squares
 from separatrix.bayesian.sampling import MAX_DRAW_ACTIVATIONS
 from separatrix.bayesian.tuning import TuningReport, TuningStatus, TuningStep
@@ -48,7 +48,7 @@ from separatrix.stats import Design, Grad
 N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
-MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; steps of the logarithm of the scale, and its accuracy
+MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; step of the logarithm of the scale, and its accuracy
 MODE_TOL = 1e-5  # tolerance of modes in tuning; the error of the evidence is its square
 
 # Scales of columns
@@ -128,24 +128,23 @@ def tune_by_class(objective: Posterior, tol: float, *, is_shaped: bool = False) 
 def tune_level(objective: Posterior, scales: PriorScales, tol: float) -> tuple[TuningReport, Float]:
     """Find the most probable η of one scale by Laplace's evidence; return a report, and the last mode (C, P).
 
-    ln p(D, η) is nearly a parabola. Steps of about `LEVEL_STEP` end if the middle one of three neighbours is the
-    highest, and η is the vertex of the parabola through them. The first step is that of MacKay's equation (PRML 3.92),
-    which misses the coupling and the movement of the mode, and so leads to scales that are too small.
+    ln p(D, η) is nearly a parabola. The first step is along the gradient. Steps of `LEVEL_STEP` end if the middle one
+    of three neighbours is the highest, and η is the vertex of the parabola through them.
     """
     low, high = (float(bound[0]) for bound in scales.bounds(objective))
     eta, mode, values = float(np.clip(0.0, low, high)), np.zeros(objective.shape), dict[float, float]()
     status = TuningStatus.MAX_STEPS
     while len(values) < MAX_FITS:
         here = replace(objective, prior=scales.prior(np.array([eta])))
-        q = coupled_fit(here, mode, tol).gaussian
-        mode, (log_density, pull) = q.mean, scales.log_density(np.array([eta]))
-        values[eta] = q.log_evidence + log_density
+        fit = coupled_fit(here, mode, tol, with_slope=not values)
+        mode = fit.gaussian.mean
+        values[eta] = fit.log_evidence + scales.log_density(np.array([eta]))[0]
         x = sorted(values)
         best = x.index(max(values, key=values.__getitem__))
         if len(x) == 1:
-            slope, steepness = level_slope(scales, eta, q)
-            step = (slope + float(pull[0])) / (steepness + LEVEL_STD**-2) + LEVEL_STEP
-            step = LEVEL_STEP if abs(step) < 0.5 * LEVEL_STEP else float(np.clip(step, -2 * LEVEL_STEP, 2 * LEVEL_STEP))
+            derivatives = scale_derivatives(fit, None)
+            slope, steepness = float(derivatives.gradient[0]), float(derivatives.precision[0, 0])
+            step = np.copysign(np.clip(abs(slope) / steepness, LEVEL_STEP, 2 * LEVEL_STEP), slope)
         elif 0 < best < len(x) - 1:
             near = x[best - 1 : best + 2]
             (left, right), (rise, fall) = np.diff(near), np.diff([values[each] for each in near])
@@ -167,24 +166,6 @@ def tune_level(objective: Posterior, scales: PriorScales, tol: float) -> tuple[T
     unknown = np.full(1, np.nan)  # the gradient, which the search does not use
     report = TuningReport(scales.labels, factor, of_columns, unknown, status, (), trace, len(values))
     return report, mode
-
-
-def level_slope(scales: PriorScales, eta: float, q: ByClassApproximation) -> tuple[float, float]:
-    """Return ∂ ln p(D)/∂η and -∂² ln p(D)/∂η², if the log-likelihood is the parabola of q.
-
-    With λ the tuned precisions and d = m - m0, along each axis,
-
-        ∂ ln p(D)/∂η = d'Λd + tr ΛS - n,        -∂² ln p(D)/∂η² = 2 (d'Λd + tr ΛS - tr ΛSΛS) - 4 d'ΛSΛd
-    """
-    tuned = np.exp(-2 * eta) * scales.tuned
-    away, slope, steepness = q.axes.T @ (q.mean - scales.mean), 0.0, 0.0
-    for d, factor in zip(away, q.factors, strict=True):
-        R = factor.root
-        W = R.T @ (tuned[:, None] * R)
-        square = float(tuned @ (d**2 + row_squares(R)))
-        slope += square - int((tuned > 0).sum())
-        steepness += 2 * (square - float((W**2).sum())) - 4 * float(np.sum((R.T @ (tuned * d)) ** 2))
-    return slope, max(steepness, 0.0)
 
 
 def coupled_fit(objective: Posterior, mode: Float, tol: float, *, with_slope: bool = False) -> CoupledFit:
@@ -297,7 +278,7 @@ class ScaleDerivatives(NamedTuple):
     precision: Float
 
 
-def scale_derivatives(fit: CoupledFit, groups: str | Sequence[Any], rate: float = 1.0) -> ScaleDerivatives:
+def scale_derivatives(fit: CoupledFit, groups: str | Sequence[Any] | None, rate: float = 1.0) -> ScaleDerivatives:
     """Return the derivatives of ln p(D, η) in the logarithms of the scales of groups; ``rate`` multiplies the drift.
 
     For second derivatives, the log-likelihood is a parabola and its log determinant linear in θ: along each axis,
@@ -339,8 +320,9 @@ def align_by_class(found: CoupledFit, tol: float) -> tuple[CoupledFit, Float, fl
     if scales.fixed.ndim > 1:
         return None
     parabola, directions = ParabolaByClass(found.gaussian, objective.prior), Directions.of(objective, scales)
-    law, pull = scales.log_density(np.zeros(1))
-    tilt = -level_slope(scales, 0.0, found.gaussian)[0] - float(pull[0])
+    uncoupled = replace(found, variance=np.zeros_like(found.variance), drift=np.zeros_like(found.drift))
+    here = scale_derivatives(uncoupled, None)
+    law, tilt = here.log_density, -float(here.gradient[0])
     predicted = parabola.under(objective.prior).log_evidence + law
     best, level = None, found.log_evidence + law + LOG_ODDS
     for sign in (1.0, -1.0):
