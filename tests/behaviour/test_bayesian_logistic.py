@@ -21,8 +21,9 @@ from exact import posed as small_problem
 from oracles.gold import load
 from posteriors import overlapping
 from separatrix.bayesian import inference
-from separatrix.bayesian.inference import METHODS, Options, Skewness, choose, infer, skewness, third_order
+from separatrix.bayesian.inference import METHODS, Skewness, choose, infer, skewness, third_order
 from separatrix.bayesian.predictive import N_INTERVAL_DRAWS
+from separatrix.bayesian.shapes import Options
 from separatrix.exceptions import ApproximationWarning, DataError
 from separatrix.likelihoods import Logit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Gaussian

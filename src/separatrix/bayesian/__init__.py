@@ -14,6 +14,9 @@ The modules follow the order of the book. A module imports only from modules abo
     evidence          §4.4.1, §3.5  ln p(data) as a function of the prior
     tuning            §3.5          the most probable scales of the prior
     averaging         §3.5          the posterior averaged over these scales
+    alignment                       a prior that follows the correlations of the columns
+    shapes                          one scale, an alignment, or a scale for each column, by evidence
+    by_class                        the same for many weights of K classes, without a matrix of all weights
     arrow                           the posterior of a category with thousands of levels
     surface                         the evidence over a grid of widths and scales
     inference                       from an objective to a posterior: mode, Gaussian, check, better Gaussian

@@ -49,7 +49,7 @@ posterior and its check neglect the coupling between contrasts of classes (`by_c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -57,24 +57,20 @@ import numpy as np
 
 from separatrix._arguments import generator
 from separatrix._array import Float, to_dense
-from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
-from separatrix.bayesian.averaging import Nodes, average, average_draws, merged, scale_nodes
+from separatrix.bayesian.averaging import average, average_draws
 from separatrix.bayesian.by_class import TunedByClass, tune_by_class
 from separatrix.bayesian.ep import Sites, expectation_propagation
 from separatrix.bayesian.evidence import (
     MIN_ROTATED_COLUMNS,
     FitEP,
     FitLaplace,
-    Fitter,
     Levels,
-    PriorScales,
     prior_scales,
 )
 from separatrix.bayesian.posterior import (
     LAPLACE,
     MAX_FULL_WEIGHTS,
-    AnyApproximation,
     Approximation,
     ByClassApproximation,
     DualApproximation,
@@ -99,15 +95,21 @@ from separatrix.bayesian.sampling import (
     sampled_by_class,
     weighted_draws,
 )
+from separatrix.bayesian.shapes import (
+    FIRST_TOL,
+    TUNING_TOL,
+    Inference,
+    Options,
+    one_scale,
+    scale_average,
+    shape_prior,
+    tune_prior,
+)
 from separatrix.bayesian.tuning import (
-    Limit,
-    Parabola,
-    Search,
     TuningReport,
     TuningStatus,
     has_full_evidence,
     profile_scale,
-    tune_scales,
     tune_structure,
 )
 from separatrix.bayesian.variational import (
@@ -143,11 +145,7 @@ N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that ch
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
-ONE_SCALE_PROBABILITY = 0.5  # prior probability of one scale, against one for each column
-TUNING_TOL, FIRST_TOL = 1e-3, 0.1  # nats of evidence that tuning may miss, and that of Laplace's method before another
 EP_TOL_IN_STD = 0.05  # tolerance of the fixed points of expectation propagation in tuning
-SHAPE_TOL = 0.05  # nats of evidence that tuning an aligned prior, or one scale for each column, may miss
-MAX_LOG_ODDS = 6.0  # above which the average leaves the simpler prior out
 
 # Errors of probabilities
 MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # a warning is given above this; Laplace's method if requested
@@ -274,83 +272,6 @@ def choose(objective: Posterior, found: Skewness) -> str:
     return "variational" if found.largest > MODERATE_SHIFT else "laplace"
 
 
-@dataclass(frozen=True, eq=False)
-class Options:
-    """Options of an inference, as the user set them."""
-
-    method: str
-    structure: str | None
-    tune: bool
-    groups: str | Sequence[Any] | None
-    tol: float
-    rng: np.random.Generator
-    wide: Posterior | None = None  # the objective of all weights, if the inference is in the span of the rows
-    aligns: bool = False  # whether tuning may align the prior with correlations, or give each column a scale
-    is_batch: bool = False  # whether the posterior is the prior of another batch, which needs the full covariance
-
-
-@dataclass(frozen=True, eq=False)
-class Inference:
-    """Result of an inference. Tuning multiplied the scales of the prior of ``objective`` by ``factors`` (M,).
-
-    ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of the
-    ``fitter`` with which it was tuned. ``widening`` is the average prior variance relative to the most probable one.
-    ``rule`` replaces the requested rule for probabilities if averages would be misleading, and is None otherwise.
-    ``probability_error`` is the estimated average error of probabilities, NaN if unknown. ``notes`` are not warnings.
-    ``warnings`` are reasons to distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for
-    scale 1, and ``law`` has the law of the scale. ``simpler`` is the inference with a prior that is not aligned, or
-    with one scale instead of one for each column; the average includes it.
-    """
-
-    objective: Posterior
-    approximation: AnyApproximation
-    solution: Solution[Float]
-    factors: Float
-    draws: Draws | None = None
-    pareto_k: float = float("nan")
-    rule: str | None = None
-    tuning: TuningReport | None = field(default=None, repr=False)
-    warnings: tuple[str, ...] = ()
-    at_mode: AnyApproximation | None = field(default=None, repr=False)
-    tuned: Approximation | None = field(default=None, repr=False)
-    fitter: Fitter | None = field(default=None, repr=False)
-    widening: float = 1.0
-    probability_error: float = float("nan")
-    notes: tuple[str, ...] = ()
-    law: PriorScales | None = field(default=None, repr=False)
-    shape: Float | None = field(default=None, repr=False)
-    groups: str | Sequence[Any] | None = None
-    simpler: Inference | None = field(default=None, repr=False)
-
-    @property
-    def report(self) -> TuningReport:
-        """The report of the tuning; an assertion fails if the prior was not tuned."""
-        assert self.tuning is not None, "the prior was tuned"
-        return self.tuning
-
-    @property
-    def full(self) -> Approximation:
-        """The approximation, if it has the full covariance; an assertion fails otherwise."""
-        assert isinstance(self.approximation, Approximation), "better approximations need the full covariance"
-        return self.approximation
-
-    def accept(self, better: Approximation | ByClassApproximation) -> Inference:
-        """Return this inference with a better approximation; with a warning if that did not converge.
-
-        An ascent of the variational bound of K classes that stopped early is still better than Laplace's Gaussian.
-        """
-        if better.is_converged:
-            return replace(self, approximation=better)
-        is_used = better.name == "variational" and self.objective.shape[0] > 1
-        used = better if is_used else self.approximation
-        warning = (
-            f"The {better.name!r} approximation did not converge in {better.steps} steps; "
-            f"{'its last step' if is_used else repr(self.approximation.name)} is used instead. Try "
-            "approximation='importance', or a narrower prior."
-        )
-        return replace(self, approximation=used, warnings=(*self.warnings, warning))
-
-
 def infer(objective: Posterior, options: Options, start: Float | None = None) -> Inference:
     """Compute the posterior, with tuning and with a better approximation according to the options.
 
@@ -451,9 +372,9 @@ def _refine(found: Inference, options: Options, remedy: str) -> Inference:
     """Tune the prior, improve the approximation, check it, and average it over the scales, according to the options."""
     if options.tune:
         may_retune = found.objective.shape[0] == 1 and options.method in ("auto", "ep")
-        found = _tune(found, options, FitLaplace(options.tol), FIRST_TOL if may_retune else TUNING_TOL)
+        found = tune_prior(found, options, FitLaplace(options.tol), FIRST_TOL if may_retune else TUNING_TOL)
         if not may_retune:
-            found = _shape(found, options, FitLaplace(options.tol))
+            found = shape_prior(found, options, FitLaplace(options.tol))
     found = _improve_auto(found, options) if options.method == "auto" else _improve_by(found, options.method, options)
     found = _diagnose(found, options, "" if found.approximation.name == "importance" else remedy)
     if not options.tune:
@@ -461,8 +382,8 @@ def _refine(found: Inference, options: Options, remedy: str) -> Inference:
     assert found.tuned is not None, "tuning keeps its fit"
     objective, fit = found.objective, found.tuned
     if isinstance(options.groups, str) and len(fit.mean[0]) > 2:
-        found = replace(found, simpler=_one_scale(found))
-    nodes = _nodes(found, options)
+        found = replace(found, simpler=one_scale(found))
+    nodes = scale_average(found, options)
     draws = None if found.draws is None else average_draws(found.draws, fit, nodes, options.rng)
     return replace(
         found,
@@ -515,117 +436,6 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
         "columns."
     )
     return replace(found, warnings=(*found.warnings, warning))
-
-
-def _nodes(found: Inference, options: Options) -> Nodes:
-    """Return the nodes of the average over the scales, and over the simpler prior if that is probable."""
-    nodes, simpler = _nodes_of_one(found, options, found.fitter), found.simpler
-    if simpler is None:
-        return nodes
-    assert found.tuned is not None, "tuning keeps its fit"
-    assert simpler.tuned is not None, "tuning keeps its fit"
-    probability = ONE_SCALE_PROBABILITY if options.groups is not None else STATED_PROBABILITY
-    shift = simpler.tuned.log_evidence - found.tuned.log_evidence + np.log(probability / (1 - probability))
-    others = _nodes_of_one(simpler, options, None)
-    if nodes.log_ratio - others.log_ratio - shift <= MAX_LOG_ODDS:
-        others = _nodes_of_one(simpler, options, simpler.fitter, n_fits=0)
-        factors = simpler.report.factors / found.report.factors
-        nodes = merged(nodes, others._replace(log_ratio=others.log_ratio + shift), factors)
-    return nodes._replace(log_ratio=nodes.log_ratio + np.log(1 - probability))
-
-
-def _nodes_of_one(found: Inference, options: Options, fitter: Fitter | None, **limits: int) -> Nodes:
-    """Return the nodes of the average over the scales of one prior."""
-    assert found.tuned is not None, "tuning keeps its fit"
-    scales = prior_scales(found.objective, found.groups, _law(found, options))
-    return scale_nodes(found.objective, scales, found.tuned, fitter, **limits)
-
-
-def _one_scale(found: Inference) -> Inference:
-    """Return the inference with one scale for all columns instead of one each, fitted at the predicted best scale."""
-    assert found.tuned is not None, "tuning keeps its fit"
-    assert found.fitter is not None, "tuning keeps its method"
-    factors, parabola = found.report.factors, Parabola(found.tuned, found.objective.prior)
-    common = float(np.exp(np.log(factors).mean()))
-    prior = prior_scales(found.objective, "columns").prior(np.log(common / factors))
-    scales = prior_scales(replace(found.objective, prior=prior))
-    eta, _ = best_scale(parabola, scales)
-    objective = replace(found.objective, prior=scales.prior(np.array([eta])))
-    near = parabola.under(objective.prior)
-    fit = found.fitter.fit(objective, near.mean, near.factor)
-    tuning = replace(found.report, factors=np.array([common * np.exp(eta)]))
-    return replace(found, objective=objective, approximation=fit, tuned=fit, tuning=tuning, groups=None)
-
-
-def _shape(found: Inference, options: Options, fitter: Fitter) -> Inference:
-    """Align the prior, or give each column a scale, if the evidence of one of them is higher. It is tuned again."""
-    if not options.aligns or options.groups is not None or options.wide is not None:
-        return found
-
-    def log_evidence(each: Inference) -> float:
-        assert each.tuned is not None, "the scale is tuned first"
-        return each.tuned.log_evidence + _nodes_of_one(each, options, None).log_ratio
-
-    assert found.tuned is not None, "the scale is tuned first"
-    aligned, gain = align(found.objective, found.tuned), _column_gain(found, options, fitter)
-    if isinstance(fitter, FitEP):  # its predictions are accurate, so that only the best is fitted
-        is_aligned = bool(aligned) and aligned[0].gain > gain
-        aligned, gain = (aligned[:1], -np.inf) if is_aligned else ([], gain)
-    tuned = (_aligned(found, each, options, fitter) for each in aligned[:2])
-    candidates = [each for each in tuned if each is not None]
-    if gain > LOG_ODDS:
-        candidates.append(_by_column(found, options, fitter))
-    best = max(candidates, key=log_evidence, default=None)
-    if best is None or log_evidence(best) <= log_evidence(found) + LOG_ODDS:
-        return found
-    return replace(best, simpler=found)
-
-
-def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitter) -> Inference | None:
-    """Tune again with an aligned prior; None if expectation propagation does not converge there."""
-    objective, shape, factor, near, _ = aligned
-    fit = fitter.fit(objective, near.mean, near.factor)
-    if found.tuned is None or fit.name != found.tuned.name:
-        return None
-    report, law = found.report, prior_scales(found.objective)
-    start = replace(
-        found,
-        objective=objective,
-        approximation=fit,
-        factors=factor * found.factors,
-        tuning=replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors),
-        law=replace(law, typical=law.typical / report.factors),
-        shape=shape,
-    )
-    return _tune(start, options, fitter, SHAPE_TOL)
-
-
-def _column_gain(found: Inference, options: Options, fitter: Fitter) -> float:
-    """Return the predicted gain in evidence by a scale for each column."""
-    objective, fit = found.objective, found.tuned
-    assert fit is not None, "the scale is tuned first"
-    scales = prior_scales(objective, "columns")
-    if not is_shapeable(objective, fit) or scales.tuned.ndim > 1:
-        return -np.inf
-    search = Search(objective, scales, fitter, bounds=scales.bounds(objective), tol=SHAPE_TOL)
-    volume = scale_nodes(objective, scales, fit, None).log_ratio - _nodes_of_one(found, options, None).log_ratio
-    return search.predicted_gain(fit) + volume
-
-
-def _by_column(found: Inference, options: Options, fitter: Fitter) -> Inference:
-    """Tune again with a scale for each column."""
-    tuned = _tune(replace(found, approximation=found.tuned or found.full, groups="columns"), options, fitter, SHAPE_TOL)
-    report = replace(tuned.report, boundary=found.report.boundary)
-    common = np.exp(np.log(report.factors).mean())
-    shape = np.diag((report.factors / common) ** 2)
-    return replace(tuned, factors=tuned.factors / report.factors * common, tuning=report, shape=shape)
-
-
-def _law(found: Inference, options: Options) -> PriorScales | None:
-    """Return scales with the law of the first prior, if the inference is in the span of the rows or aligned."""
-    scales = found.law if options.wide is None else prior_scales(options.wide)
-    factor = 1.0 if found.tuning is None else found.tuning.factors
-    return None if scales is None else replace(scales, typical=factor * scales.typical)
 
 
 def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
@@ -709,42 +519,12 @@ def _with_convergence(found: Inference, chains: Chains) -> Inference:
     return replace(found, warnings=(*found.warnings, warning))
 
 
-def _tune(found: Inference, options: Options, fitter: Fitter, tol: float = TUNING_TOL) -> Inference:
-    """Tune the scales of the prior by the evidence of ``fitter``."""
-    like = _law(found, options)
-    tuned = tune_scales(found.objective, found.groups, fitter=fitter, start=found.full, like=like, tol=tol)
-    objective, approximation, report = tuned
-    factors = found.factors if options.wide is not None else found.factors * report.column_factors
-    if found.tuning is not None:  # the factors are relative to the first prior
-        of_columns = found.tuning.column_factors * report.column_factors
-        report = replace(report, factors=report.factors * found.tuning.factors, column_factors=of_columns)
-    if options.wide is not None:
-        columns = options.wide.source.columns
-        report = replace(report, boundary=tuple(each._replace(columns=columns) for each in report.boundary))
-    # No warning if the classes are separable, for which there is a best scale too.
-    warnings = [limit.describe() for limit in report.boundary if limit.limit is Limit.WIDE]
-    if len(report.labels) == 1:  # groups that are irrelevant one by one may matter together
-        warnings = [limit.describe() for limit in report.boundary if limit.limit is not Limit.SEPARATED]
-    if report.is_incomplete:
-        warnings.append(f"Tuning of the prior {report.status.value} ({len(report.trace) - 1}).")
-    return replace(
-        found,
-        objective=objective,
-        approximation=approximation,
-        factors=factors,
-        tuning=report,
-        tuned=approximation,
-        fitter=fitter,
-        warnings=tuple(warnings),
-    )
-
-
 def _improve_auto(found: Inference, options: Options) -> Inference:
     """Improve the approximation with the method that `choose` selects."""
     shift = skewness(found.objective, found.full)
     method = choose(found.objective, shift)
     if options.tune and method == "laplace" and found.objective.shape[0] == 1:
-        found = _tune(found, options, FitLaplace(options.tol))
+        found = tune_prior(found, options, FitLaplace(options.tol))
         shift = skewness(found.objective, found.full) if found.report.fits else shift
     objective, first = found.objective, found.full
     better = _improve_by(found, method, options)
@@ -800,5 +580,5 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         )
         if plain.approximation is first:
             return plain
-        found = _shape(_tune(plain, options, fitter), options, fitter)
+        found = shape_prior(tune_prior(plain, options, fitter), options, fitter)
     return found.accept(expectation_propagation(found.objective, found.full, memory=memory))

@@ -28,7 +28,7 @@ from separatrix._arguments import check_number, check_option, check_positive, ge
 from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import effective_parameters, rescaled
-from separatrix.bayesian.inference import METHODS, Options, infer
+from separatrix.bayesian.inference import METHODS, infer
 from separatrix.bayesian.posterior import STRUCTURES, Activations, weight_names
 from separatrix.bayesian.predictive import (
     N_INTERVAL_DRAWS,
@@ -38,6 +38,7 @@ from separatrix.bayesian.predictive import (
     probabilities_and_errors,
     two_class_interval,
 )
+from separatrix.bayesian.shapes import Options
 from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise, with_bias
 from separatrix.discriminative import prior_shift, require_shiftable, start_of
 from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error

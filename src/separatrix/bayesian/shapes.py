@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tuning of a prior and of its shape, for a posterior with the full covariance.                  PRML §3.5
+
+    `tune_prior`      the most probable scales of the prior
+    `shape_prior`     if no prior is stated: one scale, an alignment with correlations, or a scale for each column
+    `scale_average`   the nodes of the average over the scales, and over the simpler prior
+
+The evidence chooses the shape. One scale has the prior probability `STATED_PROBABILITY`, and remains in the average
+unless it is improbable. `by_class` does the same for many weights of K classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from separatrix._array import Float
+from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
+from separatrix.bayesian.averaging import Nodes, merged, scale_nodes
+from separatrix.bayesian.evidence import FitEP, Fitter, PriorScales, prior_scales
+from separatrix.bayesian.posterior import AnyApproximation, Approximation, ByClassApproximation
+from separatrix.bayesian.sampling import Draws
+from separatrix.bayesian.tuning import Limit, Parabola, Search, TuningReport, tune_scales
+from separatrix.solvers import Posterior, Solution
+
+ONE_SCALE_PROBABILITY = 0.5  # prior probability of one scale, against one for each column
+SHAPE_TOL = 0.05  # nats of evidence that tuning an aligned prior, or one scale for each column, may miss
+MAX_LOG_ODDS = 6.0  # above which the average leaves the simpler prior out
+TUNING_TOL, FIRST_TOL = 1e-3, 0.1  # nats of evidence that tuning may miss, and that of Laplace's method before another
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """Options of an inference, as the user set them."""
+
+    method: str
+    structure: str | None
+    tune: bool
+    groups: str | Sequence[Any] | None
+    tol: float
+    rng: np.random.Generator
+    wide: Posterior | None = None  # the objective of all weights, if the inference is in the span of the rows
+    aligns: bool = False  # whether tuning may align the prior with correlations, or give each column a scale
+    is_batch: bool = False  # whether the posterior is the prior of another batch, which needs the full covariance
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """Result of an inference. Tuning multiplied the scales of the prior of ``objective`` by ``factors`` (M,).
+
+    ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of the
+    ``fitter`` with which it was tuned. ``widening`` is the average prior variance relative to the most probable one.
+    ``rule`` replaces the requested rule for probabilities if averages would be misleading, and is None otherwise.
+    ``probability_error`` is the estimated average error of probabilities, NaN if unknown. ``notes`` are not warnings.
+    ``warnings`` are reasons to distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for
+    scale 1, and ``law`` has the law of the scale. ``simpler`` is the inference with a prior that is not aligned, or
+    with one scale instead of one for each column; the average includes it.
+    """
+
+    objective: Posterior
+    approximation: AnyApproximation
+    solution: Solution[Float]
+    factors: Float
+    draws: Draws | None = None
+    pareto_k: float = float("nan")
+    rule: str | None = None
+    tuning: TuningReport | None = field(default=None, repr=False)
+    warnings: tuple[str, ...] = ()
+    at_mode: AnyApproximation | None = field(default=None, repr=False)
+    tuned: Approximation | None = field(default=None, repr=False)
+    fitter: Fitter | None = field(default=None, repr=False)
+    widening: float = 1.0
+    probability_error: float = float("nan")
+    notes: tuple[str, ...] = ()
+    law: PriorScales | None = field(default=None, repr=False)
+    shape: Float | None = field(default=None, repr=False)
+    groups: str | Sequence[Any] | None = None
+    simpler: Inference | None = field(default=None, repr=False)
+
+    @property
+    def report(self) -> TuningReport:
+        """The report of the tuning; an assertion fails if the prior was not tuned."""
+        assert self.tuning is not None, "the prior was tuned"
+        return self.tuning
+
+    @property
+    def full(self) -> Approximation:
+        """The approximation, if it has the full covariance; an assertion fails otherwise."""
+        assert isinstance(self.approximation, Approximation), "better approximations need the full covariance"
+        return self.approximation
+
+    def accept(self, better: Approximation | ByClassApproximation) -> Inference:
+        """Return this inference with a better approximation; with a warning if that did not converge.
+
+        An ascent of the variational bound of K classes that stopped early is still better than Laplace's Gaussian.
+        """
+        if better.is_converged:
+            return replace(self, approximation=better)
+        is_used = better.name == "variational" and self.objective.shape[0] > 1
+        used = better if is_used else self.approximation
+        warning = (
+            f"The {better.name!r} approximation did not converge in {better.steps} steps; "
+            f"{'its last step' if is_used else repr(self.approximation.name)} is used instead. Try "
+            "approximation='importance', or a narrower prior."
+        )
+        return replace(self, approximation=used, warnings=(*self.warnings, warning))
+
+
+def tune_prior(found: Inference, options: Options, fitter: Fitter, tol: float = TUNING_TOL) -> Inference:
+    """Tune the scales of the prior by the evidence of ``fitter``."""
+    like = _law(found, options)
+    tuned = tune_scales(found.objective, found.groups, fitter=fitter, start=found.full, like=like, tol=tol)
+    objective, approximation, report = tuned
+    factors = found.factors if options.wide is not None else found.factors * report.column_factors
+    if found.tuning is not None:  # the factors are relative to the first prior
+        of_columns = found.tuning.column_factors * report.column_factors
+        report = replace(report, factors=report.factors * found.tuning.factors, column_factors=of_columns)
+    if options.wide is not None:
+        columns = options.wide.source.columns
+        report = replace(report, boundary=tuple(each._replace(columns=columns) for each in report.boundary))
+    # No warning if the classes are separable, for which there is a best scale too.
+    warnings = [limit.describe() for limit in report.boundary if limit.limit is Limit.WIDE]
+    if len(report.labels) == 1:  # groups that are irrelevant one by one may matter together
+        warnings = [limit.describe() for limit in report.boundary if limit.limit is not Limit.SEPARATED]
+    if report.is_incomplete:
+        warnings.append(f"Tuning of the prior {report.status.value} ({len(report.trace) - 1}).")
+    return replace(
+        found,
+        objective=objective,
+        approximation=approximation,
+        factors=factors,
+        tuning=report,
+        tuned=approximation,
+        fitter=fitter,
+        warnings=tuple(warnings),
+    )
+
+
+def shape_prior(found: Inference, options: Options, fitter: Fitter) -> Inference:
+    """Align the prior, or give each column a scale, if the evidence of one of them is higher. It is tuned again."""
+    if not options.aligns or options.groups is not None or options.wide is not None:
+        return found
+
+    def log_evidence(each: Inference) -> float:
+        assert each.tuned is not None, "the scale is tuned first"
+        return each.tuned.log_evidence + _nodes_of_one(each, options, None).log_ratio
+
+    assert found.tuned is not None, "the scale is tuned first"
+    aligned, gain = align(found.objective, found.tuned), _column_gain(found, options, fitter)
+    if isinstance(fitter, FitEP):  # its predictions are accurate, so that only the best is fitted
+        is_aligned = bool(aligned) and aligned[0].gain > gain
+        aligned, gain = (aligned[:1], -np.inf) if is_aligned else ([], gain)
+    tuned = (_aligned(found, each, options, fitter) for each in aligned[:2])
+    candidates = [each for each in tuned if each is not None]
+    if gain > LOG_ODDS:
+        candidates.append(_by_column(found, options, fitter))
+    best = max(candidates, key=log_evidence, default=None)
+    if best is None or log_evidence(best) <= log_evidence(found) + LOG_ODDS:
+        return found
+    return replace(best, simpler=found)
+
+
+def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitter) -> Inference | None:
+    """Tune again with an aligned prior; None if expectation propagation does not converge there."""
+    objective, shape, factor, near, _ = aligned
+    fit = fitter.fit(objective, near.mean, near.factor)
+    if found.tuned is None or fit.name != found.tuned.name:
+        return None
+    report, law = found.report, prior_scales(found.objective)
+    start = replace(
+        found,
+        objective=objective,
+        approximation=fit,
+        factors=factor * found.factors,
+        tuning=replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors),
+        law=replace(law, typical=law.typical / report.factors),
+        shape=shape,
+    )
+    return tune_prior(start, options, fitter, SHAPE_TOL)
+
+
+def _column_gain(found: Inference, options: Options, fitter: Fitter) -> float:
+    """Return the predicted gain in evidence by a scale for each column."""
+    objective, fit = found.objective, found.tuned
+    assert fit is not None, "the scale is tuned first"
+    scales = prior_scales(objective, "columns")
+    if not is_shapeable(objective, fit) or scales.tuned.ndim > 1:
+        return -np.inf
+    search = Search(objective, scales, fitter, bounds=scales.bounds(objective), tol=SHAPE_TOL)
+    volume = scale_nodes(objective, scales, fit, None).log_ratio - _nodes_of_one(found, options, None).log_ratio
+    return search.predicted_gain(fit) + volume
+
+
+def _by_column(found: Inference, options: Options, fitter: Fitter) -> Inference:
+    """Tune again with a scale for each column."""
+    tuned = tune_prior(
+        replace(found, approximation=found.tuned or found.full, groups="columns"), options, fitter, SHAPE_TOL
+    )
+    report = replace(tuned.report, boundary=found.report.boundary)
+    common = np.exp(np.log(report.factors).mean())
+    shape = np.diag((report.factors / common) ** 2)
+    return replace(tuned, factors=tuned.factors / report.factors * common, tuning=report, shape=shape)
+
+
+def one_scale(found: Inference) -> Inference:
+    """Return the inference with one scale for all columns instead of one each, fitted at the predicted best scale."""
+    assert found.tuned is not None, "tuning keeps its fit"
+    assert found.fitter is not None, "tuning keeps its method"
+    factors, parabola = found.report.factors, Parabola(found.tuned, found.objective.prior)
+    common = float(np.exp(np.log(factors).mean()))
+    prior = prior_scales(found.objective, "columns").prior(np.log(common / factors))
+    scales = prior_scales(replace(found.objective, prior=prior))
+    eta, _ = best_scale(parabola, scales)
+    objective = replace(found.objective, prior=scales.prior(np.array([eta])))
+    near = parabola.under(objective.prior)
+    fit = found.fitter.fit(objective, near.mean, near.factor)
+    tuning = replace(found.report, factors=np.array([common * np.exp(eta)]))
+    return replace(found, objective=objective, approximation=fit, tuned=fit, tuning=tuning, groups=None)
+
+
+def scale_average(found: Inference, options: Options) -> Nodes:
+    """Return the nodes of the average over the scales, and over the simpler prior if that is probable."""
+    nodes, simpler = _nodes_of_one(found, options, found.fitter), found.simpler
+    if simpler is None:
+        return nodes
+    assert found.tuned is not None, "tuning keeps its fit"
+    assert simpler.tuned is not None, "tuning keeps its fit"
+    probability = ONE_SCALE_PROBABILITY if options.groups is not None else STATED_PROBABILITY
+    shift = simpler.tuned.log_evidence - found.tuned.log_evidence + np.log(probability / (1 - probability))
+    others = _nodes_of_one(simpler, options, None)
+    if nodes.log_ratio - others.log_ratio - shift <= MAX_LOG_ODDS:
+        others = _nodes_of_one(simpler, options, simpler.fitter, n_fits=0)
+        factors = simpler.report.factors / found.report.factors
+        nodes = merged(nodes, others._replace(log_ratio=others.log_ratio + shift), factors)
+    return nodes._replace(log_ratio=nodes.log_ratio + np.log(1 - probability))
+
+
+def _nodes_of_one(found: Inference, options: Options, fitter: Fitter | None, **limits: int) -> Nodes:
+    """Return the nodes of the average over the scales of one prior."""
+    assert found.tuned is not None, "tuning keeps its fit"
+    scales = prior_scales(found.objective, found.groups, _law(found, options))
+    return scale_nodes(found.objective, scales, found.tuned, fitter, **limits)
+
+
+def _law(found: Inference, options: Options) -> PriorScales | None:
+    """Return scales with the law of the first prior, if the inference is in the span of the rows or aligned."""
+    scales = found.law if options.wide is None else prior_scales(options.wide)
+    factor = 1.0 if found.tuning is None else found.tuning.factors
+    return None if scales is None else replace(scales, typical=factor * scales.typical)
