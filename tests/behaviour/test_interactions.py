@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import separatrix as sx
+from separatrix.bayesian import Products
 from separatrix.report import render
 from separatrix.study import MODELS, Ramps, TableClassifier, conduct, effects, examine, pairs
 from separatrix.study.pairs import Interactions, column_cells, loo_activations, ramp_products
@@ -60,7 +61,7 @@ def test_products_are_those_of_an_explicit_formula():
     X = rows.transform(TABLE)
     cells = column_cells(rows.schema_, X, (0, 1, 2, 3))
     _, found, groups, spread = ramp_products(cells, Interactions((("a", "g"),), (("b", "c"),)), X)
-    assert groups == ("a × g",) * 12 + ("products",)
+    assert groups == (Products("a × g", 4),) * 12 + (Products("products", 1),)
     Psi = found.evaluate(X)
     ranks = []
     for d in (1, 2):  # an average of ramps between quantiles
@@ -197,7 +198,7 @@ def test_names_sources_and_prior_scales_of_a_pair(searched):
     assert all(" × d from " in name for name in names[at])
     assert len(set(names)) == len(names)
     assert len(np.unique(searched.estimator_.prior_.scale[at])) == 1
-    assert "c × d" in searched.estimator_.tuning_.labels
+    assert Products("c × d", 16) in searched.estimator_.tuning_.labels
     assert any("c from" in line and "× d" in line for line in str(searched.summary()).splitlines())
 
 

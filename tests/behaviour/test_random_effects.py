@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 import separatrix as sx
-from separatrix.bayesian import Levels, inference
+from separatrix.bayesian import Levels, Products, inference
 from separatrix.bayesian.evidence import prior_scales
 from separatrix.bayesian.posterior import ArrowApproximation
 from separatrix.likelihoods import Logit
@@ -259,3 +259,19 @@ def test_a_new_level_has_the_variance_of_its_interactions(other):
     assert_allclose(found.mean, without.mean, atol=1e-10)
     assert_allclose(found.variance - without.variance, level + Psi**2 @ own, rtol=1e-6)
     assert not [c.name for c in explain(model) if "(new)" in c.name]
+
+
+def test_products_of_levels_count_as_one_column_in_the_law_of_the_scales():
+    """A row has one pair of levels; products with new levels, which are zero in all rows, add nothing."""
+    scales = []
+    for new in (0, 5):
+        shop, club = np.eye(8)[SHOP] - 1 / 8, np.eye(2)[TABLE["club"].astype(int)] - 0.5
+        Psi = np.column_stack([(shop[:, :, None] * club[:, None]).reshape(N, -1), np.zeros((N, new))])
+        X = np.column_stack([TABLE["age"], Psi])
+        std = X.std(axis=0)
+        prior = Gaussian(np.where(std > 0, std, 1.0) * np.append(1 / std[0], np.ones(16 + new)), intercept_scale=10.0)
+        objective = pose(as_source(X, Y == "yes"), Logit(), prior, fit_intercept=True, standardize=True)
+        scales.append(prior_scales(objective, ("line", *[Products("shop × club", 1)] * (16 + new))))
+    assert_allclose(scales[0].typical, scales[1].typical, rtol=1e-12)
+    assert_allclose(scales[0].typical, [1.0, np.sqrt(np.square(std[1:17]).sum())], rtol=1e-10)
+    assert scales[0].median == scales[1].median == 2 / np.sqrt(2)

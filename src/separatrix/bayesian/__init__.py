@@ -26,6 +26,7 @@ The modules follow the order of the book. A module imports only from modules abo
 
 from separatrix.bayesian.evidence import FitLaplace as FitLaplace
 from separatrix.bayesian.evidence import Levels as Levels
+from separatrix.bayesian.evidence import Products as Products
 from separatrix.bayesian.laplace import LaplaceApproximation as LaplaceApproximation
 from separatrix.bayesian.laplace import LaplaceError as LaplaceError
 from separatrix.bayesian.laplace import laplace_approximation as laplace_approximation

@@ -63,6 +63,18 @@ class Levels(NamedTuple):
 
     category: str
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns as which the levels count in the law of the scales: see `PriorScales`."""
+        return 1
+
+
+class Products(NamedTuple):
+    """Label of a group of products of two columns, which count as ``n_columns``: see `PriorScales`."""
+
+    name: str
+    n_columns: int
+
 
 @dataclass(frozen=True, eq=False)
 class PriorScales:
@@ -83,7 +95,8 @@ class PriorScales:
     The prior of the level is weak: with probability 0.95, it is at most seven times larger or smaller than its median.
     Without it, separable classes have no best scale. Without a common law, one scale for each column fits noise.
     The `Levels` of a category count as one column: a row has one of them, so its activation has the variance s² of one
-    weight. Their u_g is that of the root of Σ_l s² var x_l, which is s if no level is frequent.
+    weight. Their u_g is that of the root of Σ_l s² var x_l, which is s if no level is frequent. So do the `Products` of
+    the levels of two categories, because a row has one pair of levels; columns that are zero in all rows add nothing.
 
     The search for scales is bounded. The prior standard deviation of a weight, per standard deviation of its column, is
     at most `MAX_SCALE`: such a column changes a probability from 0 to 1 within a thousandth of its spread. The smallest
@@ -185,10 +198,11 @@ def prior_scales(
         typical, median = like.typical, like.median
     else:
         diagonal = tuned[:M] if tuned.ndim == 1 else np.diag(tuned)[:M]
-        is_category = np.array([isinstance(label, Levels) for label in labels])
-        unit = np.where(is_category[codes], objective.units.spread[:M], objective.column_units[:M])
+        is_counted = np.array([isinstance(label, Levels | Products) for label in labels])
+        unit = np.where(is_counted[codes], objective.units.spread[:M], objective.column_units[:M])
         variance = bincount(codes, unit**2 / diagonal, len(labels))  # of the activations, if weights are independent
-        n_columns = np.where(is_category, 1.0, bincount(codes, None, len(labels)))
+        n_columns = bincount(codes, None, len(labels))
+        n_columns[is_counted] = [label.n_columns for label in labels if isinstance(label, Levels | Products)]
         typical = np.sqrt(np.where(variance > 0, variance, 1.0) / n_columns)
         median = TYPICAL_SIGNAL / n_columns.sum() ** 0.5
     of_weights = np.append(codes, np.full(P - M, FIXED_GROUP))

@@ -15,7 +15,7 @@ from sklearn.utils import gen_batches
 
 from separatrix._array import Array, Codes
 from separatrix._text import first_few
-from separatrix.bayesian import BayesianLogisticRegression, Levels, Limit
+from separatrix.bayesian import BayesianLogisticRegression, Levels, Limit, Products
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, open_rows
 from separatrix.separation import SeparationStatus, separability
@@ -148,8 +148,11 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
         yield Note("tuning", f"{names}: the curves of these columns do not help to predict the class{alone}.")
     for at in limits:
         if at.limit is not Limit.SEPARATED and at not in curves:  # separation has its own check and note
-            is_category = isinstance(at.label, Levels)
-            names = f"Levels of {at.label.category!r}" if is_category else first_few(list(map(repr, at.columns)))
+            names = first_few(list(map(repr, at.columns)))
+            if isinstance(at.label, Levels):
+                names = f"Levels of {at.label.category!r}"
+            elif isinstance(at.label, Products):
+                names = f"Interactions ({at.label.name})"
             yield Note("tuning", f"{names}: {LIMITS[at.limit]}")
     if report is not None and report.is_incomplete:
         yield Note(

@@ -30,7 +30,7 @@ weights of products are fitted; those of the additive model follow to first orde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ import numpy as np
 from separatrix._array import Codes, Float, to_dense
 from separatrix._text import decimals, did_you_mean, enumerated
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian import Approximation, BayesianLogisticRegression, FitLaplace
+from separatrix.bayesian import Approximation, BayesianLogisticRegression, FitLaplace, Products
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
@@ -78,6 +78,12 @@ class ColumnCells:
     low: Float
     high: Float
     is_number: bool
+
+    def with_level(self, feature: int | None) -> ColumnCells:
+        """The cells of a category, with another level unless that is None."""
+        if feature is None:
+            return self
+        return ColumnCells(np.append(self.feature, feature), np.append(self.low, 0.0), np.append(self.high, 1.0), False)
 
 
 class Interactions(NamedTuple):
@@ -125,7 +131,7 @@ class Found(NamedTuple):
 
     interactions: Interactions | None = None
     products: RampProducts | None = None
-    groups: tuple[str, ...] = ()
+    groups: tuple[Products, ...] = ()
     spread: Float = np.empty(0)
 
 
@@ -135,11 +141,7 @@ def max_products(n_columns: int) -> int:
 
 
 def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[str, ColumnCells]:
-    """Ramps of the columns that may interact: numbers, and categories of at most `MAX_LEVELS` levels.
-
-    The indicator of new levels is one of them. Its products are zero in all training rows, so the posterior of their
-    weights is the prior of the interaction.
-    """
+    """Ramps of the columns that may interact: numbers, and categories of at most `MAX_LEVELS` levels."""
     found = {}
     for plan in schema.plans:
         at = schema.groups.get(plan.column, range(0))
@@ -150,8 +152,6 @@ def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[
             feature, low, high = np.full(len(knots) - 1, at.start), knots[:-1], knots[1:]
         elif 0 < len(at) <= MAX_LEVELS and (isinstance(plan, CategoryPlan) or plan.kind == "boolean"):
             feature = np.array([d for d in at if np.ptp(sample[:, d])], dtype=np.intp)
-            if len(feature) and plan.column in schema.new_levels:
-                feature = np.append(feature, schema.new_levels[plan.column])
             low, high = np.zeros(len(feature)), np.ones(len(feature))
         else:
             continue
@@ -160,24 +160,32 @@ def column_cells(schema: Schema, sample: Float, numbers: Sequence[int]) -> dict[
     return found
 
 
-def ramp_products(cells: dict[str, ColumnCells], chosen: Interactions, sample: Float) -> Found:
+def ramp_products(
+    cells: dict[str, ColumnCells],
+    chosen: Interactions,
+    sample: Float,
+    new_levels: Mapping[str, int] | None = None,
+) -> Found:
     """Products of all surfaces, then of the other pairs.
 
     Factors are centred over the sample. A surface multiplies all ramps or levels of two columns. The other pairs
-    multiply all levels of a category, and the average of all ramps of a number.
+    multiply all levels of a category, and the average of all ramps of a number. The indicators of ``new_levels`` are
+    levels, too: their products are zero in all training rows, so that the posterior of their weights is the prior.
     """
     columns = dict.fromkeys(name for pair in chosen.pairs for name in pair)
-    ramps = [cells[name] for name in columns]
+    ramps = [cells[name].with_level((new_levels or {}).get(name)) for name in columns]
     ends = np.cumsum([0, *(len(each.feature) for each in ramps)])
     single = {name: np.arange(a, b) for name, a, b in zip(columns, ends[:-1], ends[1:], strict=True)}
     J = int(ends[-1])  # factors: each ramp, then the average of the ramps of each column
     whole = {name: np.array([J + i]) if cells[name].is_number else single[name] for i, name in enumerate(columns)}
-    left, right, labels = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)], list[str]()
+    left, right, labels = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)], list[Products]()
+    n_columns = {name: len(each.feature) if each.is_number else 1 for name, each in cells.items()}  # as in the prior
     for pairs, factors in ((chosen.surfaces, single), (chosen.products, whole)):
         for a, b in pairs:
             left.append(np.repeat(factors[a], len(factors[b])))
             right.append(np.tile(factors[b], len(factors[a])))
-            labels += [pair_name(a, b, cells) if factors is single else "products"] * len(left[-1])
+            own = Products(pair_name(a, b, cells), n_columns[a] * n_columns[b])
+            labels += [own if factors is single else Products("products", len(pairs))] * len(left[-1])
     first, stop = np.append(np.arange(J), ends[:-1]), np.append(np.arange(1, J + 1), ends[1:])
     used, codes = np.unique([np.concatenate(left), np.concatenate(right)], return_inverse=True)
     found = RampProducts(
@@ -234,7 +242,7 @@ def stated_interactions(schema: Schema, source: Source, numbers: Sequence[int], 
         if tuple(pair) not in found and tuple(pair[::-1]) not in found:
             found.append((pair[0], pair[1]))
     chosen = Interactions(tuple(found), ())
-    return ramp_products(cells, chosen, sample) if found else Found(chosen)
+    return ramp_products(cells, chosen, sample, schema.new_levels) if found else Found(chosen)
 
 
 @single_thread_blas()  # idle threads would slow down many small products of matrices
@@ -297,7 +305,7 @@ def supported_interactions(
     surfaces = search.surfaces(start, n_pairs)[1]
     products = tuple(pair for pair in products if pair not in surfaces)
     found = Interactions(surfaces, products, float(gain / weight.sum()), float(noise / weight.sum()))
-    return ramp_products(cells, found, X)
+    return ramp_products(cells, found, X, schema.new_levels)
 
 
 def _folds(codes: Codes) -> Codes:
