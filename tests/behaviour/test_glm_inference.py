@@ -36,7 +36,9 @@ def fits(family):
 
 
 @pytest.mark.parametrize("method", TESTS)
-@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "gamma"])
+@pytest.mark.parametrize(
+    "family", ["gaussian", "poisson", *(pytest.param(name, marks=pytest.mark.slow) for name in ("bernoulli", "gamma"))]
+)
 def test_a_true_hypothesis_is_rejected_at_the_nominal_level(family, method):
     p = [model.test(["x0", "x2"], method=method).p_value for model in fits(family)]
     assert stats.kstest(p, "uniform").pvalue > 1e-3

@@ -172,7 +172,7 @@ def test_em_uses_incomplete_rows_better_than_deletion(model):
     assert np.mean(by_em) < 0.5 * np.mean(by_deletion)
 
 
-@both_models
+@pytest.mark.parametrize("model", [MODELS[0], pytest.param(MODELS[1], marks=pytest.mark.slow)])
 def test_unlabelled_rows_help_if_the_model_is_correct(model):
     gain = []
     for seed in range(15):

@@ -41,7 +41,9 @@ newton = LogisticRegression(solver="newton-cholesky")
     "ignore::separatrix.exceptions.CollinearWarning",
 )
 @pytest.mark.parametrize(
-    "inner", [newton, GaussianNB(), pytest.param(sx.LeastSquaresClassifier(), marks=pytest.mark.slow)], ids=repr
+    "inner",
+    [GaussianNB(), *(pytest.param(inner, marks=pytest.mark.slow) for inner in (newton, sx.LeastSquaresClassifier()))],
+    ids=repr,
 )
 @BOTH
 def test_scikit_learn_contract(reduction, inner):

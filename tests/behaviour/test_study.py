@@ -620,7 +620,7 @@ def test_small_tables(seed):
     tiny = pd.DataFrame({"x": rng.normal(size=14), "y": list("aabbccddeeffgg")})
     assert len(conduct(tiny, "y", models=["prior only", "naive Bayes"]).classes) == 7
     text = pd.DataFrame({"k": rng.choice(["u", "v"], 60), "y": rng.choice(["p", "q"], 60)})
-    assert sorted(conduct(text, "y").effects[0].values.tolist()) == ["u", "v"]
+    assert sorted(conduct(text, "y", models=[LOGISTIC]).effects[0].values.tolist()) == ["u", "v"]
 
 
 @pytest.mark.slow

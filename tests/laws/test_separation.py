@@ -47,7 +47,7 @@ def test_the_status_is_that_of_rational_arithmetic(table, fit_intercept, strateg
     assert found.status == rational.status(rational.differences(X, t, K, fit_intercept=fit_intercept))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     table=tables(),
     powers=st.lists(st.integers(-20, 20), min_size=4, max_size=4),
@@ -74,7 +74,7 @@ def test_order_copies_weights_and_names_of_classes_do_not_change_the_status(tabl
     assert separability(as_source(X[:, rng.permutation(X.shape[1])], t), K).status == status
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(table=tables(), seed=seeds)
 def test_an_additional_column_never_makes_classes_less_separable(table, seed):
     X, t, K = table
@@ -86,7 +86,7 @@ def test_an_additional_column_never_makes_classes_less_separable(table, seed):
     assert rank(separability(as_source(more, t), K).status) >= rank(before)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(seed=seeds, M=st.integers(1, 12), K=st.integers(2, 4))
 def test_cover_few_rows_in_general_position_are_always_separable(seed, M, K):
     """Cover (1965): all labellings of N <= M + 1 rows are linearly separable, also for K classes."""

@@ -67,8 +67,18 @@ INCOMPARABLE = {
 }
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-@pytest.mark.parametrize("name", PAIRS)
+# Tools that fit a model many times; with logistic regression, whose fits take longest, only `make test-all` runs them.
+PATIENT = "forward selection", "threshold", "cross-validation", "learning curve", "stacking", "self-training", "bagging"
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        pytest.param(name, tool, marks=[pytest.mark.slow] * (name == "logistic" and tool in PATIENT))
+        for name in PAIRS
+        for tool in TOOLS
+    ],
+)
 def test_a_tool_gives_the_same_numbers(name, tool):
     if (name, tool) in INCOMPARABLE:
         pytest.skip(INCOMPARABLE[name, tool])

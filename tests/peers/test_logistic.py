@@ -87,5 +87,6 @@ SLOW = """
     test_logistic_regression_solvers_multiclass test_n_iter[True] test_logistic_regression_class_weights[csr_array]
     test_elastic_net_l1_l2_equivalence[10] test_elastic_net_l1_l2_equivalence[100]
     test_elastic_net_l1_l2_equivalence[1000] test_elastic_net_l1_l2_equivalence[0.1]
+    test_elastic_net_versus_sgd[0.1] test_elastic_net_versus_sgd[0.9] test_saga_vs_liblinear[csr_array-1]
     test_scores_attribute_layout_elasticnet
 """
