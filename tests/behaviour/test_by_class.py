@@ -21,7 +21,7 @@ from separatrix.bayesian.by_class import (
 from separatrix.bayesian.evidence import effective_parameters, prior_scales
 from separatrix.bayesian.posterior import ByClassApproximation, laplace, laplace_by_class
 from separatrix.bayesian.sampling import Draws
-from separatrix.bayesian.tuning import TuningStatus, tune_scales
+from separatrix.bayesian.tuning import Limit, TuningStatus, tune_scales
 from separatrix.bayesian.variational import axis_averages, point_sets
 from separatrix.exceptions import ApproximationWarning
 from separatrix.likelihoods import Softmax
@@ -180,6 +180,21 @@ def test_a_model_without_a_stated_prior_finds_the_shape_of_its_weights(simulate,
     assert 0 < found.effective_parameters_ < one.effective_parameters_
     stated = sx.BayesianLogisticRegression(found.prior_, structure="by class", approximation="laplace").fit(X, y)
     assert_allclose(stated.coef_, found.coef_, atol=0.5 * np.abs(found.coef_).max())  # the mode, and the mean
+
+
+@pytest.mark.parametrize(("n_swapped", "expected"), [(0, [Limit.SEPARATED]), (10, [])])
+def test_separable_classes_are_reported_as_by_the_full_covariance(n_swapped, expected, monkeypatch, rng):
+    X = rng.uniform(-1, 1, size=(100, 2))
+    y = (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+    X += 0.3 * np.sign(X)
+    y[:n_swapped] = y[:n_swapped][::-1]
+    full = sx.BayesianLogisticRegression(rng=0).fit(X, y)
+    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 0)
+    found = sx.BayesianLogisticRegression(rng=0).fit(X, y)
+    assert found.posterior_.approximation.structure == "by class"
+    for each in (found, full):
+        assert [boundary.limit for boundary in each.tuning_.boundary] == expected
+        assert any("separable" in note for note in each.notes_) == bool(expected)
 
 
 def test_effective_parameters_of_a_full_prior_count_its_correlations(rng):

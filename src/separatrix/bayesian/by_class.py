@@ -38,7 +38,7 @@ from separatrix.bayesian.averaging import MAX_SPREAD
 from separatrix.bayesian.evidence import GROUP_STD, PriorScales, effective_parameters, prior_scales
 from separatrix.bayesian.posterior import ByClassApproximation, laplace_by_class, row_squares
 from separatrix.bayesian.sampling import MAX_DRAW_ACTIVATIONS
-from separatrix.bayesian.tuning import TuningReport, TuningStatus, TuningStep
+from separatrix.bayesian.tuning import TuningReport, TuningStatus, TuningStep, reached_limits
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
 from separatrix.rows import Block
@@ -95,34 +95,44 @@ def tune_by_class(objective: Posterior, tol: float, *, is_shaped: bool = False) 
     tuned = replace(objective, prior=scales.prior(np.log(report.factors)))
     found = TunedByClass(tuned, mode, report, report.column_factors)
     (C, P), M = objective.shape, len(objective.design.origin)
-    if not is_shaped or M < 2 or C * P**2 * objective.source.n_rows > MAX_SHAPED_PRODUCTS:
-        return found
-    fit = coupled_fit(tuned, mode, tol, with_slope=True)
-    if effective_parameters(fit.gaussian, tuned.prior) > MAX_SHAPED_FRACTION * P * (C - 1):
-        return found._replace(mode=fit.gaussian.mean)
+    if is_shaped and M > 1 and C * P**2 * objective.source.n_rows <= MAX_SHAPED_PRODUCTS:
+        fit = coupled_fit(tuned, mode, tol, with_slope=True)
+        found = found._replace(mode=fit.gaussian.mean)
+        if effective_parameters(fit.gaussian, tuned.prior) <= MAX_SHAPED_FRACTION * P * (C - 1):
+            found = shape_by_class(found, fit, tol)
+    assert found.report is not None, "the level is tuned"
+    if len(found.report.labels) > 1:
+        scales = prior_scales(objective, "columns")
+    typical, no = scales.typical * found.report.factors, np.zeros(len(scales.labels), dtype=bool)
+    limits = reached_limits(found.objective, scales, typical, found.mode, no)
+    return found._replace(report=replace(found.report, boundary=limits))
+
+
+def shape_by_class(found: TunedByClass, fit: CoupledFit, tol: float) -> TunedByClass:
+    """Give each column a scale, and then align the prior, if the evidence rises; ``fit`` is at the best scale."""
+    report, M = found.report, len(found.factors)
+    assert report is not None, "the level is tuned"
     columns = tune_columns(fit, "columns", tol)
     if columns is not None:
-        fit, factors, steps = columns.fit, columns.factors * report.column_factors, columns.steps
+        fit, factors = columns.fit, columns.factors * found.factors
         common = float(np.exp(np.log(factors).mean()))
-        labels = prior_scales(objective, "columns").labels
         report = replace(
             report,
-            labels=labels,
+            labels=prior_scales(fit.objective, "columns").labels,
             factors=factors,
             column_factors=factors,
             gradient=columns.gradient,
-            fits=report.fits + steps,
+            fits=report.fits + columns.steps,
         )
-        found = found._replace(report=report, factors=np.full(M, common), shape=np.diag((factors / common) ** 2))
+        found = found._replace(factors=np.full(M, common), shape=np.diag((factors / common) ** 2))
     aligned = align_by_class(fit, tol)
     if aligned is not None:
         fit, shape, factor = aligned
         own = np.ones(M) if found.shape is None else np.sqrt(np.diag(found.shape))
-        report = replace(
-            report, factors=factor * report.factors, column_factors=factor * report.column_factors, fits=report.fits + 1
-        )
-        found = found._replace(report=report, factors=factor * found.factors, shape=shape * np.outer(own, own))
-    return found._replace(objective=fit.objective, mode=fit.gaussian.mean)
+        of_columns = factor * report.column_factors
+        report = replace(report, factors=factor * report.factors, column_factors=of_columns, fits=report.fits + 1)
+        found = found._replace(factors=factor * found.factors, shape=shape * np.outer(own, own))
+    return found._replace(objective=fit.objective, mode=fit.gaussian.mean, report=report)
 
 
 def tune_level(objective: Posterior, scales: PriorScales, tol: float) -> tuple[TuningReport, Float]:

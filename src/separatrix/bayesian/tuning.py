@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix._array import Float
+from separatrix._array import Array, Float
 from separatrix._linalg import SingularError
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import (
@@ -172,25 +172,33 @@ def tune_scales(
         if back is not None:
             whole = fitter.fit(tuned, back(found.approximation.mean))
             found = found._replace(approximation=whole, fits=found.fits + 1)
-        high = scales.bounds(objective)[1]
-        sharp, separated = MAX_SCALE * np.exp(found.eta - high) > SHARP_SCALE, False
-        if sharp.any():  # the classes are separable if every row's own label has a probability above ½
-            separated = bool(tuned.reduce(largest_loss, theta=found.approximation.mean).value < np.log(2))
-        boundary = []
-        without = log_odds_of_zero(found.approximation, tuned.prior, scales)
-        for g, label in enumerate(scales.labels):
-            is_wide = found.eta[g] >= high[g] - BOUND_TOL
-            limit = Limit.SEPARATED if sharp[g] and separated else Limit.WIDE if is_wide else None
-            is_narrow = scales.typical[g] * np.exp(found.eta[g]) < scales.median  # else the Gaussian is poor at zero
-            limit = Limit.NARROW if without[g] > 0 and is_narrow else limit
-            if limit is not None:
-                columns = tuple(tuned.source.columns[m] for m in np.flatnonzero(scales.groups == g))
-                boundary.append(Boundary(label, columns, limit))
+        typical = scales.typical * np.exp(found.eta)
+        is_zero = log_odds_of_zero(found.approximation, tuned.prior, scales) > 0
+        is_narrow = is_zero & (typical < scales.median)  # of a wide prior, the Gaussian is poor at zero
+        limits = reached_limits(tuned, scales, typical, found.approximation.mean, is_narrow)
     factors = np.exp(found.eta)
     of_columns = factors[scales.groups[: len(objective.design.origin)]]
-    limits, search = tuple(boundary), (found.trace, found.fits)
+    search = found.trace, found.fits
     report = TuningReport(scales.labels, factors, of_columns, found.gradient, found.status, limits, *search)
     return Tuned(tuned, found.approximation, report)
+
+
+def reached_limits(
+    tuned: Posterior, scales: PriorScales, typical: Float, mean: Float, is_narrow: Array
+) -> tuple[Boundary, ...]:
+    """Return the groups whose tuned scale ``typical`` (G,), per standard deviation of a column, reached a limit.
+
+    The classes are separable if every row's own label has a probability above ½ at the mean of the weights.
+    """
+    sharp, is_wide, boundary = typical > SHARP_SCALE, typical >= MAX_SCALE * (1 - BOUND_TOL), []
+    is_separated = bool(sharp.any()) and tuned.reduce(largest_loss, theta=mean).value < np.log(2)
+    for g, label in enumerate(scales.labels):
+        limit = Limit.SEPARATED if sharp[g] and is_separated else Limit.WIDE if is_wide[g] else None
+        limit = Limit.NARROW if is_narrow[g] else limit
+        if limit is not None:
+            columns = tuple(tuned.source.columns[m] for m in np.flatnonzero(scales.groups == g))
+            boundary.append(Boundary(label, columns, limit))
+    return tuple(boundary)
 
 
 def profile_scale(
