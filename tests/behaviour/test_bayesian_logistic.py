@@ -21,14 +21,16 @@ from exact import posed as small_problem
 from oracles.gold import load
 from posteriors import overlapping
 from separatrix.bayesian import inference
+from separatrix.bayesian.evidence import FitLaplace
 from separatrix.bayesian.inference import METHODS, Skewness, choose, infer, skewness, third_order
+from separatrix.bayesian.posterior import laplace
 from separatrix.bayesian.predictive import N_INTERVAL_DRAWS
 from separatrix.bayesian.shapes import Options
 from separatrix.exceptions import ApproximationWarning, DataError
 from separatrix.likelihoods import Logit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
-from separatrix.solvers import pose
+from separatrix.solvers import Newton, pose
 
 X, Y = overlapping(90)
 X3, Y3 = overlapping(120, n_classes=3)
@@ -350,6 +352,20 @@ def test_skewness_names_a_rare_column_that_separates_the_classes(rng):
     assert found.largest > 1.0
     assert found.column == "x2"
     assert choose(objective, found) == "ep"
+
+
+@pytest.mark.parametrize("likelihood", [Logit(), Softmax(3)], ids=["two", "three"])
+def test_the_mode_of_large_data_is_as_precise_as_requested_after_one_newton_step(likelihood, rng):
+    X = rng.normal(size=(60_000, 40)) * np.exp(rng.normal(size=40))
+    A = X @ (rng.normal(size=(40, 3)) / X.std(axis=0)[:, None]) / 5 + rng.gumbel(size=(60_000, 3))
+    t = A[:, : max(2, likelihood.n_outputs)].argmax(axis=1)
+    objective = pose(as_source(X, t), likelihood, Gaussian(5.0), fit_intercept=True)
+    assert objective.sample is not None
+    found = FitLaplace().fit(objective)
+    exact = laplace(replace(objective, sample=None), Newton(1e-12).minimise(objective, found.mean).value)
+    assert objective.gradient_size(objective.value_grad(found.mean).grad) < 1e-8
+    assert_allclose(found.mean / exact.std, exact.mean / exact.std, atol=1e-5)
+    assert_allclose([found.log_evidence, found.log_likelihood], [exact.log_evidence, exact.log_likelihood], atol=1e-3)
 
 
 @pytest.mark.parametrize("rare", [True, False])

@@ -27,6 +27,7 @@ from separatrix.bayesian.posterior import (
     ByClassApproximation,
     laplace,
     row_squares,
+    tol_near_mode,
     weight_names,
 )
 from separatrix.exceptions import DataError
@@ -314,12 +315,13 @@ class FitLaplace:
         errors of earlier sums can change its evidence by 1e-6 nats. Newton's steps do not depend on these errors.
         """
         mode, steps = np.zeros(objective.shape) if start is None else start, 0
+        tol = tol_near_mode(objective, self.tol)
         if inverse is not None and inverse.singular is None and not has_cheap_hessian(objective):
-            near = LBFGS(self.tol, MAX_GUESS_STEPS).minimise(objective, mode, inverse=inverse)
+            near = LBFGS(tol, MAX_GUESS_STEPS).minimise(objective, mode, inverse=inverse)
             if near.is_converged:
                 return laplace(objective, near.value, steps=near.steps)
             mode, steps = near.value, near.steps
-        solution = Auto(self.tol).minimise(objective, mode)
+        solution = Auto(tol).minimise(objective, mode)
         return laplace(objective, solution.value, steps=steps + solution.steps)
 
 

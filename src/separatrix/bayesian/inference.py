@@ -77,6 +77,7 @@ from separatrix.bayesian.posterior import (
     choose_structure,
     improper,
     laplace_by_class,
+    tol_near_mode,
     weight_names,
 )
 from separatrix.bayesian.predictive import class_probabilities
@@ -307,8 +308,10 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     has_no_scale = options.aligns and structure == "full" and objective.shape[0] == 1
     if options.tune and (has_no_scale or structure in ("by class", "diagonal")):
         objective, start, report, factors, shape = _tune_part(objective, structure, start, options)
-    solution = Auto(options.tol).minimise(objective, start)
+    tol = tol_near_mode(objective, options.tol) if structure == "full" else options.tol
+    solution = Auto(tol).minimise(objective, start)
     gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
+    solution = replace(solution, value=gaussian.mean)
     found = Inference(objective, gaussian, solution, factors, tuning=report, groups=options.groups, shape=shape)
     if isinstance(gaussian, ByClassApproximation) and options.method == "auto" and has_contrasts(objective):
         return _refine_by_class(found, gaussian, options)
