@@ -51,11 +51,12 @@ MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe h
 MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; step of the logarithm of the scale, and its accuracy
 MODE_TOL = 1e-5  # tolerance of modes in tuning; the error of the evidence is its square
 
-# Scales of columns
+# Shapes
 MAX_SHAPED_PRODUCTS = 2e10  # N C P² up to which the prior has a shape; a fit then takes seconds
 MAX_SHAPED_FRACTION = 0.97  # fraction of the weights that the data determine above which the prior hardly matters
 MAX_COLUMN_FITS, MAX_COLUMN_STEP, COLUMN_TOL = 4, 1.0, 0.5  # fits; change of ln scale; gain in nats worth a fit
 MIN_PRECISION = 0.5 / GROUP_STD**2  # smallest curvature that a step assumes: half of that of the law
+EVIDENCE_ERROR = 3.0  # nats by which an alignment must be better than its odds require
 MAX_DRIFT_ERROR = 3.0  # largest factor by which the effect of the moving mode is corrected
 
 
@@ -334,7 +335,7 @@ def align_by_class(found: CoupledFit, tol: float) -> tuple[CoupledFit, Float, fl
     here = scale_derivatives(uncoupled, None)
     law, tilt = here.log_density, -float(here.gradient[0])
     predicted = parabola.under(objective.prior).log_evidence + law
-    best, level = None, found.log_evidence + law + LOG_ODDS
+    best, level = None, found.log_evidence + law + LOG_ODDS + EVIDENCE_ERROR
     for sign in (1.0, -1.0):
         for b in sign * ALIGNMENTS:
             aligned, shape = directions.aligned(scales, b)
