@@ -44,7 +44,7 @@ SCORE_SECONDS = 5e-7  # per row and class
 BAYES_SECONDS = 1.5e-7  # per cell and class: density families and the temperature
 PAIR_SECONDS = 3e-7  # per row and pair of classes: averages of the softmax
 CORRECTION_SECONDS = 2.0  # limit of a variational posterior of K classes
-N_LOGISTIC_PASSES, N_CURVED_PASSES = 15, 30  # passes as expensive as a Hessian
+N_LOGISTIC_PASSES, N_CURVED_PASSES = 15, 20  # passes as expensive as a Hessian
 N_SEARCH_PASSES = 200  # products of matrices of all cells, in the search for interactions
 MAX_FEATURE_CELLS = 2.5e8  # cells of an encoded table, 2 GB
 
@@ -101,7 +101,7 @@ def expected_seconds(
         if name == PAIRED:  # an additive fit to a sample, and products of matrices
             n, cells = min(N, MAX_SEARCH_ROWS), min(4 * n_numbers + 2 * n_columns, MAX_CELLS)
             search = n * (N_CURVED_PASSES * (M * outputs) ** 2 + N_SEARCH_PASSES * outputs * cells**2)
-            M += max_products(n_columns)
+            M += max_products(n_columns) // 2  # usually a few surfaces, sometimes all products
         W = float(M * outputs)
         # A posterior of many weights is computed from the rows, or has a factor for each class.
         if W > MAX_JOINT_WEIGHTS or (name == LOGISTIC and is_dual_cheaper(n_rows, M)):

@@ -41,7 +41,7 @@ from separatrix.study.candidates import (
 )
 from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.notes import captured, notes_on_table
-from separatrix.study.progress import MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
+from separatrix.study.progress import MAX_CANDIDATE_FRACTION, MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import NOTHING_BEATS, TIME_RAN_OUT, Choice, Compared, LabelledTable, Note, Question
 from separatrix.study.screening import notes_on_columns
 from separatrix.study.validation import MIN_SPLIT_ROWS, Split, cross_validated, n_folds_of, splits_of
@@ -200,7 +200,7 @@ def _run_trials(
 def _not_tried(expected: float, budget: Budget) -> str:
     return (
         f"{NOT_TRIED}: it would take about {max(expected, 1):,.0f} s, and {budget.left:.0f} of {budget.seconds:g} s "
-        "are left. Allow more with --time (in Python, time=)."
+        f"are left; one model may take {MAX_CANDIDATE_FRACTION:.0%} of them. Allow more with --time (in Python, time=)."
     )
 
 

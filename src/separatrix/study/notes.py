@@ -54,8 +54,8 @@ REMEDIES: dict[str, tuple[str, ...]] = {
 }
 TUNING = "Tuning of the prior"
 LIMITS = {
-    Limit.NARROW: "these features do not help to predict the class.",
-    Limit.WIDE: "the rows determine these weights, so the prior does not limit them.",
+    Limit.NARROW: "these features do not help to predict the class",
+    Limit.WIDE: "the rows determine these weights, so the prior does not limit them",
 }
 DEPRECATIONS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 TOPIC_OF: tuple[tuple[type[Warning], Topic], ...] = (
@@ -142,9 +142,10 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
         if text not in described and not text.startswith(TUNING):
             yield Note(topic, text)
     curves = [at for at in limits if at.limit is Limit.NARROW and str(at.label).startswith(CURVE_OF)]
+    interactions = getattr(model, "interactions_", None)  # missing in models saved by older versions
+    alone = " on their own" if interactions is not None and interactions.pairs else ""
     if curves:
         names = first_few([repr(at.label.removeprefix(CURVE_OF)) for at in curves])
-        alone = " on their own" if getattr(model, "interactions_", None) else ""
         yield Note("tuning", f"{names}: the curves of these columns do not help to predict the class{alone}.")
     for at in limits:
         if at.limit is not Limit.SEPARATED and at not in curves:  # separation has its own check and note
@@ -153,7 +154,8 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
                 names = f"Levels of {at.label.category!r}"
             elif isinstance(at.label, Products):
                 names = f"Interactions ({at.label.name})"
-            yield Note("tuning", f"{names}: {LIMITS[at.limit]}")
+            is_alone = at.limit is Limit.NARROW and not isinstance(at.label, Products)
+            yield Note("tuning", f"{names}: {LIMITS[at.limit]}{alone * is_alone}.")
     if report is not None and report.is_incomplete:
         yield Note(
             "tuning",
