@@ -38,7 +38,7 @@ from separatrix._array import Array, Float, Rows
 from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.posterior import Approximation, ByClassApproximation
 from separatrix.exceptions import DataError
-from separatrix.likelihoods import ClassLikelihood, Likelihood
+from separatrix.likelihoods import ClassLikelihood, Likelihood, Logit
 from separatrix.priors import Penalty
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
@@ -50,6 +50,7 @@ MIN_DEGREES = 3.0  # degrees of freedom of the Student's t, plus one per dimensi
 DRAWS_PER_WEIGHT = 10  # effective draws per weight that are enough to estimate a covariance
 MAX_EVALUATIONS = 2e10  # evaluations of the likelihood of a row
 MAX_DRAW_ACTIVATIONS = 2**18  # activations in memory at once
+MAX_MULTIPLIED_ROWS = 512  # rows whose factors, each at most 2, are multiplied
 
 # Hamiltonian Monte Carlo
 N_CHAINS, N_WARM_PATHS = 64, 4
@@ -448,10 +449,19 @@ def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, desi
     """Return Σ_n weight_n ln p(t_n | θ_s φ̃_n) of one block for each of the draws θ (S, C, P), (S,)."""
     S, C = theta.shape[:2]
     total = np.zeros(S)
-    step = max(1, MAX_DRAW_ACTIVATIONS // (S * C))
+    step = max(1, min(MAX_DRAW_ACTIVATIONS // (S * C), MAX_MULTIPLIED_ROWS))
     for start in range(0, len(block), step):
         rows = block.take(np.arange(start, min(start + step, len(block))))
         A = _activations_of_draws(rows, theta, design)
+        if isinstance(likelihood, Logit) and rows.weight is None:
+            # Σ_n ln p = Σ_n [(t_n - ½) a_n - ½ |a_n|] - ln Π_n (1 + e^-|a_n|) takes one logarithm for all rows.
+            total += (rows.codes - 0.5) @ A
+            A = np.abs(A, out=A)
+            total -= 0.5 * A.sum(axis=0)
+            A = np.exp(np.negative(A, out=A), out=A)
+            A += 1.0
+            total -= np.log(np.multiply.reduce(A, axis=0))
+            continue
         t = np.repeat(rows.codes, S, axis=0)
         log_p = likelihood.derivatives(A.reshape(len(t), *A.shape[2:]), t).log_p.reshape(len(rows), S)
         total += log_p.sum(axis=0) if rows.weight is None else rows.weight @ log_p
