@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from problems import blobs
 from separatrix import evidence_surface
 from separatrix.basis import RBF, fit_basis
+from separatrix.bayesian import evidence
 from separatrix.bayesian.evidence import (
     FitEP,
     FitLaplace,
@@ -229,6 +230,25 @@ def test_evidence_of_a_parabola_is_a_gaussian_integral(n_classes):
     expected = found.log_likelihood - 0.5 * d @ Lambda @ d + 0.5 * b @ np.linalg.solve(A, b)
     expected += 0.5 * np.linalg.slogdet(Lambda)[1] - 0.5 * np.linalg.slogdet(A)[1]
     assert_allclose(parabola.under(prior).log_evidence, expected, rtol=1e-12)
+
+
+def test_a_refit_near_a_prediction_keeps_its_curvature_and_corrects_the_evidence(monkeypatch):
+    """Without the first-order change of ln |A|, the evidence would be wrong by that change."""
+    objective = overlapping_blobs(n=2000)
+    scales = prior_scales(objective)
+    monkeypatch.setattr(evidence, "has_cheap_hessian", lambda objective: False)
+    first = FitLaplace(1e-11).fit(objective)
+    there = replace(objective, prior=scales.prior(np.array([-0.1])))
+    near = Parabola(first, objective.prior).under(there.prior)
+    v = evidence.log_det_gradient(objective, first, sampled=False)
+    change = -0.5 * float(np.vdot(v, near.mean - first.mean))
+    assert 1e-3 < abs(change) < evidence.MAX_CURVATURE_CHANGE
+    kept, fitted = FitLaplace(1e-11).refit(there, near, change), FitLaplace(1e-11).fit(there)
+    assert kept.factor is near.factor
+    assert_allclose(kept.mean, fitted.mean, rtol=1e-6)
+    assert_allclose(kept.log_likelihood, fitted.log_likelihood, rtol=1e-9)
+    assert abs(kept.log_evidence - fitted.log_evidence) < 0.1 * abs(change)
+    assert FitLaplace(1e-11).refit(there, near, 1.0).factor is not near.factor
 
 
 @pytest.mark.parametrize("groups", [None, "columns"])

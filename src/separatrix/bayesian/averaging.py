@@ -32,7 +32,7 @@ from scipy import linalg
 
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.evidence import LEVEL_STD, Fitter, PriorScales
+from separatrix.bayesian.evidence import LEVEL_STD, Fitter, PriorScales, log_likelihood_near
 from separatrix.bayesian.posterior import Approximation, AveragedApproximation
 from separatrix.bayesian.predictive import class_probabilities, hermite_nodes
 from separatrix.bayesian.sampling import Draws, inverse_factor
@@ -169,7 +169,7 @@ def average(objective: Posterior, found: Approximation, best: Approximation, nod
     """Return the average of a posterior over the scales.
 
     ``found`` is the fit of the tuned method at η*, the prior of ``objective``; ``best`` is a better one at the same
-    prior, or the same. If there are several nodes, ln p(D | mean) takes a pass.
+    prior, or the same. If there are several nodes, ln p(D | mean) may take a pass.
     """
     log_evidence = best.log_evidence + nodes.log_ratio
     if len(nodes.fits) == 1:
@@ -184,13 +184,12 @@ def average(objective: Posterior, found: Approximation, best: Approximation, nod
         """Factorise the inverse covariance of the mixture."""
         return inverse_factor(between + sum(w * (root @ root.T) for w, root in zip(weights, roots, strict=True)))
 
-    value = objective.prior.value_grad(mean)[0] - objective.value_grad(mean).value
     one = replace(
         best,
         mean=mean,
         factor=factor_of([node.factor.root for node in moved]),
         moments=None if best.moments is None else factor_of([node.root for node in moved]),
-        log_likelihood=value,
+        log_likelihood=log_likelihood_near(objective, found, mean),
         log_evidence=log_evidence,
     )
     rows = collect_sample((objective if objective.sample is None else objective.of_sample()).source, N_CHECKED_ROWS)

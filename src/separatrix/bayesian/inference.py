@@ -66,6 +66,7 @@ from separatrix.bayesian.evidence import (
     FitEP,
     FitLaplace,
     Levels,
+    log_likelihood_near,
     prior_scales,
 )
 from separatrix.bayesian.posterior import (
@@ -205,15 +206,10 @@ def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
 def third_order(objective: Posterior, approximation: Approximation, found: Skewness) -> Approximation:
     """Move the Gaussian from the mode to the first-order estimate of the mean.
 
-    No weight moves by more than one standard deviation, because the estimate is unreliable beyond that. ln p(D | mean)
-    takes a pass, unless its difference from ln p(D | mode) is below the rounding error of a sum over these rows.
+    No weight moves by more than one standard deviation, because the estimate is unreliable beyond that.
     """
-    step = found.shift / max(found.largest, 1.0)
-    mean = approximation.mean + step
-    value = objective.prior.value_grad(approximation.mean)[0] - approximation.log_likelihood  # objective at the mode
-    rise = 0.5 * approximation.factor.square(step)
-    value = value + rise if rise <= objective.units.rounding * abs(value) else objective.value_grad(mean).value
-    return replace(approximation, mean=mean, log_likelihood=objective.prior.value_grad(mean)[0] - value)
+    mean = approximation.mean + found.shift / max(found.largest, 1.0)
+    return replace(approximation, mean=mean, log_likelihood=log_likelihood_near(objective, approximation, mean))
 
 
 def pareto_k(
@@ -373,11 +369,12 @@ def _infer_many(objective: Posterior, options: Options, groups: Sequence[Any], s
 
 def _refine(found: Inference, options: Options, remedy: str) -> Inference:
     """Tune the prior, improve the approximation, check it, and average it over the scales, according to the options."""
+    laplace, has_sample = FitLaplace(options.tol), found.objective.sample is not None
     if options.tune:
         may_retune = found.objective.shape[0] == 1 and options.method in ("auto", "ep")
-        found = tune_prior(found, options, FitLaplace(options.tol), FIRST_TOL if may_retune else TUNING_TOL)
+        found = tune_prior(found, options, laplace, FIRST_TOL if may_retune and not has_sample else TUNING_TOL)
         if not may_retune:
-            found = shape_prior(found, options, FitLaplace(options.tol))
+            found = shape_prior(found, options, laplace)
     found = _improve_auto(found, options) if options.method == "auto" else _improve_by(found, options.method, options)
     found = _diagnose(found, options, "" if found.approximation.name == "importance" else remedy)
     if not options.tune:
@@ -526,7 +523,7 @@ def _improve_auto(found: Inference, options: Options) -> Inference:
     """Improve the approximation with the method that `choose` selects."""
     shift = skewness(found.objective, found.full)
     method = choose(found.objective, shift)
-    if options.tune and method == "laplace" and found.objective.shape[0] == 1:
+    if options.tune and method == "laplace" and found.objective.shape[0] == 1 and found.objective.sample is None:
         found = tune_prior(found, options, FitLaplace(options.tol))
         shift = skewness(found.objective, found.full) if found.report.fits else shift
     objective, first = found.objective, found.full

@@ -32,8 +32,8 @@ from separatrix.bayesian.evidence import (
     FitLaplace,
     Fitter,
     PriorScales,
-    evidence_slope,
     is_rotatable,
+    log_det_gradient,
     prior_scales,
     rotate,
     stationary_slope,
@@ -337,7 +337,7 @@ class Search:
         self.objective, self.scales, self.fitter, self.tol = objective, scales, fitter, tol
         self.low, self.high = bounds
         self.trace: list[TuningStep] = []
-        self.fits = 0
+        self.fits, self.log_det_slope = 0, np.zeros(objective.shape)
 
     def run(self, start: Approximation | None, max_steps: int) -> SearchResult:
         """Run the search; ``start`` is the fit at η = 0, if known."""
@@ -351,7 +351,7 @@ class Search:
                 break
             gain, level = -np.inf, self.trace[-1].log_evidence
             try:
-                there = self._fit(best.eta, best.prediction)
+                there = self._refit(best.eta, best.prediction, here)
                 if there.name == here.approximation.name:
                     gain = there.log_evidence + self.scales.log_density(best.eta)[0] - level
                 else:  # expectation propagation did not converge, and another method's evidence is not comparable
@@ -403,10 +403,19 @@ class Search:
         here = replace(self.objective, prior=self.scales.prior(eta))
         return self.fitter.fit(here) if near is None else self.fitter.fit(here, near.mean, near.factor)
 
+    def _refit(self, eta: Float, near: Approximation, before: FitAt) -> Approximation:
+        """Fit the posterior at η near a prediction by the fit before."""
+        if not isinstance(self.fitter, FitLaplace):
+            return self._fit(eta, near)
+        self.fits += 1
+        change = -0.5 * float(np.vdot(self.log_det_slope, near.mean - before.approximation.mean))
+        return self.fitter.refit(replace(self.objective, prior=self.scales.prior(eta)), near, change)
+
     def _accept(self, eta: Float, approximation: Approximation) -> FitAt:
         """Record a fit and the gradient of ln p(D, η)."""
         here = replace(self.objective, prior=self.scales.prior(eta))
-        slope = evidence_slope(here, approximation, sampled=len(eta) <= MAX_SAMPLED_GROUPS)
+        self.log_det_slope = log_det_gradient(here, approximation, sampled=len(eta) <= MAX_SAMPLED_GROUPS)
+        slope = stationary_slope(here.prior, approximation, approximation.factor.solve(self.log_det_slope))
         log_density, pull = self.scales.log_density(eta)
         gradient = self.scales.gradient(eta, slope) + pull
         self.trace.append(TuningStep(eta, approximation.log_evidence + log_density, gradient))
