@@ -200,3 +200,17 @@ def test_frequent_and_rare_words_that_nearly_separate_the_classes_need_few_passe
     solution = LBFGS(tol=1e-8).minimise(objective, np.zeros(objective.shape))
     assert solution.is_converged
     assert solution.passes < 100  # 300 with the bound as preconditioner
+
+
+def test_the_first_step_leads_to_the_weights_of_lda(rng):
+    """Least squares divided by 1 - R², exactly LDA with N in place of N - 2 for balanced classes."""
+    t = np.arange(400) % 2
+    X = rng.normal(size=(400, 3)) + np.outer(t, [1.0, -0.5, 0.2])
+    objective = Problem(X, t).posed()
+    solution = Auto(trace=True).minimise(objective, np.zeros(objective.shape))
+    first = objective.design.in_user_units(solution.trace[1].theta)[0][0]
+    means = np.stack([X[t == 0].mean(axis=0), X[t == 1].mean(axis=0)])
+    within = sum((X[t == k] - means[k]).T @ (X[t == k] - means[k]) for k in (0, 1)) / len(X)
+    np.testing.assert_allclose(first, np.linalg.solve(within, means[1] - means[0]), rtol=1e-10)
+    plain = Newton().minimise(objective, np.zeros(objective.shape))
+    assert solution.passes < plain.passes

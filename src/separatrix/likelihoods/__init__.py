@@ -24,7 +24,7 @@ from separatrix.likelihoods.mean import (
     mean_likelihood,
     normal_quantile,
 )
-from separatrix.likelihoods.probit import Probit, probit_law
+from separatrix.likelihoods.probit import Probit, probit_law, reaches
 from separatrix.likelihoods.softmax import Softmax
 
 __all__ = [
@@ -53,4 +53,5 @@ __all__ = [
     "mean_likelihood",
     "normal_quantile",
     "probit_law",
+    "reaches",
 ]

@@ -71,21 +71,29 @@ class Probit(LogConcave):
         return self.derivatives(a, np.ones(len(a), dtype=np.intp)).log_p
 
 
+def reaches(x: Any, bound: float) -> bool:
+    """Whether some x is at least ``bound``; the compiled law has one x."""
+    return bool((x >= bound).any())
+
+
 def probit_law(a: Any, t: Any) -> tuple[Any, Any, Any]:
     """ln p, slope and curvature: of arrays by NumPy, or of one row if compiled (`stats._kernels`)."""
     x, up = np.abs(a), a >= 0
     against = np.abs(up - t)  # 1 - t if a >= 0, else t
     agrees = 1.0 - against
-    bell = np.exp(-0.5 * x * x)
-    scaled = special.erfcx(x * SQRT_HALF)  # 2 Φ(-x)/bell
-    tail = 0.5 * scaled * bell  # Φ(-x)
+    decay = 0.5 * x * x
+    bell = np.exp(-decay)
+    scaled = 0.5 * special.erfcx(x * SQRT_HALF)  # Φ(-x)/bell
+    tail = scaled * bell  # Φ(-x)
     high = 0.5 * SQRT_2_OVER_PI * bell / (1.0 - tail)  # r at m = x
-    z = np.maximum(x, SERIES_FROM)
-    y = 1.0 / (z * z)
-    series = 1.0 - y * (2.0 - y * (10.0 - y * (74.0 - y * (706.0 - y * (8162.0 - y * (110410.0 - y * 1708394.0))))))
-    is_far = 1.0 * (x >= SERIES_FROM)
-    excess = (1.0 - is_far) * (SQRT_2_OVER_PI / scaled - x) + is_far * series / z  # K_1
+    excess = 0.5 * SQRT_2_OVER_PI / scaled - x  # K_1
+    if reaches(x, SERIES_FROM):
+        z = np.maximum(x, SERIES_FROM)
+        y = 1.0 / (z * z)
+        series = 1.0 - y * (2.0 - y * (10.0 - y * (74.0 - y * (706.0 - y * (8162.0 - y * (110410.0 - y * 1708394.0))))))
+        is_far = 1.0 * (x >= SERIES_FROM)
+        excess = (1.0 - is_far) * excess + is_far * series / z
     low = x + excess  # r at m = -x
-    log_p = against * (np.log(0.5 * scaled) - 0.5 * x * x) + agrees * np.log1p(-tail)
+    log_p = against * (np.log(scaled) - decay) + agrees * np.log1p(-tail)
     slope = (2.0 * up - 1.0) * (agrees * high - against * low)
     return log_p, slope, against * low * excess + agrees * high * (x + high)

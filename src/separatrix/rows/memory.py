@@ -187,7 +187,7 @@ class Sparse(Memory):
         if self.n_rows <= height:
             return height
         wanted = int(self.array.nnz) / (ENTRIES_PER_COLUMN * len(self.columns))
-        n_pairs = ceil(min(wanted, self.n_rows / height, MIN_TALL_BLOCKS) / 2)  # an even number, for two cores
+        n_pairs = max(1, ceil(min(wanted, self.n_rows / height, MIN_TALL_BLOCKS) / 2))  # an even number of blocks
         return ceil(self.n_rows / (2 * n_pairs))
 
     @cached_property

@@ -212,7 +212,8 @@ class Source:
         self.count.passes += 1
         views, source = self.views, self
         if reads_once and self._may_be_tall:
-            source = replace(self, height=self.partitions[0].tall_height(self.height))
+            height = self.partitions[0].tall_height(self.height)
+            source = self if height == self.height else replace(self, height=height)
 
         def of_view(block: Block) -> Stat:
             return statistic(_seen(block, views))

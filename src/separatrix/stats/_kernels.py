@@ -17,7 +17,7 @@ from numba.extending import get_cython_function_address, intrinsic, overload
 from scipy import special
 
 from separatrix._array import Array, Float
-from separatrix.likelihoods import logit_law, probit_law
+from separatrix.likelihoods import logit_law, probit_law, reaches
 
 # LLVM may reorder sums, which makes the loops fast. NaN and infinity are still handled correctly.
 REORDERED_SUMS = {"reassoc", "contract", "nsz"}
@@ -106,6 +106,14 @@ _erfcx = types.ExternalFunction("separatrix_erfcx", types.float64(types.float64,
 def _compiled_erfcx(x: Any) -> Any:
     def call(x: Any) -> Any:
         return _erfcx(x, 0)
+
+    return call
+
+
+@overload(reaches)
+def _compiled_reaches(x: Any, bound: Any) -> Any:
+    def call(x: Any, bound: Any) -> Any:
+        return x >= bound
 
     return call
 

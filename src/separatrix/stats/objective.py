@@ -117,18 +117,23 @@ class Design:
         if is_sparse(X):
             return self._sparse_gram(X, weight)
         unit = self.single_units() if single or X.dtype != np.float64 else None
-        if (weight >= 0).all() and X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous:
+        is_positive = bool((weight >= 0).all())
+        if is_positive and X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous:
             from separatrix.stats._kernels import add_gram
 
             H = np.zeros((self.width, self.width))
             add_gram(read_only(X), *self.gram_memory(X, self.origin, unit), read_only(weight), H)
             return self.mirrored(H, unit)
         Z = np.empty((len(X), self.width), np.float64 if unit is None else np.float32)
-        Z[:, :M], Z[:, M:] = X - self.origin if unit is None else (X - self.origin) / unit[:M], 1.0
+        if unit is None:
+            np.subtract(X, self.origin, out=Z[:, :M])
+        else:
+            Z[:, :M] = (X - self.origin) / unit[:M]
+        Z[:, M:] = 1.0
         # Weights are divided by the largest, because float32 overflows at 1e38.
         largest = 1.0 if unit is None else float(np.abs(weight).max(initial=0.0)) or 1.0
-        weight = weight / largest
-        if (weight >= 0).all():  # NumPy computes one triangle of Z'Z and mirrors it
+        weight = weight if unit is None else weight / largest
+        if is_positive:  # NumPy computes one triangle of Z'Z and mirrors it
             Z *= np.sqrt(weight).astype(Z.dtype)[:, None]
             H = np.asarray(Z.T @ Z, dtype=np.float64)
         else:
