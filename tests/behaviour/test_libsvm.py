@@ -26,8 +26,8 @@ from separatrix.rows import LabelRules, RowStore
 def test_parsing_arbitrary_bytes_stays_within_the_arrays(text):
     """Arrays have exactly the size that `parse` counts, followed by guard values."""
     n, m = text.count(b"\n") + 1, text.count(b":")
-    label, start, value = np.full(n + 1, -7.0), np.full(n + 2, -7), np.full(m + 1, -7.0)
-    column, hard = np.full(m + 1, -7), np.full((n + m + 1, 3), -7)
+    label, start, value = np.full(n + 1, -7.0), np.full(n + 2, -7, np.int32), np.full(m + 1, -7.0)
+    column, hard = np.full(m + 1, -7, np.int32), np.full((n + m + 1, 3), -7)
     counts = np.zeros(4, dtype=np.int64)
     _, at = read_rows(np.frombuffer(text, dtype=np.uint8), 0, 99, (label, start, column, value, hard, counts))
     assert 0 <= at <= len(text)
