@@ -68,13 +68,20 @@ def fitted(loans):
     )
 
 
+@pytest.fixture(scope="module")
+def saved(fitted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "model.sx"
+    sx.save(fitted, path, about={"target": "outcome"})
+    return path.read_bytes()
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch, loans, fitted):
+def folder(tmp_path, monkeypatch, loans, saved):
     """Working folder with ``loans.csv`` and ``model.sx``."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     pyarrow.csv.write_csv(loans, "loans.csv")
-    sx.save(fitted, "model.sx", about={"target": "outcome"})
+    Path("model.sx").write_bytes(saved)
     return tmp_path
 
 

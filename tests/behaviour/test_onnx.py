@@ -211,8 +211,14 @@ OPTIONS = {
 
 
 @pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
-@pytest.mark.parametrize("K", [2, 3])
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize(
+    ("name", "K"),
+    [
+        pytest.param(name, K, marks=[pytest.mark.slow] * (K == 3 and name in ("basis", "no_intercept", "wide_prior")))
+        for name in OPTIONS
+        for K in (2, 3)
+    ],
+)
 def test_bayesian_predictives(name, K):
     if name == "by_class" and K == 2:
         pytest.skip("one factor for each contrast needs three classes")

@@ -209,6 +209,7 @@ PLACES = {"scan": parquet_file(), "torch": torch_tensor, **DASK, **BESIDES}
 # Places and models that only `make test-all` compares.
 SLOW = {"dask_even", "dask_frame", "dask_columns_apart", "libsvm", "scan_by_workers"}
 SLOW |= {"bayesian_relevance", "bayesian_importance", "bayesian_hmc", "bayesian_variational", "average"}
+SLOW_PAIRS = {("two", "dask_ragged"), ("three", "scan")}  # both places are compared on the other two problems
 ASKED = "three", "dask_ragged"  # the Dask case in which all methods are compared; elsewhere only the first
 FIRST, WEIGHTED = "two", "weighted"  # the problem for all places, and the problem for all settings
 
@@ -229,6 +230,10 @@ REFUSALS = {
     ("calibrated", "dask_frame"): "by number",
     **{("calibrated", place): "FrozenEstimator" for place in ("scan", "scan_by_workers", "libsvm", "query", "stream")},
 }
+
+
+def is_slow(name, problem, place):
+    return bool(SLOW & {name, place}) or (problem, place) in SLOW_PAIRS
 
 
 def is_refused(name, problem, place):
@@ -320,7 +325,7 @@ def assert_same(found, wanted, rtol):
 
 @pytest.mark.parametrize(
     ("name", "problem", "place"),
-    [pytest.param(*case, marks=[pytest.mark.slow] * bool(SLOW & set(case))) for case in CASES],
+    [pytest.param(*case, marks=[pytest.mark.slow] * is_slow(*case)) for case in CASES],
 )
 def test_fits_and_predictions_are_equal_in_every_place(name, problem, place, folder, monkeypatch):
     model, rows = fitted(name, problem, PLACES[place], folder, monkeypatch)
