@@ -137,6 +137,16 @@ def test_scales_of_columns_are_those_of_the_full_evidence(rng):
     assert np.abs(found.gradient).max() < 2
 
 
+def test_groups_share_the_scales_of_the_full_evidence(rng):
+    X, y = some_columns(250, rng, n_noise=4)
+    options = {"tune": "evidence", "groups": ["signal"] * 3 + ["noise"] * 4, "rng": 0}
+    found = sx.BayesianLogisticRegression(structure="by class", **options).fit(X, y)
+    full = sx.BayesianLogisticRegression(**options).fit(X, y)
+    assert found.tuning_.labels == full.tuning_.labels == ("signal", "noise")
+    assert_allclose(np.log(found.tuning_.factors), np.log(full.tuning_.factors), atol=0.15)
+    assert_allclose(found.prior_.scale, found.tuning_.factors[[0, 0, 0, 1, 1, 1, 1]])
+
+
 def test_equal_columns_keep_one_scale(rng):
     objective = posed(*classes(150, 12, 4, rng), standardize=True)
     found = tune_by_class(objective, 1e-6, is_shaped=True)

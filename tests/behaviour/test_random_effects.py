@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 import separatrix as sx
-from separatrix.bayesian import Levels, Products, inference
+from separatrix.bayesian import Levels, Products, by_class, inference
 from separatrix.bayesian.evidence import prior_scales
 from separatrix.bayesian.posterior import ArrowApproximation
 from separatrix.likelihoods import Logit
@@ -210,8 +210,21 @@ def test_other_models_and_stated_priors_have_no_new_levels():
     assert set(scale_groups(TableEncoder().fit(TABLE).schema_, levels=False)) == {"line"}
 
 
+def test_categories_of_k_classes_have_scales_if_there_are_many_weights(monkeypatch):
+    """They are those of the full covariance, without a matrix of all weights."""
+    full = sx.TableClassifier().fit(TABLE, THREE).estimator_
+    monkeypatch.setattr(inference, "MAX_LEVEL_WEIGHTS", 20)
+    model = sx.TableClassifier().fit(TABLE, THREE)
+    found = model.estimator_
+    assert found.posterior_.approximation.structure == "by class"
+    assert found.tuning_.labels == full.tuning_.labels
+    assert_allclose(np.log(found.tuning_.factors), np.log(full.tuning_.factors), atol=0.3)
+    assert (of_new(model).variance > model.decision_distribution(TABLE.head(20)).variance).all()
+
+
 def test_too_many_weights_of_k_classes_share_one_scale_with_a_note(monkeypatch):
     monkeypatch.setattr(inference, "MAX_LEVEL_WEIGHTS", 20)
+    monkeypatch.setattr(by_class, "MAX_SHAPED_PRODUCTS", 0.0)
     model = sx.TableClassifier().fit(TABLE, THREE)
     assert any("one scale for all columns" in note for note in model.estimator_.notes_)
     assert (of_new(model).variance > model.decision_distribution(TABLE.head(20)).variance).all()

@@ -52,7 +52,7 @@ MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; step of the logarithm of
 MODE_TOL = 1e-5  # tolerance of modes in tuning; the error of the evidence is its square
 
 # Shapes
-MAX_SHAPED_PRODUCTS = 2e10  # N C P² up to which the prior has a shape; a fit then takes seconds
+MAX_SHAPED_PRODUCTS = 2e10  # multiplications up to which the prior has a shape; a fit then takes seconds
 MAX_SHAPED_FRACTION = 0.97  # fraction of the weights that the data determine above which the prior hardly matters
 MAX_COLUMN_FITS, MAX_COLUMN_STEP, COLUMN_TOL = 4, 1.0, 0.5  # fits; change of ln scale; gain in nats worth a fit
 MIN_PRECISION = 0.5 / GROUP_STD**2  # smallest curvature that a step assumes: half of that of the law
@@ -84,56 +84,70 @@ class TunedByClass(NamedTuple):
 
     objective: Posterior
     mode: Float
-    report: TuningReport | None
+    report: TuningReport
     factors: Float
     shape: Float | None = None
 
+    def with_scales(self, tuned: TunedColumns) -> TunedByClass:
+        """Return the result with a scale for each group instead of one."""
+        factors, of_columns = (each * self.factors[0] for each in (tuned.factors, tuned.column_factors))
+        common = float(np.exp(np.log(of_columns).mean()))
+        report = replace(
+            self.report,
+            labels=tuned.labels,
+            factors=factors,
+            column_factors=of_columns,
+            gradient=tuned.gradient,
+            fits=self.report.fits + tuned.steps,
+        )
+        shape, mode = np.diag((of_columns / common) ** 2), tuned.fit.gaussian.mean
+        return TunedByClass(tuned.fit.objective, mode, report, np.full(len(of_columns), common), shape)
 
-def tune_by_class(objective: Posterior, tol: float, *, is_shaped: bool = False) -> TunedByClass:
-    """Tune one scale; if ``is_shaped``, one for each column, and the alignment, if the evidence supports them."""
-    scales = prior_scales(objective)
+
+def tune_by_class(
+    objective: Posterior, tol: float, *, groups: str | Sequence[Any] | None = None, is_shaped: bool = False
+) -> TunedByClass:
+    """Tune one scale, or a scale for each group of columns.
+
+    If ``is_shaped``, the evidence chooses between one scale and a scale for each column, and may align the prior.
+    """
+    scales, (C, P), M = prior_scales(objective), objective.shape, len(objective.design.origin)
     report, mode = tune_level(objective, scales, tol)
     tuned = replace(objective, prior=scales.prior(np.log(report.factors)))
     found = TunedByClass(tuned, mode, report, report.column_factors)
-    (C, P), M = objective.shape, len(objective.design.origin)
-    if is_shaped and M > 1 and C * P**2 * objective.source.n_rows <= MAX_SHAPED_PRODUCTS:
+    if groups is not None or (is_shaped and M > 1 and has_cheap_shape(objective)):
         fit = coupled_fit(tuned, mode, tol, with_slope=True)
-        found = found._replace(mode=fit.gaussian.mean)
-        if effective_parameters(fit.gaussian, tuned.prior) <= MAX_SHAPED_FRACTION * P * (C - 1):
+        if groups is not None:
+            found = found.with_scales(tune_columns(fit, groups, tol))
+            found = found._replace(factors=found.report.column_factors, shape=None)
+        elif effective_parameters(fit.gaussian, tuned.prior) <= MAX_SHAPED_FRACTION * P * (C - 1):
             found = shape_by_class(found, fit, tol)
-    assert found.report is not None, "the level is tuned"
-    if len(found.report.labels) > 1:
-        scales = prior_scales(objective, "columns")
+    scales = prior_scales(objective, "columns" if groups is None and len(found.report.labels) > 1 else groups)
     typical, no = scales.typical * found.report.factors, np.zeros(len(scales.labels), dtype=bool)
     limits = reached_limits(found.objective, scales, typical, found.mode, no)
     return found._replace(report=replace(found.report, boundary=limits))
 
 
+def has_cheap_shape(objective: Posterior) -> bool:
+    """Whether a fit takes seconds, so that the scales of groups can be tuned."""
+    (C, P), N = objective.shape, objective.source.n_rows
+    return 2.0 * C * P**2 * (N + 4 * P) <= MAX_SHAPED_PRODUCTS
+
+
 def shape_by_class(found: TunedByClass, fit: CoupledFit, tol: float) -> TunedByClass:
     """Give each column a scale, and then align the prior, if the evidence rises; ``fit`` is at the best scale."""
-    report, M = found.report, len(found.factors)
-    assert report is not None, "the level is tuned"
     columns = tune_columns(fit, "columns", tol)
-    if columns is not None:
-        fit, factors = columns.fit, columns.factors * found.factors
-        common = float(np.exp(np.log(factors).mean()))
-        report = replace(
-            report,
-            labels=prior_scales(fit.objective, "columns").labels,
-            factors=factors,
-            column_factors=factors,
-            gradient=columns.gradient,
-            fits=report.fits + columns.steps,
-        )
-        found = found._replace(factors=np.full(M, common), shape=np.diag((factors / common) ** 2))
+    if columns.gain > LOG_ODDS:
+        fit, found = columns.fit, found.with_scales(columns)
     aligned = align_by_class(fit, tol)
-    if aligned is not None:
-        fit, shape, factor = aligned
-        own = np.ones(M) if found.shape is None else np.sqrt(np.diag(found.shape))
-        of_columns = factor * report.column_factors
-        report = replace(report, factors=factor * report.factors, column_factors=of_columns, fits=report.fits + 1)
-        found = found._replace(factors=factor * found.factors, shape=shape * np.outer(own, own))
-    return found._replace(objective=fit.objective, mode=fit.gaussian.mean, report=report)
+    if aligned is None:
+        return found._replace(objective=fit.objective, mode=fit.gaussian.mean)
+    (fit, shape, factor), report = aligned, found.report
+    own = np.ones(len(shape)) if found.shape is None else np.sqrt(np.diag(found.shape))
+    of_columns = factor * report.column_factors
+    report = replace(report, factors=factor * report.factors, column_factors=of_columns, fits=report.fits + 1)
+    shape = shape * np.outer(own, own)
+    return TunedByClass(fit.objective, fit.gaussian.mean, report, factor * found.factors, shape)
 
 
 def tune_level(objective: Posterior, scales: PriorScales, tol: float) -> tuple[TuningReport, Float]:
@@ -236,16 +250,22 @@ def lanczos(objective: Posterior, q: ByClassApproximation, start: Float) -> tupl
 
 
 class TunedColumns(NamedTuple):
-    """Fit with a scale for each group, the factors (G,), the gradient of ln p(D, η) (G,), and the number of fits."""
+    """Fit with a scale for each group: labels and factors (G,), gradient of ln p(D, η) (G,), and number of fits.
+
+    ``gain`` is the gain in ln p(D), integrated over the scales, relative to one scale.
+    """
 
     fit: CoupledFit
+    labels: tuple[Any, ...]
     factors: Float
+    column_factors: Float
     gradient: Float
     steps: int
+    gain: float
 
 
-def tune_columns(start: CoupledFit, groups: str | Sequence[Any], tol: float) -> TunedColumns | None:
-    """Tune a scale for each group of columns by Newton's method; None if the evidence of one scale is higher.
+def tune_columns(start: CoupledFit, groups: str | Sequence[Any], tol: float) -> TunedColumns:
+    """Tune a scale for each group of columns by Newton's method.
 
     ``start`` is the fit at the best common scale, where the gradient of the level is zero. This corrects the largest
     error of the gradient, that of u, by a factor.
@@ -275,9 +295,9 @@ def tune_columns(start: CoupledFit, groups: str | Sequence[Any], tol: float) -> 
             break
         fit, factors = moved_fit, factors * np.exp(step)
         here = scale_derivatives(fit, groups, rate)
-    if fit.log_evidence + here.log_density + log_volume(here.precision) <= alone + LOG_ODDS:
-        return None
-    return TunedColumns(fit, factors, here.gradient, steps)
+    gain = fit.log_evidence + here.log_density + log_volume(here.precision) - alone
+    of_columns = factors[here.scales.groups[: len(fit.objective.design.origin)]]
+    return TunedColumns(fit, here.scales.labels, factors, of_columns, here.gradient, steps, gain)
 
 
 class ScaleDerivatives(NamedTuple):

@@ -59,7 +59,7 @@ from separatrix._arguments import generator
 from separatrix._array import Float, to_dense
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.averaging import average, average_draws
-from separatrix.bayesian.by_class import TunedByClass, tune_by_class
+from separatrix.bayesian.by_class import has_cheap_shape, tune_by_class
 from separatrix.bayesian.ep import Sites, expectation_propagation
 from separatrix.bayesian.evidence import (
     MIN_ROTATED_COLUMNS,
@@ -298,7 +298,7 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
                 f"approximation={options.method!r} needs the full covariance, and {objective.shape[0]} x "
                 f"{objective.shape[1]} weights have structure {structure!r}. Use approximation='laplace'."
             )
-        if options.tune and options.groups is not None:
+        if options.tune and options.groups is not None and not (structure == "by class" and has_contrasts(objective)):
             raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
     report = shape = None
     has_no_scale = options.aligns and structure == "full" and objective.shape[0] == 1
@@ -328,14 +328,17 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     return replace(thin, objective=objective, approximation=whole, factors=factors * factor)
 
 
-def _tune_part(objective: Posterior, structure: str, start: Float, options: Options) -> TunedByClass:
-    """Tune the prior for a structure with a part of the covariance. There is a report only for "by class".
+def _tune_part(
+    objective: Posterior, structure: str, start: Float, options: Options
+) -> tuple[Posterior, Float, TuningReport | None, Float, Float | None]:
+    """Tune the prior for a structure with a part of the covariance; return the parts of `TunedByClass`.
 
     For the full covariance, whose tuning follows, the median scale under its law replaces a scale that is not stated.
     """
-    scales = prior_scales(objective)
-    if structure == "by class" and scales.tuned.ndim == 1 and start.size > MAX_COUPLED_WEIGHTS:
-        return tune_by_class(objective, options.tol, is_shaped=options.aligns)
+    scales = prior_scales(objective, options.groups)
+    is_many = start.size > MAX_COUPLED_WEIGHTS or options.groups is not None
+    if structure == "by class" and scales.tuned.ndim == 1 and is_many:
+        return tune_by_class(objective, options.tol, groups=options.groups, is_shaped=options.aligns)
     report = None
     if structure == "full":
         eta = np.clip(np.log(scales.median / scales.typical), *scales.bounds(objective))
@@ -346,14 +349,17 @@ def _tune_part(objective: Posterior, structure: str, start: Float, options: Opti
     else:
         eta = tune_structure(objective, LAPLACE[structure], options.tol)
     tuned = replace(objective, prior=scales.prior(eta))
-    return TunedByClass(tuned, start, report, np.full(len(objective.design.origin), np.exp(eta[0])))
+    return tuned, start, report, np.full(len(objective.design.origin), np.exp(eta[0])), None
 
 
 def _infer_many(objective: Posterior, options: Options, groups: Sequence[Any], start: Float, limit: int) -> Inference:
     """Compute the posterior of more weights than the full covariance allows, in groups with scales of their own.
 
-    If most weights are the levels of a category, the posterior is an arrow; otherwise all columns share one scale.
+    If there are K classes, coupling between contrasts is neglected. If most weights of two classes are the levels of a
+    category, the posterior is an arrow. Otherwise all columns share one scale.
     """
+    if options.method == "auto" and has_contrasts(objective) and has_cheap_shape(objective):
+        return infer(objective, replace(options, structure="by class"), start)
     # Elimination needs positive curvatures.
     levels = largest_category(groups, objective.shape[0]) if objective.likelihood.is_log_concave else None
     if levels is None or options.method not in ("auto", "laplace"):
