@@ -46,27 +46,20 @@ def test_the_optimum_is_the_one_that_scipy_finds(name, solver, store):
 
 @every_problem
 @every_solver
-def test_the_solution_reports_status_passes_and_trace(name, solver):
+def test_the_objective_never_rises_along_the_trace_and_the_solution_reports_status_and_passes(name, solver):
     objective, solution = optimum(PROBLEMS[name], solver, trace=True)
     assert solution.status in (Status.GRADIENT, Status.PRECISION)
     assert solution.is_converged
     assert solution.passes == objective.source.passes
-    assert len(solution.trace) == solution.steps + 1
+    assert len(solution.trace) == solution.steps + 1 > 3
+    values = np.array([step.value for step in solution.trace])
+    assert (np.diff(values) <= 1e-12 * np.abs(values[:-1])).all()
+    assert values[-1] < values[0]
     last = solution.trace[-1]
     here = objective.value_grad(solution.value)
     np.testing.assert_array_equal(last.theta, solution.value)
     assert last.value == here.value
     assert last.gradient == objective.gradient_size(here.grad) < 1e-7
-
-
-@every_problem
-@every_solver
-def test_the_objective_never_rises_along_the_trace(name, solver):
-    _, solution = optimum(PROBLEMS[name], solver, trace=True)
-    values = np.array([step.value for step in solution.trace])
-    assert len(values) > 3
-    assert (np.diff(values) <= 1e-12 * np.abs(values[:-1])).all()
-    assert values[-1] < values[0]
 
 
 @every_solver
