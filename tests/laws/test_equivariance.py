@@ -80,14 +80,15 @@ def test_order_of_rows_and_names_of_classes_do_not_matter(name, rng):
 
 
 @pytest.mark.parametrize("name", SUM_MODELS)
-@pytest.mark.parametrize("storage", STORAGES)
-def test_storage_does_not_matter(name, storage):
+def test_storage_does_not_matter(name):
     X, y = blobs(900, n_classes=3)
     X = np.where(np.random.default_rng(1).random(X.shape) < 0.08, X, 0.0)  # sparse enough to be processed as sparse
     assert X.astype(bool).mean() < MAX_SPARSE_DENSITY
     a = SUM_MODELS[name]().fit(X, y)
-    b = SUM_MODELS[name]().fit(STORAGES[storage](X), y)
-    assert_allclose(b.decision_function(STORAGES[storage](X)), a.decision_function(X), rtol=1e-9, atol=1e-9)
+    for storage, stored in STORAGES.items():
+        b = SUM_MODELS[name]().fit(stored(X), y)
+        found = b.decision_function(stored(X))
+        assert_allclose(found, a.decision_function(X), rtol=1e-9, atol=1e-9, err_msg=storage)
 
 
 @pytest.mark.parametrize("name", SUM_MODELS)

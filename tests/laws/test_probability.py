@@ -103,15 +103,15 @@ def test_a_shift_does_not_change_predictions_with_a_prior(name, n_classes, shift
 
 @every_model
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-@pytest.mark.parametrize("storage", STORAGES)
-def test_storage_does_not_matter(name, n_classes, alpha, storage):
+def test_storage_does_not_matter(name, n_classes, alpha):
     X, y = data(n_classes, n=600)
     X = np.where(np.random.default_rng(1).random(X.shape) < 0.3, X, 0.0)
     a = TWO[name](alpha).fit(X, y)
-    b = TWO[name](alpha).fit(STORAGES[storage](X), y)
-    assert_allclose(b.coef_, a.coef_, rtol=1e-8, atol=1e-8)
-    assert_allclose(b.predict_proba(STORAGES[storage](X)), a.predict_proba(X), atol=1e-8)
-    assert b.separation_.status == a.separation_.status
+    for storage, stored in STORAGES.items():
+        b = TWO[name](alpha).fit(stored(X), y)
+        assert_allclose(b.coef_, a.coef_, rtol=1e-8, atol=1e-8, err_msg=storage)
+        assert_allclose(b.predict_proba(stored(X)), a.predict_proba(X), atol=1e-8, err_msg=storage)
+        assert b.separation_.status == a.separation_.status, storage
 
 
 @every_model
