@@ -24,6 +24,7 @@ from separatrix.bayesian.sampling import Draws
 from separatrix.bayesian.tuning import Limit, TuningStatus, tune_scales
 from separatrix.bayesian.variational import axis_averages, point_sets
 from separatrix.exceptions import ApproximationWarning
+from separatrix.export import load, save
 from separatrix.likelihoods import Softmax
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
@@ -175,7 +176,7 @@ def test_alignment_has_the_evidence_of_the_full_precision(rng):
 
 
 @pytest.mark.parametrize("simulate", [some_columns, correlated])
-def test_a_model_without_a_stated_prior_finds_the_shape_of_its_weights(simulate, monkeypatch, rng):
+def test_a_model_without_a_stated_prior_finds_the_shape_of_its_weights(simulate, monkeypatch, rng, tmp_path):
     monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 40)
     X, y = simulate(1200, rng)
     X, new, y, its_class = X[:200], X[200:], y[:200], y[200:]
@@ -188,6 +189,9 @@ def test_a_model_without_a_stated_prior_finds_the_shape_of_its_weights(simulate,
     losses = [-np.log(each.predict_proba(new)[np.arange(len(new)), its_class]).mean() for each in (found, one)]
     assert losses[0] < 0.97 * losses[1]
     assert 0 < found.effective_parameters_ < one.effective_parameters_
+    again = load(save(found, tmp_path / "model.sx"))
+    assert np.array_equal(again.predict_proba(new), found.predict_proba(new))
+    assert_allclose(again.prior_.covariance, found.prior_.covariance)
     stated = sx.BayesianLogisticRegression(found.prior_, structure="by class", approximation="laplace").fit(X, y)
     assert_allclose(stated.coef_, found.coef_, atol=0.5 * np.abs(found.coef_).max())  # the mode, and the mean
 
