@@ -43,7 +43,9 @@ variational posteriors of K classes whose average error is 0.002. The draws also
 variational bound is 0.2 to 4 nats too low.
 
 **Many weights of K classes.** Above `MAX_COUPLED_WEIGHTS` no matrix of all weights is formed: tuning, the variational
-posterior and its check neglect the coupling between contrasts of classes (`by_class`, `variational_by_class`).
+posterior and its check neglect the coupling between contrasts of classes (`by_class`, `variational_by_class`). With
+many rows per weight this would not pay: a few Hessians take less time than that posterior, and Laplace's method is
+accurate.
 """
 
 from __future__ import annotations
@@ -123,7 +125,7 @@ from separatrix.bayesian.variational import (
 )
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Softmax
-from separatrix.solvers import Auto, Posterior, Solution, Status, dual, is_wide
+from separatrix.solvers import MAX_JOINT_WEIGHTS, Auto, Posterior, Solution, Status, dual, is_wide
 from separatrix.stats import collect_sample, extent, log_det_slope
 
 METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
@@ -140,7 +142,8 @@ CHEAP_EP = 1e7  # N P² up to which expectation propagation takes a fraction of 
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
-MAX_COUPLED_WEIGHTS = 200  # weights of K classes above which "auto" neglects coupling between contrasts of classes
+MAX_COUPLED_WEIGHTS = 200  # weights of K classes above which "auto" neglects coupling between contrasts of classes ...
+MIN_COUPLED_ROWS = 25  # ... unless there are so many rows per weight that Laplace's method is accurate, and quicker
 MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posteriors neglect it, too
 MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed
 N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that check a posterior without coupling
@@ -289,7 +292,8 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     if structure is None and options.tune and is_simple and is_dual:
         structure = "dual" if M >= MIN_ROTATED_COLUMNS else None  # exact, with as many unknowns as there are rows
     is_free = structure is None and options.groups is None and options.method == "auto" and not options.is_batch
-    if is_free and start.size > MAX_COUPLED_WEIGHTS and has_contrasts(objective) and not is_dual:
+    is_determined = N >= MIN_COUPLED_ROWS * start.size and start.size <= MAX_JOINT_WEIGHTS
+    if is_free and start.size > MAX_COUPLED_WEIGHTS and has_contrasts(objective) and not (is_dual or is_determined):
         structure = "by class"
     structure = choose_structure(objective, structure)
     if structure != "full":
