@@ -292,7 +292,7 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     if structure is None and options.tune and is_simple and is_dual:
         structure = "dual" if M >= MIN_ROTATED_COLUMNS else None  # exact, with as many unknowns as there are rows
     is_free = structure is None and options.groups is None and options.method == "auto" and not options.is_batch
-    is_determined = N >= MIN_COUPLED_ROWS * start.size and start.size <= MAX_JOINT_WEIGHTS
+    is_determined = MIN_COUPLED_ROWS * start.size <= N and start.size <= MAX_JOINT_WEIGHTS
     if is_free and start.size > MAX_COUPLED_WEIGHTS and has_contrasts(objective) and not (is_dual or is_determined):
         structure = "by class"
     structure = choose_structure(objective, structure)
