@@ -32,7 +32,7 @@ from scipy import linalg
 
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.evidence import LEVEL_STD, Fitter, PriorScales, log_likelihood_near
+from separatrix.bayesian.evidence import LEVEL_STD, FitEP, Fitter, PriorScales, log_likelihood_near
 from separatrix.bayesian.posterior import Approximation, AveragedApproximation
 from separatrix.bayesian.predictive import class_probabilities, hermite_nodes
 from separatrix.bayesian.sampling import Draws, inverse_factor
@@ -117,11 +117,13 @@ def _nodes_of_one_scale(
     there, and so the spread that explains it. If that differs much, there is another fit. The nodes of a side are the
     predictions of its last fit.
     """
+    sites = list(fitter.memory) if isinstance(fitter, FitEP) else []  # of η*, which is nearer than the other side
     x, weight = hermite_nodes(N_NODES)
     inner, top = x[-2], scales.log_density(np.zeros(1))[0]
     fits, etas, masses = [found], [0.0], [0.0]
     for sign in (-1.0, 1.0):
         sd, parabola = spread, Parabola(found, objective.prior)
+        fitter = replace(fitter, memory=list(sites)) if isinstance(fitter, FitEP) else fitter
         for _ in range(n_fits):
             eta = np.array([sign * inner * sd])
             here = replace(objective, prior=scales.prior(eta))

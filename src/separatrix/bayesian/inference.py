@@ -150,7 +150,7 @@ N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that ch
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
-EP_TOL_IN_STD = 0.05  # tolerance of the fixed points of expectation propagation in tuning
+EP_TOL_IN_STD, ROUGH_EP_TOL_IN_STD = 0.05, 0.1  # tolerance of fixed points in tuning, and if sweeps are expensive
 
 # Errors of probabilities
 MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # a warning is given above this; Laplace's method if requested
@@ -584,11 +584,15 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         return _sampled(found, start.full, options)
     memory: list[Sites] = []
     if options.tune:  # the search compares evidences without the correction, which has no gradient
-        fitter = FitEP(options.tol, memory, EP_TOL_IN_STD)
+        is_cheap = objective.source.n_rows * objective.shape[1] ** 2 <= CHEAP_EP
+        fitter = FitEP(options.tol, memory, EP_TOL_IN_STD if is_cheap else ROUGH_EP_TOL_IN_STD)
         plain = found.accept(
-            expectation_propagation(objective, first, tol=EP_TOL_IN_STD, corrected=False, memory=memory)
+            expectation_propagation(objective, first, tol=fitter.tol_in_std, corrected=False, memory=memory)
         )
         if plain.approximation is first:
             return plain
-        found = shape_prior(tune_prior(plain, options, fitter), options, fitter)
+        rough = tune_prior(plain, options, fitter, TUNING_TOL if is_cheap else FIRST_TOL)
+        found = shape_prior(rough, options, fitter)
+        if found is rough and not is_cheap:
+            found = tune_prior(rough, options, fitter)
     return found.accept(expectation_propagation(found.objective, found.full, memory=memory))
