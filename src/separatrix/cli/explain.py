@@ -72,7 +72,7 @@ def explain(
     printer = Printer(as_json=as_json)
     fitted, names = files.load_model(model, of_tables=True)
     estimator, schema, classes = fitted.estimator_, fitted.encoder_.schema_, fitted.classes_.tolist()
-    label = class_label(classes, positive or names.get("positive"))
+    label, many = class_label(classes, positive or names.get("positive")), len(classes) > 2
     with stages("Computing weights and intervals", hidden=as_json), captured() as warned:
         whole = explain_model(fitted, level, label, intercept=True)
     found, intercepts = [c for c in whole if c.name != INTERCEPT], [c for c in whole if c.name == INTERCEPT]
@@ -80,16 +80,15 @@ def explain(
     pieces = {piece.name for curve in curves for piece in curve.pieces}
     parts = pieces | {c.name for c in weights if c.column not in schema.inputs}  # of curves, and of interactions
     listed = [c for c in merge_two_levels(weights, schema) if everything or c.name not in parts]
-    steps = steps_of(listed, schema)
-    evidence, interactions = output.evidence_of(estimator), getattr(fitted, "interactions_", None)
-    of_model = [str(note) for note in notes_on_model(fitted, warned) if note.topic != "effects"]
+    steps, evidence = steps_of(listed, schema), output.evidence_of(estimator)
+    interactions = getattr(fitted, "interactions_", None)
+    of_model = (str(note) for note in notes_on_model(fitted, warned) if note.topic != "effects")
     notes = list(dict.fromkeys([*schema.notes, *of_model]))
 
     more = f" and {len(classes) - 8} more" if len(classes) > 8 else ""
     target = f"target {names['target']}, " if "target" in names else ""
     name = names.get("model", type(estimator).__name__)
     printer.text(f"{model}: {name}; {target}classes {', '.join(map(str, classes[:8]))}{more}.")
-    many = len(classes) > 2
     if whole:
         shown = listed if everything else listed[:N_LISTED_WEIGHTS]
         printer.heading(f"Weights, strongest first ({len(shown)} of {len(listed)})")
@@ -109,7 +108,8 @@ def explain(
         printer.text(table)
     if interactions is not None:
         printer.heading("Interactions")
-        printer.text(interactions.describe())
+        at = "" if everything or not interactions.pairs else " Their weights are listed with --all."
+        printer.text(interactions.describe() + at)
     printer.text("", _meaning_of_weights(fitted, found, has_curves=bool(curves)))
     if evidence is not None:
         n_rows = getattr(fitted, "n_rows_", None)
