@@ -138,6 +138,23 @@ def test_class_grams_are_the_diagonal_blocks_of_the_hessian(name, store, rng):
     np.testing.assert_allclose(grams / scale[:, :, None], expected / scale[:, :, None], atol=1e-5 * scale.max())
 
 
+def test_equal_curvatures_of_all_classes_need_one_gram_matrix(monkeypatch):
+    objective, count = SOFTMAX["softmax"].posterior(), []
+    gram = type(objective.design).gram
+
+    def counted(*args, **how):
+        count.append(1)
+        return gram(*args, **how)
+
+    monkeypatch.setattr(type(objective.design), "gram", counted)
+    theta = np.zeros(objective.shape)
+    factors = by_class(objective, theta).factors
+    assert len(count) == 1
+    blocks = class_blocks(objective.value_grad_hess(theta).hess, len(theta))
+    for factor, block in zip(factors, blocks, strict=True):
+        np.testing.assert_allclose(factor.matrix, block, rtol=1e-5, atol=1e-5 * np.abs(block).max())
+
+
 @pytest.mark.parametrize("columns", ["twins", "constant", "zero"])
 def test_a_singular_block_still_gives_a_descent_direction(columns, rng):
     X, t = overlapping(n_classes=3)

@@ -623,5 +623,8 @@ def class_grams(block: Block, theta: Float, likelihood: Likelihood, design: Desi
     curvature = likelihood.safe_curvature(design.activate(block, theta), block.targets)
     assert isinstance(curvature, Covariances), "class_grams needs several outputs"
     weight = 1.0 if block.weight is None else block.weight
-    entries = (weight * curvature.block(k, k) for k in range(len(theta)))
-    return Grad(np.stack([design.gram(block, entry, single=True) for entry in entries]))
+    bends = [weight * curvature.block(k, k) for k in range(len(theta))]
+    blocks = [design.gram(block, bends[0], single=True)]
+    for bend in bends[1:]:  # at θ = 0, where most fits start, all classes have the same curvatures
+        blocks.append(blocks[0] if np.array_equal(bend, bends[0]) else design.gram(block, bend, single=True))
+    return Grad(np.stack(blocks))
