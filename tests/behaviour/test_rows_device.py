@@ -118,8 +118,12 @@ def test_blocks_are_halved_while_memory_is_short(table):
             raise torch.OutOfMemoryError("no memory")
         return rows @ np.ones(4)
 
-    assert_allclose(in_blocks(tensor, 4096).map(hungry), X.sum(axis=1))
+    source = in_blocks(tensor, 4096)
+    assert_allclose(source.map(hungry), X.sum(axis=1))
     assert sizes[:3] == [4096, 2048, 1024]
+    sizes.clear()
+    source.map(hungry)
+    assert max(sizes) == 1024  # later passes know
 
     def insatiable(rows):
         raise torch.OutOfMemoryError("no memory")

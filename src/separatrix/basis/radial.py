@@ -91,9 +91,9 @@ class Gaussians:
 def gaussians(X: Any, centres: Any, widths: Any, offset: Any) -> Any:
     """`Gaussians` of a tensor. Distances are computed in float64, so that rows far from all centres lose no digits."""
     Z, C = X + (X - X) - offset, centres - offset  # infinity becomes NaN; its φ would be 0
-    squared = (C**2).sum(dim=1) - 2.0 * Z @ C.T + (Z**2).sum(dim=1, keepdim=True)
-    exponent = squared.clamp_(min=0.0)[:, None] * (-0.5 / widths**2)[:, None]
-    return exponent.to(X.dtype).exp_().reshape(len(X), -1)
+    squared = (Z @ C.T).mul_(-2.0).add_((C**2).sum(dim=1)).add_((Z**2).sum(dim=1, keepdim=True)).clamp_(min=0.0)
+    squared = squared.to(X.dtype)[:, None]
+    return (squared * (-0.5 / widths**2).to(X.dtype)[:, None]).exp_().reshape(len(X), -1)
 
 
 class RBF(AbstractBasis):

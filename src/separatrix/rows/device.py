@@ -195,6 +195,7 @@ class Device(Memory):
 
     def __init__(self, tensor: Any) -> None:
         self.tensor, self.n_rows, self.columns = tensor, int(tensor.shape[0]), default_names(int(tensor.shape[1]))
+        self.max_height = self.n_rows  # rows per block; lower after a pass has run out of memory
 
     def height_for(self, width: float) -> int:
         """Number of rows per block if each row has ``width`` values: `MIN_DEVICE_ROWS` or a multiple of `CHUNK_ROWS`.
@@ -319,10 +320,11 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
 
 
 def _retry_with_smaller_blocks(source: Source, work: Callable[[Source], Any]) -> Any:
-    """Call ``work``; if the device runs out of memory, repeat it with blocks of half the height."""
+    """Call ``work``; if the device runs out of memory, repeat it with blocks of half the height, as later passes do."""
     import torch
 
-    device = source.partitions[0].tensor.device
+    (rows,) = source.partitions
+    device, source = rows.tensor.device, replace(source, height=min(source.height, rows.max_height))
     # PyTorch launches kernels on the current device, which may not be the device of the rows.
     with _full_precision(), torch.cuda.device(device) if device.type == "cuda" else nullcontext():
         try:
@@ -332,11 +334,12 @@ def _retry_with_smaller_blocks(source: Source, work: Callable[[Source], Any]) ->
             if height < MIN_DEVICE_ROWS:
                 raise MemoryError(
                     f"{device} has no memory left for a block of {source.height} rows of "
-                    f"{source.partitions[0].tensor.shape[1]} columns next to the rows themselves. Free some memory, or "
+                    f"{rows.tensor.shape[1]} columns next to the rows themselves. Free some memory, or "
                     "give the rows in host memory: X.cpu()."
                 ) from error
     torch.cuda.empty_cache()
-    return _retry_with_smaller_blocks(replace(source, height=height), work)
+    rows.max_height = height
+    return _retry_with_smaller_blocks(source, work)
 
 
 @contextmanager
