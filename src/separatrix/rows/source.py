@@ -214,13 +214,9 @@ class Source:
         if reads_once and self._may_be_tall:
             height = self.partitions[0].tall_height(self.height)
             source = self if height == self.height else replace(self, height=height)
-
-        def of_view(block: Block) -> Stat:
-            return statistic(_seen(block, views))
-
-        if all(map(is_device_aware, (statistic, *views))):
-            device_aware(of_view)
-        work = of_view if views else statistic
+        work = (lambda block: statistic(_seen(block, views))) if views else statistic
+        if views and all(map(is_device_aware, (statistic, *views))):
+            device_aware(work)
         total: Stat = self.runner.reduce(source, work)
         return total
 
