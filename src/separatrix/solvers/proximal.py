@@ -188,7 +188,7 @@ class Selection:
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Names of the selected columns."""
-        return tuple(columns[j] for j in self.kept)
+        return tuple(map(columns.__getitem__, self.kept.tolist()))
 
 
 def on_columns(objective: Posterior, kept: Codes) -> Posterior:
