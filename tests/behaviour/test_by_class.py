@@ -11,6 +11,7 @@ from separatrix.bayesian import by_class, inference
 from separatrix.bayesian.by_class import (
     ParabolaByClass,
     align_by_class,
+    corrected_by_class,
     coupled_fit,
     log_det_slope_by_class,
     scale_derivatives,
@@ -19,6 +20,7 @@ from separatrix.bayesian.by_class import (
     tune_level,
 )
 from separatrix.bayesian.evidence import effective_parameters, prior_scales
+from separatrix.bayesian.inference import skewness, third_order
 from separatrix.bayesian.posterior import ByClassApproximation, laplace, laplace_by_class
 from separatrix.bayesian.sampling import Draws
 from separatrix.bayesian.tuning import Limit, TuningStatus, tune_scales
@@ -291,6 +293,23 @@ def test_many_weights_of_k_classes_are_close_to_sampled_ones(weighted, monkeypat
     assert np.abs(found.predict_proba(new) - sampled.predict_proba(new)).mean() < 0.01
     assert abs(found.log_evidence_ - sampled.log_evidence_) < 5
     assert found.tuning_.factors[0] == pytest.approx(found.prior_.scale)
+
+
+def test_the_mean_of_many_rows_is_corrected_as_with_the_full_covariance(rng):
+    objective = posed(*classes(800, 5, 4, rng))
+    mode = mode_of(objective)
+    full = laplace(objective, mode)
+    expected = third_order(objective, full, skewness(objective, full))
+    found = corrected_by_class(objective, laplace_by_class(objective, mode), 1e-10)
+    assert np.abs((expected.mean - mode) / full.std).max() > 0.03
+    assert_allclose((found.mean - expected.mean) / full.std, 0.0, atol=0.01)
+    assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=0.01)
+    assert found.log_evidence == pytest.approx(full.log_evidence, abs=1.0)
+
+
+def test_the_mean_of_a_skewed_posterior_is_not_corrected(rng):
+    objective = posed(*classes(60, 4, 3, rng, signal=20.0), scale=10.0)
+    assert corrected_by_class(objective, laplace_by_class(objective, mode_of(objective)), 1e-8) is None
 
 
 def test_a_poor_laplace_posterior_that_is_too_large_to_be_replaced_gives_a_warning(monkeypatch, rng):

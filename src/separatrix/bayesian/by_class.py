@@ -60,6 +60,10 @@ EVIDENCE_ERROR = 3.0  # nats by which an alignment must be better than its odds 
 MAX_DRIFT_ERROR = 3.0  # largest factor by which the effect of the moving mode is corrected
 
 
+# Mean
+MODERATE_SHIFT = 0.3  # up to this, the corrected mean is accurate enough if a better approximation is expensive
+
+
 @dataclass(frozen=True, eq=False)
 class CoupledFit:
     """The Gaussian at the mode of an objective; its log evidence includes coupling.
@@ -389,6 +393,25 @@ class ParabolaByClass:
         rise = 0.5 * float(np.vdot(self.pulls, away)) - 0.5 * sum(factor.log_det for factor in factors)
         mean, log_evidence = prior.mean + self.gaussian.axes @ away, rise + 0.5 * prior.log_det()
         return replace(self.gaussian, mean=mean, factors=factors, log_evidence=log_evidence, name="parabola")
+
+
+def corrected_by_class(objective: Posterior, q: ByClassApproximation, tol: float) -> ByClassApproximation | None:
+    """Move Laplace's Gaussian from the mode to the first-order estimate of the mean, -½ H⁻¹v from there.
+
+    None if a weight moves by more than `MODERATE_SHIFT` standard deviations. The log evidence includes coupling. An
+    estimate by M in place of H takes one pass, and decides whether the other is worth its time.
+    """
+    roots = [factor.root for factor in q.factors]
+    v = objective.reduce(log_det_slope_by_class, theta=q.mean, axes=q.axes, roots=roots).grad
+    rough = q.from_unit(q.to_unit_slope(v[None]))[0] - q.mean
+    if np.abs(0.5 * rough / q.std).max() > 2 * MODERATE_SHIFT:
+        return None
+    fit = coupled_fit(objective, q.mean, tol, with_slope=True)
+    if np.abs(0.5 * fit.drift / q.std).max() > MODERATE_SHIFT:
+        return None
+    mean = fit.gaussian.mean - 0.5 * fit.drift
+    log_likelihood = objective.prior.value_grad(mean)[0] - objective.value_grad(mean).value
+    return replace(q, mean=mean, log_likelihood=log_likelihood, log_evidence=fit.log_evidence)
 
 
 def log_det_slope_by_class(

@@ -61,7 +61,7 @@ from separatrix._arguments import generator
 from separatrix._array import Float, to_dense
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.averaging import average, average_draws
-from separatrix.bayesian.by_class import has_cheap_shape, tune_by_class
+from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, has_cheap_shape, tune_by_class
 from separatrix.bayesian.ep import Sites, expectation_propagation
 from separatrix.bayesian.evidence import (
     MIN_ROTATED_COLUMNS,
@@ -133,7 +133,6 @@ METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
 # Shifts of the mean, in posterior standard deviations
 CORRECTED_SHIFT = 0.01  # above this, the mean is corrected, which takes a pass
 NEGLIGIBLE_SHIFT = 0.05  # up to this, Laplace's Gaussian is accurate
-MODERATE_SHIFT = 0.3  # up to this, the corrected mean is accurate enough if a better approximation is expensive
 RARE_VALUE_BOUND = 0.3  # γ_j above which the shift is computed from all rows instead of a sample
 
 # Costs
@@ -144,6 +143,7 @@ AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling un
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
 MAX_COUPLED_WEIGHTS = 200  # weights of K classes above which "auto" neglects coupling between contrasts of classes ...
 MIN_COUPLED_ROWS = 25  # ... unless there are so many rows per weight that Laplace's method is accurate, and quicker
+MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior without coupling
 MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posteriors neglect it, too
 MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed
 N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that check a posterior without coupling
@@ -413,10 +413,15 @@ def has_contrasts(objective: Posterior) -> bool:
 def _refine_by_class(found: Inference, first: ByClassApproximation, options: Options) -> Inference:
     """Compute the variational posterior without coupling between contrasts, if affordable, and check it by chains.
 
+    With many rows, Laplace's Gaussian is kept if the mean is near the mode, as with the full covariance.
     The posterior is not averaged over the scale of the prior, whose logarithm hundreds of weights determine to a few
     hundredths.
     """
     objective, q = found.objective, first
+    if objective.source.n_rows >= MANY_ROWS_PER_WEIGHT * q.mean.size:
+        shifted = corrected_by_class(objective, first, options.tol)
+        if shifted is not None:
+            return replace(found, approximation=shifted)
     if estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS:
         q = variational_by_class(objective, first)
         found = found.accept(q)
