@@ -67,7 +67,7 @@ MIN_WIDTH_OF_SPREAD = 0.25  # half the distance of nodes: a narrower density fal
 # The correction for third cumulants
 MAX_CUMULANT_FLOPS = 2e10  # takes one or two seconds
 MAX_CUMULANT_FLOATS = 2.5e7  # floats in memory at once
-MAX_DOUBLE_FLOPS = 1e8  # above this, products are in single precision: the error of the correction is far larger
+MAX_DOUBLE_PRODUCTS = 2e6  # N P² above which products are in single precision: the correction is less accurate
 MAX_PAIRED_ROWS = 512
 MAX_VARIANCE_CHANGE = 3.0  # relative change of a variance above which the correction is not used
 
@@ -476,14 +476,9 @@ def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) ->
     return replace(ep, moments=factor, log_evidence=ep.log_evidence + float(np.trace(pairs)) / 12)
 
 
-def pair_flops(N: int, P: int) -> tuple[float, float]:
-    """Return the number of operations of the methods "tensor" and "rows"."""
-    return 0.67 * N * P**3, 2.0 * N**2 * P
-
-
 def pair_method(N: int, P: int) -> str | None:
     """Return the cheaper method, "tensor" (P³ floats) or "rows" (all pairs of rows), or None if both cost too much."""
-    tensor_flops, row_flops = pair_flops(N, P)
+    tensor_flops, row_flops = 0.67 * N * P**3, 2.0 * N**2 * P
     by_tensor = P**3 <= MAX_CUMULANT_FLOATS and tensor_flops <= MAX_CUMULANT_FLOPS
     by_rows = N * P <= MAX_CUMULANT_FLOATS and row_flops <= MAX_CUMULANT_FLOPS
     if by_tensor and (tensor_flops <= row_flops or not by_rows):
@@ -533,7 +528,7 @@ def skewed_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -> 
     psi = objective.design.regressors(block.X) @ q.factor.root
     own = count * u**2 * np.einsum("np,np->n", psi, psi) ** 2
     sums = (psi * own[:, None]).T @ psi
-    if min(pair_flops(objective.source.n_rows, psi.shape[1])) > MAX_DOUBLE_FLOPS:
+    if objective.source.n_rows * psi.shape[1] ** 2 > MAX_DOUBLE_PRODUCTS:
         psi = psi.astype(np.float32)
     return SkewedRows(psi, (count * u).astype(psi.dtype), sums)
 

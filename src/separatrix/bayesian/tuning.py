@@ -351,7 +351,7 @@ class Search:
                 break
             gain, level = -np.inf, self.trace[-1].log_evidence
             try:
-                there = self._refit(best.eta, best.prediction, here)
+                there = self._fit(best.eta, best.prediction, here.approximation)
                 if there.name == here.approximation.name:
                     gain = there.log_evidence + self.scales.log_density(best.eta)[0] - level
                 else:  # expectation propagation did not converge, and another method's evidence is not comparable
@@ -397,19 +397,14 @@ class Search:
             high = min([high, *(eta for eta, slope in earlier if slope < 0 and here.eta < eta < high)])
         return surrogate.maximise(low, high, slack=self.tol)
 
-    def _fit(self, eta: Float, near: Approximation | None) -> Approximation:
-        """Fit the posterior at η, starting from a prediction if given."""
+    def _fit(self, eta: Float, near: Approximation | None, before: Approximation | None = None) -> Approximation:
+        """Fit the posterior at η, starting from a prediction if given, by the fit ``before`` if that is given too."""
         self.fits += 1
         here = replace(self.objective, prior=self.scales.prior(eta))
+        if near is not None and before is not None and isinstance(self.fitter, FitLaplace):
+            change = -0.5 * float(np.vdot(self.log_det_slope, near.mean - before.mean))  # of ln p(D), by ln |A|
+            return self.fitter.refit(here, near, change)
         return self.fitter.fit(here) if near is None else self.fitter.fit(here, near.mean, near.factor)
-
-    def _refit(self, eta: Float, near: Approximation, before: FitAt) -> Approximation:
-        """Fit the posterior at η near a prediction by the fit before."""
-        if not isinstance(self.fitter, FitLaplace):
-            return self._fit(eta, near)
-        self.fits += 1
-        change = -0.5 * float(np.vdot(self.log_det_slope, near.mean - before.approximation.mean))
-        return self.fitter.refit(replace(self.objective, prior=self.scales.prior(eta)), near, change)
 
     def _accept(self, eta: Float, approximation: Approximation) -> FitAt:
         """Record a fit and the gradient of ln p(D, η)."""
