@@ -168,7 +168,6 @@ Exponential = sx.ExponentialFamilyClassifier
 HOLES = np.where(np.arange(240).reshape(60, 4) % 7, X, np.nan)
 FRAME = pd.DataFrame(X, columns=list("abcd"))
 EMPTY = np.where(np.arange(4) == 2, np.nan, X)
-EQUAL = np.where((np.arange(4) == 1) & (Y[:, None] == 0), 3.5, X)
 ONES = NormalKnownVariance.facts([[1.0], [1.0]], np.ones((2, 1)))
 LEDOIT = QDA(shrinkage="ledoit-wolf")
 SQUARES, CUBES = sx.basis.Polynomial(2), sx.basis.Polynomial(3)
