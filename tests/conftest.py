@@ -28,7 +28,7 @@ def pytest_collection():
     finally:
         gc.enable()
         gc.freeze()
-        gc.set_threshold(50_000)
+        gc.set_threshold(20_000)
         atexit.register(gc.unfreeze)  # libraries complain of what is left at the end of the process
 
 

@@ -781,7 +781,9 @@ def two_columns():
 
 
 @pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
-@pytest.mark.parametrize("kind", PICTURES)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in ("likelihood", "evidence"))) for kind in PICTURES]
+)
 def test_every_kind_of_picture_is_drawn(tmp_path, monkeypatch, two_columns, kind):
     monkeypatch.chdir(tmp_path)
     pyarrow.csv.write_csv(two_columns, "two.csv")

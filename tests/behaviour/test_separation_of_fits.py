@@ -156,7 +156,9 @@ CASES = {
     "three classes, sparse, far from zero": Case(sparse.csr_array(PAIRS3 + 50.0), LABELS3, "overlapping"),
 }
 
-every_case = pytest.mark.parametrize("name", CASES)
+every_case = pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "three rows of 20 000 in both classes")) for n in CASES]
+)
 
 
 def caught(fit):

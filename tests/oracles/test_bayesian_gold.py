@@ -117,7 +117,9 @@ def test_the_variational_posterior_of_k_classes(name, monkeypatch):
     assert abs(model.log_evidence_ - gold.log_evidence) < 0.1
 
 
-@pytest.mark.parametrize("name", ALL_PROBLEMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (i % 3 > 0)) for i, name in enumerate(ALL_PROBLEMS)]
+)
 def test_hamiltonian_monte_carlo(name):
     gold = load(name)
     model = fitted(gold, "hmc", rng=0)

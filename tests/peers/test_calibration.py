@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scikit-learn's tests of calibration, around its own classifiers."""
+"""scikit-learn's tests of calibration, around its own classifiers; `make test` has those of tests/oracles."""
 
 from types import SimpleNamespace
 
+import pytest
 from sklearn import calibration
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
@@ -10,6 +11,8 @@ from sklearn.svm import LinearSVC
 
 import separatrix as sx
 from peers.suite import Adapter, peer_tests
+
+pytestmark = pytest.mark.slow
 
 
 class CalibratedClassifierCV(Adapter, like=calibration.CalibratedClassifierCV):

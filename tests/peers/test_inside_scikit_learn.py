@@ -68,7 +68,16 @@ INCOMPARABLE = {
 
 
 # Tools that fit a model many times; with logistic regression, whose fits take longest, only `make test-all` runs them.
-PATIENT = "forward selection", "threshold", "cross-validation", "learning curve", "stacking", "self-training", "bagging"
+PATIENT = {
+    "forward selection",
+    "threshold",
+    "cross-validation",
+    "learning curve",
+    "stacking",
+    "self-training",
+    "bagging",
+}
+PATIENT |= {"calibration", "elimination", "output codes", "several targets", "permutations"}
 
 
 @pytest.mark.parametrize(

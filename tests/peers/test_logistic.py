@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scikit-learn's tests of logistic regression. Its `LogisticRegressionCV` stays, and is compared with our fits."""
+"""scikit-learn's tests of logistic regression. Its `LogisticRegressionCV` stays, and is compared with our fits.
+
+`make test` compares weights, weighted rows, starts and priors with scikit-learn in tests/oracles and tests/behaviour.
+"""
 
 import numpy as np
+import pytest
 from sklearn import linear_model
 
 import separatrix as sx
 from peers.suite import Adapter, peer_tests
 
+pytestmark = pytest.mark.slow
 SOLVERS = {
     "lbfgs": "lbfgs",
     "newton-cg": "newton",
