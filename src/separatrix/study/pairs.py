@@ -65,7 +65,7 @@ N_FOLDS = 5
 CELL_STD = 0.5  # prior standard deviation of the log-odds of a cell
 MIN_GAIN_IN_STD, MIN_GAIN_IN_NATS = 2.0, 3.0  # gain of held-out log-likelihood that confirms interactions
 SCALES = np.geomspace(0.02, 2.0, 9)  # prior scales of standardised products
-N_NEWTON_STEPS = 3
+N_NEWTON_STEPS, MAX_HALVINGS = 3, 6
 
 Pair = tuple[str, str]
 
@@ -363,7 +363,7 @@ class _Search:
     its solution. Rows with the weight 0 have activations, but no influence.
 
     A softmax is fitted class by class: a step for the curvature p (1 - p) of each class, times (K - 1)/K, is the step
-    of Newton's method if all classes are equally probable.
+    of Newton's method if all classes are equally probable. It is halved until the objective increases.
     """
 
     def __init__(
@@ -461,11 +461,18 @@ class _Search:
             spread = SCALES[:, None] ** 2 / (1 + SCALES[:, None] ** 2 * values)
             evidence += self.damping * 0.5 * (spread * pull**2 - np.log1p(SCALES[:, None] ** 2 * values)).sum(axis=1)
         ridge = SCALES[int(evidence.argmax())] ** -2.0
-        W, a = np.zeros((Z.shape[1], r.shape[1])), start
+        W, a, value = np.zeros((Z.shape[1], r.shape[1])), start, self.weight @ _log_likelihood(start, self.codes)
+        step = np.empty_like(W)
         for _ in range(N_NEWTON_STEPS):
             r, v = self._residuals(a)
             for k in classes:
                 H = Z.T @ (v[:, [k]] * Z) + ridge * np.eye(Z.shape[1])
-                W[:, k] += self.damping * np.linalg.solve(H, Z.T @ r[:, k] - ridge * W[:, k])
-            a = start + Z @ W
+                step[:, k] = self.damping * np.linalg.solve(H, Z.T @ r[:, k] - ridge * W[:, k])
+            for size in 0.5 ** np.arange(MAX_HALVINGS):  # classes that compete for a row overshoot together
+                moved = W + size * step
+                after = start + Z @ moved
+                rise = self.weight @ _log_likelihood(after, self.codes) - 0.5 * ridge * (moved**2).sum() - value
+                if rise > 0:
+                    W, a, value = moved, after, value + rise
+                    break
         return a
