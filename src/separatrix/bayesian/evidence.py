@@ -350,7 +350,7 @@ class FitLaplace:
         hardly changes from one scale to the next, and a Hessian takes the time of several gradients. The change of
         -½ ln |A| to first order is added to the evidence.
         """
-        if abs(change) <= MAX_CURVATURE_CHANGE and not has_cheap_hessian(objective):
+        if abs(change) <= MAX_CURVATURE_CHANGE:
             found = LBFGS(self.tol, MAX_GUESS_STEPS, trace=True).minimise(objective, near.mean, inverse=near.factor)
             if found.is_converged:
                 mode, value = found.value, found.trace[-1].value

@@ -43,7 +43,7 @@ from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
 from separatrix.rows import Block
-from separatrix.solvers import Auto, Factor, Posterior, factorise
+from separatrix.solvers import Auto, Factor, Posterior, factorise, has_cheap_hessian
 from separatrix.stats import Design, Largest
 
 MAX_TUNED_WEIGHTS = 6000  # weights whose full precision is factorised for each fit
@@ -338,6 +338,7 @@ class Search:
         self.low, self.high = bounds
         self.trace: list[TuningStep] = []
         self.fits, self.log_det_slope = 0, np.zeros(objective.shape)
+        self.keeps_curvature = not has_cheap_hessian(objective)
 
     def run(self, start: Approximation | None, max_steps: int) -> SearchResult:
         """Run the search; ``start`` is the fit at η = 0, if known."""
@@ -401,7 +402,7 @@ class Search:
         """Fit the posterior at η, starting from a prediction if given, by the fit ``before`` if that is given too."""
         self.fits += 1
         here = replace(self.objective, prior=self.scales.prior(eta))
-        if near is not None and before is not None and isinstance(self.fitter, FitLaplace):
+        if near is not None and before is not None and isinstance(self.fitter, FitLaplace) and self.keeps_curvature:
             change = -0.5 * float(np.vdot(self.log_det_slope, near.mean - before.mean))  # of ln p(D), by ln |A|
             return self.fitter.refit(here, near, change)
         return self.fitter.fit(here) if near is None else self.fitter.fit(here, near.mean, near.factor)
