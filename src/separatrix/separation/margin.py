@@ -132,7 +132,7 @@ def _shortest(
             w = np.zeros(D.shape[1])  # if the origin is in the hull
             if bound > 0:
                 D = D[u > 0]
-                w = np.asarray(np.linalg.lstsq(D / bound, np.ones(len(D)))[0], dtype=np.float64)
+                w = np.asarray(np.linalg.lstsq(D / bound, np.ones(len(D)), rcond=None)[0], dtype=np.float64)
                 w /= np.linalg.norm(w)
         B = np.vstack([np.zeros(frame.width), w])
         worst = source.reduce(partial(worst_rows, B=B, frame=frame, below=np.inf, most=MAX_ROWS_PER_CLASS))
