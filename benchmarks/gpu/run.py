@@ -138,7 +138,7 @@ def _timed(task: str, model: Any, X: Any, y: Any, read: float) -> dict[str, Any]
 
 def _gradient(model: Any, X: Any, y: Any) -> float:
     """|Σ_n (t_n - σ(a_n)) φ̃_n - w| / N with the bias, in float64; columns have unit spread, and the bias no prior."""
-    w = torch.as_tensor(model.coef_[0], device=X.device)
+    w = torch.as_tensor(model.coef_[0], device=X.device, dtype=torch.float64)
     total, miss = torch.zeros_like(w), 0.0
     for start in range(0, len(X), 2**20):
         part = X[start : start + 2**20].double()
