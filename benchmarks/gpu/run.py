@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +55,15 @@ FIELDS = (
 
 def main() -> None:
     arguments = _arguments()
-    rows = [*checks(), *cupy_check(), *timings(arguments.rows, arguments.columns)]
     head = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
-    for row in rows:
-        print("  ".join(f"{key}: {value}" for key, value in row.items()), flush=True)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     with arguments.out.open("w", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
-        writer.writerows(head | row for row in rows)
+        for row in chain(timings(arguments.rows, arguments.columns), checks(), cupy_check()):
+            writer.writerow(head | row)
+            file.flush()
+            print("  ".join(f"{key}: {value}" for key, value in row.items()), flush=True)
 
 
 def checks(N: int = 200_000, M: int = 30) -> Iterator[dict[str, Any]]:
