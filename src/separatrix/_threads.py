@@ -75,6 +75,7 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generato
 
 class _Worker(local):
     is_worker = False  # whether this thread belongs to `_pool`
+    passes = 0  # number of limits of BLAS that this thread holds
 
 
 _worker = _Worker()
@@ -84,10 +85,6 @@ _worker = _Worker()
 def _pool(threads: int) -> ThreadPoolExecutor:
     """Threads that live as long as the program: starting them takes longer than a short pass."""
     return ThreadPoolExecutor(threads, "separatrix", initializer=lambda: setattr(_worker, "is_worker", True))
-
-
-if hasattr(os, "register_at_fork"):  # a forked process has no threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def blas_for(operations: float) -> AbstractContextManager[None]:
@@ -153,15 +150,30 @@ def single_thread_blas() -> Iterator[None]:
         if _Hold.passes == 0:
             _Hold.limits = _limit(of_process)
         _Hold.passes += 1
+    _worker.passes += 1
     try:
         yield
     finally:
+        _worker.passes -= 1
         with _Hold.lock:
             _Hold.passes -= 1
             if _Hold.passes == 0:
                 _limit(of_process, _Hold.limits)
         if of_thread:
             _limit(of_thread, limits)
+
+
+def _after_fork() -> None:
+    """Forget the threads of a forked process, which has none of them, and their passes, which would never end."""
+    _pool.cache_clear()
+    had_passes, _Hold.passes = _Hold.passes > 0, _worker.passes
+    if had_passes and _Hold.passes == 0:
+        _limit(_libraries()[1], _Hold.limits)
+    _Hold.lock.release()
+
+
+if hasattr(os, "register_at_fork"):  # the lock is held during a fork, or its holder would be gone
+    os.register_at_fork(before=_Hold.lock.acquire, after_in_parent=_Hold.lock.release, after_in_child=_after_fork)
 
 
 def _limit(libraries: Sequence[Any], limits: Iterable[int] = repeat(1)) -> Sequence[int]:

@@ -21,7 +21,7 @@ from separatrix.bayesian.by_class import (
 )
 from separatrix.bayesian.evidence import effective_parameters, prior_scales
 from separatrix.bayesian.inference import skewness, third_order
-from separatrix.bayesian.posterior import ByClassApproximation, laplace, laplace_by_class
+from separatrix.bayesian.posterior import ByClassApproximation, _contrasts, laplace, laplace_by_class
 from separatrix.bayesian.sampling import Draws
 from separatrix.bayesian.tuning import Limit, TuningStatus, tune_scales
 from separatrix.bayesian.variational import axis_averages, point_sets
@@ -275,6 +275,15 @@ def test_the_error_of_averages_over_chains_counts_chains_and_not_draws(rng):
     (mean, error), (expected, its_error) = (each.probability_and_error(*arguments) for each in (repeated, alone))
     assert_allclose(mean, expected, atol=1e-12)
     assert_allclose(error, its_error * np.sqrt(50 / 49), rtol=1e-10)
+
+
+def test_rounding_does_not_change_the_signs_of_the_axes(rng):
+    """The points of averages lie along the axes, so that storages of the same rows would have other probabilities."""
+    for _ in range(20):
+        p = rng.dirichlet(np.ones(5), size=100)
+        total = np.diag(p.sum(axis=0)) - p.T @ p
+        rounding = 1e-14 * rng.normal(size=total.shape)
+        assert_allclose(_contrasts(total + rounding + rounding.T), _contrasts(total), atol=1e-9)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 import os
 import signal
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from separatrix import LogisticRegression
-from separatrix._threads import map_in_order, n_threads, scratch, single_thread_blas
+from separatrix._threads import _Hold, map_in_order, n_threads, scratch, single_thread_blas
 
 
 def blas_threads():
@@ -74,20 +75,71 @@ def test_a_pass_inside_a_block_of_another_pass_ends():
     assert list(nested) == [190 * i for i in range(20)]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_a_forked_process_starts_threads_of_its_own():
-    assert list(map_in_order(lambda i: i, range(4))) == list(range(4))
+def exit_code_of_fork(work):
+    """Exit code of a forked process that calls ``work``, or None if it does not end."""
     child = os.fork()
     if child == 0:
-        os._exit(0 if list(map_in_order(lambda i: i, range(4))) == list(range(4)) else 1)
+        os._exit(0 if work() else 1)
     deadline = time.monotonic() + 20
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
         time.sleep(0.01)
     if ended[0] == 0:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    assert ended == (child, 0)
+    return os.waitstatus_to_exitcode(ended[1]) if ended[0] else None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own():
+    assert list(map_in_order(lambda i: i, range(4))) == list(range(4))
+    assert exit_code_of_fork(lambda: list(map_in_order(lambda i: i, range(4))) == list(range(4))) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+@pytest.mark.usefixtures("two_blas_threads")
+def test_a_process_forked_during_a_pass_of_another_thread_ends_and_restores_blas():
+    is_running, may_end = threading.Event(), threading.Event()
+
+    def other():
+        with single_thread_blas():
+            is_running.set()
+            may_end.wait(30)
+
+    def passes_restore_blas():
+        before = blas_threads()
+        with single_thread_blas():
+            inside = blas_threads()
+        return (before, inside, blas_threads()) == ({2}, {1}, {2})
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    is_running.wait(30)
+    assert exit_code_of_fork(passes_restore_blas) == 0
+    may_end.set()
+    thread.join()
+    with single_thread_blas():  # a pass of the thread that forks goes on in the new process
+        assert exit_code_of_fork(lambda: blas_threads() == {1}) == 0
+    assert blas_threads() == {2}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_fork_waits_until_no_thread_changes_the_limit_of_blas():
+    """Otherwise the lock would never be released in the new process, and its first pass would wait for ever."""
+    changes = threading.Event()
+
+    def other():
+        with _Hold.lock:
+            changes.set()
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    changes.wait(30)
+    assert exit_code_of_fork(lambda: list(map_in_order(lambda i: i, range(4))) == list(range(4))) == 0
+    thread.join()
 
 
 def test_each_thread_reuses_its_own_buffer():

@@ -362,6 +362,7 @@ def _contrasts(total: Float) -> Float:
     with single_thread_blas():
         across = linalg.null_space(np.ones((1, C)))
         axes = across @ linalg.eigh(across.T @ total @ across)[1]
+    axes *= np.copysign(1.0, np.sqrt(np.arange(C)) @ axes)  # rounding must not choose signs: averages use points
     return np.column_stack([np.full(C, C**-0.5), axes])
 
 
