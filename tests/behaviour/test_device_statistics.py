@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 from separatrix.rows import as_source
+from separatrix.separation.certificate import largest_activation
 from separatrix.stats import (
     ClassScatter,
     Design,
@@ -126,3 +127,9 @@ def test_ranges_of_columns_equal_those_of_the_host(dtype, missing, rng):
     assert np.isnan([*there.low, *there.high, there.radius]).sum() == 3 * missing
     for name in ("low", "high", "radius"):
         assert_allclose(getattr(there, name), getattr(here, name), rtol=1e-6)
+
+
+def test_the_largest_activation_equals_that_of_the_host(sources, rng):
+    U, design = rng.normal(size=(5, M + 1)), Design(np.array([0.1, 29.0, 1.0]), bias=True)
+    here, there = (source.reduce(partial(largest_activation, U=U, design=design)).value for source in sources)
+    assert_allclose(there, here, rtol=1e-9)

@@ -266,7 +266,7 @@ def test_a_softmax_of_two_classes_is_a_logistic_model_of_their_difference(fit_in
     softmax = pose(source, Softmax(2), sx.Gaussian(s, intercept_scale=b), fit_intercept=fit_intercept, standardize=True)
     difference = sx.Gaussian(s * np.sqrt(2), intercept_scale=b * np.sqrt(2))
     logistic = pose(source, Logit(), difference, fit_intercept=fit_intercept, standardize=True)
-    two, one = (laplace(o, Auto().minimise(o, np.zeros(o.shape)).value) for o in (softmax, logistic))
+    two, one = (laplace(o, Auto(1e-12).minimise(o, np.zeros(o.shape)).value) for o in (softmax, logistic))
     P = two.mean.shape[1]
     D = np.hstack([-np.eye(P), np.eye(P)])
     assert_allclose(two.mean[1] - two.mean[0], one.mean[0], rtol=1e-6, atol=1e-9)

@@ -50,19 +50,20 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from separatrix._array import Array, Float
+from separatrix._array import Array, Float, device_aware
 from separatrix._linalg import SingularError
 from separatrix._text import first_few
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import CollinearWarning, SeparationWarning, warn
 from separatrix.priors import Penalty
-from separatrix.rows import Block, Source
+from separatrix.rows import Block, DeviceRows, Source
 from separatrix.separation.program import Separability, separability
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Factor, Newton, Posterior, Solution, factorise
 from separatrix.stats import (
     Design,
     Largest,
     collect_sample,
+    device_activations,
     max_slope_change,
     negative_smallest_margin,
     representative_sample,
@@ -234,10 +235,13 @@ def _proves(
     return largest.value <= MAX_NULL_ACTIVATION
 
 
+@device_aware
 def largest_activation(block: Block, U: Float, design: Design) -> Largest:
     """Maximum of |u'φ̃_n| over the rows n of positive weight and the rows u of U (r, P)."""
-    rows = block if block.weight is None else block.take(block.weight > 0)
-    return Largest(float(np.abs(design.activate(replace(rows, offset=None), U)).max(initial=0.0)))
+    rows = replace(block if block.weight is None else block.take(block.weight > 0), offset=None)
+    if isinstance(rows.X, DeviceRows):
+        return Largest(max(float(device_activations(rows, u[None], design).abs().max()) for u in U))
+    return Largest(float(np.abs(design.activate(rows, U)).max(initial=0.0)))
 
 
 def warn_if_collinear(objective: Posterior, solution: Solution[Float]) -> None:

@@ -431,7 +431,7 @@ def _largest_differences(block: Block, V: Float, design: Design) -> Float:
     """max_k a_k - min_k a_k of each row, with a = V φ̃."""
     if not isinstance(block.X, DeviceRows):
         return np.asarray(np.ptp(design.activate(block, V), axis=1))
-    A = _device_activations(block, V, design)
+    A = device_activations(block, V, design)
     return np.asarray(to_host(A.amax(dim=1) - A.amin(dim=1)))
 
 
@@ -477,7 +477,7 @@ def _device_change(block: Block, theta: Float, root: Float, likelihood: Any, des
     import torch
 
     rows, rest = design.shifted(block.X)
-    (C, P), M, a = theta.shape, len(rest), _device_activations(block, theta, design)
+    (C, P), M, a = theta.shape, len(rest), device_activations(block, theta, design)
     of_classes = root.reshape(C, P, -1)
     shift = (of_classes[:, M] if design.bias else 0.0) - rest @ of_classes[:, :M]
     if C == 1:
@@ -537,14 +537,14 @@ def _device_objective(
     if (len(theta) == 1 or block.targets.ndim == 1) and has_kernels(block.X, len(theta)):
         return _kernel_objective(block, theta, likelihood, design, hessian=hessian)
     weight = block.X.on(block.weight)
-    a = _device_activations(block, theta, design)
+    a = device_activations(block, theta, design)
     log_p, slope, curvature = DERIVATIVES[type(likelihood)](a, block.X.on(block.t))
     value = -float(_weighted(log_p, weight).sum())
     grad = -design.collect(block, _weighted(slope, weight))
     return value, grad, None if hessian == "none" else _device_hessian(block, curvature, design)
 
 
-def _device_activations(block: Block, theta: Float, design: Design) -> Any:
+def device_activations(block: Block, theta: Float, design: Design) -> Any:
     """`Design.activate` of rows on a device, with the result there, in float64."""
     rows, rest = design.shifted(block.X)
     W = theta[:, : len(rest)]
@@ -615,7 +615,7 @@ def _kernel_objective(
 def class_grams(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
     """Diagonal blocks of the Hessian on one block of rows, (C, P, P)."""
     if isinstance(block.X, DeviceRows) and type(likelihood) is Softmax:
-        P = _device_activations(block, theta, design).softmax(dim=1)
+        P = device_activations(block, theta, design).softmax(dim=1)
         weight = block.X.on(block.weight)
         entries = (_weighted(P[:, k] * (1.0 - P[:, k]), weight) for k in range(len(theta)))
         grams = (gram_with_bias(block.X, design.origin, design.bias, entry) for entry in entries)
