@@ -277,6 +277,14 @@ def test_the_error_of_averages_over_chains_counts_chains_and_not_draws(rng):
     assert_allclose(error, its_error * np.sqrt(50 / 49), rtol=1e-10)
 
 
+def test_constant_columns_have_the_class_proportions_as_probabilities(monkeypatch):
+    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 10)
+    y = np.repeat(np.arange(4), [10, 20, 30, 40])
+    model = sx.BayesianLogisticRegression().fit(np.ones((100, 6)), y)
+    assert model.posterior_.structure == "by class"
+    assert_allclose(model.predict_proba(np.ones((1, 6))), [[0.1, 0.2, 0.3, 0.4]], atol=0.02)
+
+
 def test_rounding_does_not_change_the_signs_of_the_axes(rng):
     """The points of averages lie along the axes, so that storages of the same rows would have other probabilities."""
     for _ in range(20):

@@ -138,11 +138,22 @@ def test_large_sparse_tables_keep_the_iterate_if_no_dense_factor_is_affordable(r
     monkeypatch.setattr("separatrix.rules.least_squares.MANY_OPERATIONS", 0.0)
     X, y = sparse_rows(rng, 400)
     X = sparse.csr_array(sparse.hstack([X, 10 * X[:, :3] + X[:, 3:6]]))
-    with pytest.warns(ConvergenceWarning, match="63 columns, some of which are nearly collinear"):
+    with pytest.warns(CollinearWarning, match="Some of the 63 columns are collinear"):
         model = sx.LeastSquaresClassifier().fit(X, y)
     with pytest.warns(CollinearWarning):
         dense = sx.LeastSquaresClassifier().fit(X.toarray(), y)
     assert_allclose(model.decision_function(X), dense.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.usefixtures("few_columns_are_many")
+@pytest.mark.parametrize("alpha", [0.0, 1e-3])
+def test_too_few_steps_on_a_large_sparse_table_give_a_warning(alpha, rng, monkeypatch):
+    monkeypatch.setattr("separatrix.rules.least_squares.MANY_OPERATIONS", 0.0)
+    monkeypatch.setattr("separatrix.rules.least_squares.OPERATIONS_PER_SPARSE_ENTRY", 10.0)
+    X, y = sparse_rows(rng, 400)
+    with pytest.warns(ConvergenceWarning, match=r"limit of steps .* Set a larger alpha, or drop columns"):
+        model = sx.LeastSquaresClassifier(alpha=alpha).fit(X, y)
+    assert not model.solution_.is_converged
 
 
 def test_conjugate_gradients_find_the_solution_of_minimum_norm(rng):

@@ -107,7 +107,8 @@ class Directions(NamedTuple):
         rest = (N + 1) * (square - trace**2 / M)
         rho = (square + trace**2) / rest if rest > 0 else 1.0  # (23) of Chen et al. without 2/M, as in scikit-learn
         rho = min(max(rho, MIN_SHRINKAGE), 1.0)
-        return cls(*linalg.eigh((1 - rho) * H + rho * (trace / M) * np.eye(M)))
+        level = trace / M or 1.0  # if all columns are constant, Σ is the identity
+        return cls(*linalg.eigh((1 - rho) * H + rho * level * np.eye(M)))
 
     def aligned(self, scales: PriorScales, b: float) -> tuple[PriorScales, Float]:
         """Return scales of the prior with the alignment b, and its shape c Σ^b (M, M)."""

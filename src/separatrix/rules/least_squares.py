@@ -141,12 +141,20 @@ def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution
     if not (found.is_converged and is_unique):
         if operations < MANY_OPERATIONS:
             return None
-        warn(
-            f"LeastSquaresClassifier {found.status.value} ({found.steps}) with {M:,} columns, some of which are nearly "
-            "collinear. The weights are close to the solution of minimum norm (in standard-deviation units). Set "
-            "alpha > 0, or drop columns.",
-            ConvergenceWarning,
-        )
+        if found.is_converged:
+            warn(
+                f"Some of the {M:,} columns are collinear, or nearly so. Predictions are unaffected, but the "
+                "coefficients are not unique; the solution of minimum norm (in standard-deviation units) is returned. "
+                "Drop columns, or set a larger alpha.",
+                CollinearWarning,
+            )
+        else:
+            warn(
+                f"LeastSquaresClassifier {found.status.value} ({found.steps}): the residual is above {RESIDUAL_TOL:g} "
+                f"of the targets, because some of the {M:,} columns are nearly collinear. Set a larger alpha, or drop "
+                "columns.",
+                ConvergenceWarning,
+            )
     if alpha == 0 and N >= M and not units.spread.all():
         warn_of_collinear(SingularError(np.flatnonzero(units.spread == 0).tolist(), {}), source.columns)
     W, w0 = design.in_user_units(start + found.value[: len(start)])
