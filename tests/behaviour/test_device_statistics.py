@@ -36,12 +36,14 @@ from separatrix.stats.device import DERIVATIVES  # noqa: E402
 N, M = 6000, 3
 
 
-@pytest.fixture(params=["plain", "weighted", "offset"])
+@pytest.fixture(params=["plain", "weighted", "weighted, one block of weight zero", "offset"])
 def sources(request, rng):
     """The same rows in host memory and on a device."""
     X = rng.normal(size=(N, M)) * [1.0, 5.0, 0.2] + [0.0, 30.0, 1.0]
     t = rng.integers(3, size=N)
-    weight = rng.uniform(0, 2, size=N) if request.param == "weighted" else None
+    weight = rng.uniform(0, 2, size=N) if "weighted" in request.param else None
+    if "zero" in request.param:
+        weight[4096:] = 0.0
     offset = rng.normal(size=N) if request.param == "offset" else None
     host = as_source(X).with_numbers(t, weight, offset)
     return host, replace(open_tensor(torch.as_tensor(X)), height=4096).with_numbers(t, weight, offset)

@@ -239,7 +239,7 @@ def _proves(
 def largest_activation(block: Block, U: Float, design: Design) -> Largest:
     """Maximum of |u'φ̃_n| over the rows n of positive weight and the rows u of U (r, P)."""
     rows = replace(block if block.weight is None else block.take(block.weight > 0), offset=None)
-    if isinstance(rows.X, DeviceRows):
+    if isinstance(rows.X, DeviceRows) and len(rows):
         return Largest(max(float(device_activations(rows, u[None], design).abs().max()) for u in U))
     return Largest(float(np.abs(design.activate(rows, U)).max(initial=0.0)))
 

@@ -494,7 +494,7 @@ def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments
     if kind is DiagonalScatter:
         about = DiagonalScatter(device.class_sums(rows, near, t, weight, squared=True))
     elif kind is PooledScatter:  # one centre for all classes, so that the class of a row does not matter
-        near = np.tile((count @ mean / count.sum()).astype(rows.dtype), (n_classes, 1))
+        near = np.tile((count @ mean / (count.sum() or 1.0)).astype(rows.dtype), (n_classes, 1))
         about = PooledScatter(np.asarray(to_host(device.gram(rows, near[0], rows.on(weight)))))
     else:
         about = ClassScatter(np.stack([device.class_gram(rows, near[k], t, weight, k) for k in range(n_classes)]))
