@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from problems import blobs
 from separatrix import evidence_surface
 from separatrix.basis import RBF, fit_basis
-from separatrix.bayesian import evidence
+from separatrix.bayesian import evidence, tuning
 from separatrix.bayesian.evidence import (
     FitEP,
     FitLaplace,
@@ -19,7 +19,7 @@ from separatrix.bayesian.evidence import (
     rescaled,
     rotate,
 )
-from separatrix.bayesian.tuning import Parabola, Surrogate
+from separatrix.bayesian.tuning import Parabola, Surrogate, TuningStatus, tune_scales
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
@@ -248,6 +248,21 @@ def test_a_refit_near_a_prediction_keeps_its_curvature_and_corrects_the_evidence
     assert_allclose(kept.log_likelihood, fitted.log_likelihood, rtol=1e-9)
     assert abs(kept.log_evidence - fitted.log_evidence) < 0.1 * abs(change)
     assert FitLaplace(1e-11).refit(there, near, 1.0).factor is not near.factor
+
+
+@pytest.mark.parametrize("seed", [1, 5])
+def test_a_search_that_keeps_curvatures_has_the_evidence_of_a_new_fit(monkeypatch, seed):
+    """From a narrow prior, at whose mode the slope of ln |A| is small, to the best scale."""
+    rng = np.random.default_rng(seed)
+    X, scale = rng.normal(size=(1500, 40)), {1: 0.1, 5: 0.05}[seed]
+    t = (X @ rng.normal(size=40) * scale + rng.logistic(size=1500) > 0).astype(int)
+    objective = pose(as_source(X, t), Logit(), Gaussian(0.02, intercept_scale=10.0), fit_intercept=True)
+    monkeypatch.setattr(tuning, "has_cheap_hessian", lambda objective: False)
+    found = tune_scales(objective)
+    assert found.report.status is TuningStatus.CONVERGED
+    assert found.report.fits <= 5
+    fitted = FitLaplace().fit(found.objective)
+    assert_allclose(found.approximation.log_evidence, fitted.log_evidence, atol=0.05)  # else 0.1 or 1 nat
 
 
 @pytest.mark.parametrize("groups", [None, "columns"])

@@ -28,6 +28,7 @@ from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import (
     FIXED_GROUP,
     LEVEL_STD,
+    MAX_CURVATURE_CHANGE,
     MAX_SCALE,
     FitLaplace,
     Fitter,
@@ -328,6 +329,14 @@ class FitAt(NamedTuple):
     gradient: Float
 
 
+class Kept(NamedTuple):
+    """A fit, its v = ∂ ln |A|/∂θ, and the change of -½ ln |A| since the mode at which its curvature was computed."""
+
+    fit: Approximation
+    slope: Float
+    change: float
+
+
 class Search:
     """Maximise ln p(D, η) between bounds (low, high), from η = 0, in a trust region around the best fit."""
 
@@ -337,8 +346,9 @@ class Search:
         self.objective, self.scales, self.fitter, self.tol = objective, scales, fitter, tol
         self.low, self.high = bounds
         self.trace: list[TuningStep] = []
-        self.fits, self.log_det_slope = 0, np.zeros(objective.shape)
-        self.keeps_curvature = not has_cheap_hessian(objective)
+        self.fits, self.keeps_curvature = 0, isinstance(fitter, FitLaplace) and not has_cheap_hessian(objective)
+        self.accepted: Kept | None = None
+        self.trial: Kept | None = None
 
     def run(self, start: Approximation | None, max_steps: int) -> SearchResult:
         """Run the search; ``start`` is the fit at η = 0, if known."""
@@ -352,7 +362,7 @@ class Search:
                 break
             gain, level = -np.inf, self.trace[-1].log_evidence
             try:
-                there = self._fit(best.eta, best.prediction, here.approximation)
+                there = self._fit(best.eta, best.prediction)
                 if there.name == here.approximation.name:
                     gain = there.log_evidence + self.scales.log_density(best.eta)[0] - level
                 else:  # expectation propagation did not converge, and another method's evidence is not comparable
@@ -398,20 +408,44 @@ class Search:
             high = min([high, *(eta for eta, slope in earlier if slope < 0 and here.eta < eta < high)])
         return surrogate.maximise(low, high, slack=self.tol)
 
-    def _fit(self, eta: Float, near: Approximation | None, before: Approximation | None = None) -> Approximation:
-        """Fit the posterior at η, starting from a prediction if given, by the fit ``before`` if that is given too."""
+    def _fit(self, eta: Float, near: Approximation | None) -> Approximation:
+        """Fit the posterior at η, starting from a prediction if given."""
         self.fits += 1
         here = replace(self.objective, prior=self.scales.prior(eta))
-        if near is not None and before is not None and isinstance(self.fitter, FitLaplace) and self.keeps_curvature:
-            change = -0.5 * float(np.vdot(self.log_det_slope, near.mean - before.mean))  # of ln p(D), by ln |A|
-            return self.fitter.refit(here, near, change)
-        return self.fitter.fit(here) if near is None else self.fitter.fit(here, near.mean, near.factor)
+        if near is None:
+            return self.fitter.fit(here)
+        if self.keeps_curvature and self.accepted is not None:
+            return self._refit(here, near, self.accepted)
+        return self.fitter.fit(here, near.mean, near.factor)
+
+    def _refit(self, here: Posterior, near: Approximation, before: Kept) -> Approximation:
+        """Fit with the curvature of an earlier mode, unless ln |A| has changed much since then, by the trapezoid rule.
+
+        The slope at the old mode alone may be small although the curvature changes: at zero weights it vanishes.
+        """
+        assert isinstance(self.fitter, FitLaplace), "only Laplace's method keeps a curvature"
+        predicted = before.change - 0.5 * float(np.vdot(before.slope, near.mean - before.fit.mean))
+        found = self.fitter.refit(here, near, predicted)
+        if found.factor is not near.factor:
+            return found
+        slope = self._log_det_slope(here, found)
+        change = before.change - 0.25 * float(np.vdot(before.slope + slope, found.mean - before.fit.mean))
+        if abs(change) > MAX_CURVATURE_CHANGE:
+            return self.fitter.fit(here, found.mean, found.factor)
+        found = replace(found, log_evidence=found.log_evidence + change - predicted)
+        self.trial = Kept(found, slope, change)
+        return found
+
+    def _log_det_slope(self, here: Posterior, approximation: Approximation) -> Float:
+        return log_det_gradient(here, approximation, sampled=len(self.scales.labels) <= MAX_SAMPLED_GROUPS)
 
     def _accept(self, eta: Float, approximation: Approximation) -> FitAt:
         """Record a fit and the gradient of ln p(D, η)."""
-        here = replace(self.objective, prior=self.scales.prior(eta))
-        self.log_det_slope = log_det_gradient(here, approximation, sampled=len(eta) <= MAX_SAMPLED_GROUPS)
-        slope = stationary_slope(here.prior, approximation, approximation.factor.solve(self.log_det_slope))
+        here, trial = replace(self.objective, prior=self.scales.prior(eta)), self.trial
+        if trial is None or trial.fit is not approximation:
+            trial = Kept(approximation, self._log_det_slope(here, approximation), 0.0)
+        self.accepted = trial
+        slope = stationary_slope(here.prior, approximation, approximation.factor.solve(trial.slope))
         log_density, pull = self.scales.log_density(eta)
         gradient = self.scales.gradient(eta, slope) + pull
         self.trace.append(TuningStep(eta, approximation.log_evidence + log_density, gradient))
