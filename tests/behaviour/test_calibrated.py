@@ -141,8 +141,8 @@ def test_probabilities_follow_new_proportions() -> None:
     X, y = rows(4000, 0.5)
     Z, t = rows(4000, 0.9)
     plain = sx.Calibrated(sx.LogisticRegression(), "platt").fit(X, y)
-    for shift in ("em", {"a": 0.1, "b": 0.9}, [0.1, 0.9]):
-        moved = sx.Calibrated(sx.LogisticRegression(), "platt", prior_shift=shift).fit(X, y)
+    for method, shift in (("auto", "em"), ("platt", {"a": 0.1, "b": 0.9}), ("platt", [0.1, 0.9])):
+        moved = sx.Calibrated(sx.LogisticRegression(), method, prior_shift=shift).fit(X, y)
         loss = [-np.log(m.predict_proba(Z)[np.arange(4000), (t == "b").astype(int)]).mean() for m in (plain, moved)]
         assert loss[1] < 0.9 * loss[0]
         assert moved.predict_proba(Z)[:, 1].mean() == pytest.approx(0.9, abs=0.02)

@@ -16,7 +16,7 @@ from problems import STORAGES, blobs, names
 from separatrix._array import to_dense
 from separatrix.files import scan
 from separatrix.rows import Block, RowStore, as_source, open_rows, targets_in_memory, watched
-from separatrix.rows.memory import open_memory
+from separatrix.rows.memory import Sparse, open_memory
 from separatrix.stats import PooledScatter, collect_moments, extent
 
 X = np.round(np.random.default_rng(0).normal(size=(23, 3)), 3)
@@ -183,3 +183,10 @@ def test_duplicate_entries_of_sparse_rows_are_summed_in_every_pass(rng):
     for squares in passes:
         np.testing.assert_allclose(squares, np.square(X.toarray()).sum(axis=0))
     np.testing.assert_array_equal(X.data, stored)  # the matrix of the caller is unchanged
+
+
+def test_tall_blocks_of_many_sparse_rows_are_bounded():
+    """A block of half of the rows would need as much memory for its activations as the rows themselves."""
+    columns = tuple(map(str, range(100)))
+    heights = {n: Sparse(sparse.csr_array((n, 100)), columns).tall_height(2**16) for n in (2**16, 2**18, 2**22)}
+    assert heights == {2**16: 2**16, 2**18: 2**17, 2**22: 2**19}

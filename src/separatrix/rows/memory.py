@@ -188,7 +188,7 @@ class Sparse(Memory):
             return height
         wanted = int(self.array.nnz) / (ENTRIES_PER_COLUMN * len(self.columns))
         n_pairs = max(1, ceil(min(wanted, self.n_rows / height, MIN_TALL_BLOCKS) / 2))  # an even number of blocks
-        return ceil(self.n_rows / (2 * n_pairs))
+        return min(ceil(self.n_rows / (2 * n_pairs)), TALL * MAX_BLOCK_ROWS)  # activations of a block need memory
 
     @cached_property
     def has_duplicates(self) -> bool:
