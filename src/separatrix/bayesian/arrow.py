@@ -41,7 +41,7 @@ from separatrix.solvers import Posterior
 from separatrix.stats import Design, Grad
 
 MAX_BORDER_WEIGHTS = 2000  # weights other than those of the largest category, whose precision is dense
-MAX_MODE_STEPS, MODE_TOL = 50, 1e-12  # steps, and half the squared length of the last step, in nats
+MAX_MODE_STEPS, LAST_STEP_TOL = 50, 1e-12  # steps, and half the squared length of the last step, in nats
 SUFFICIENT_DECREASE = 1e-4  # fraction of the predicted decrease below which a step is halved
 MIN_STEP = 1e-10  # fraction of a step of Newton's method; a shorter one changes nothing but rounding errors
 MAX_TUNING_FITS = 60
@@ -123,7 +123,7 @@ def laplace_arrow(objective: Posterior, levels: Codes, start: Float) -> ArrowApp
         for steps in range(MAX_MODE_STEPS):
             step = -gaussian.solve(grad)
             gain = -float(np.vdot(grad, step))
-            if gain <= 2 * MODE_TOL:
+            if gain <= 2 * LAST_STEP_TOL:
                 return replace(gaussian, steps=steps)
             size, found = 1.0, at(theta + step)
             is_rounded = gain <= objective.units.rounding * abs(value)

@@ -49,7 +49,7 @@ N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
 MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; step of the logarithm of the scale, and its accuracy
-MODE_TOL = 1e-5  # tolerance of modes in tuning; the error of the evidence is its square
+ROUGH_MODE_TOL = 1e-5  # tolerance of modes in tuning; the error of the evidence is its square
 
 # Shapes
 MAX_SHAPED_PRODUCTS = 2e10  # multiplications up to which the prior has a shape; a fit then takes seconds
@@ -199,7 +199,7 @@ def tune_level(objective: Posterior, scales: PriorScales, tol: float) -> tuple[T
 
 def coupled_fit(objective: Posterior, mode: Float, tol: float, *, with_slope: bool = False) -> CoupledFit:
     """Find the mode, the Gaussian there and its evidence; if ``with_slope``, also what a gradient needs."""
-    mode = Auto(max(tol, MODE_TOL)).minimise(objective, mode).value
+    mode = Auto(max(tol, ROUGH_MODE_TOL)).minimise(objective, mode).value
     q = laplace_by_class(objective, mode)
     start = random_signs(q)
     if with_slope:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tuning of a prior and of its shape, for a posterior with the full covariance.                  PRML §3.5
 
+    `Inference`       the result of an inference, which each step replaces by a better one; `Options` of the user
     `tune_prior`      the most probable scales of the prior
     `shape_prior`     if no prior is stated: one scale, an alignment with correlations, or a scale for each column
     `scale_average`   the nodes of the average over the scales, and over the simpler prior

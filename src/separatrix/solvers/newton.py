@@ -130,7 +130,7 @@ class Newton(Limits):
             length = 1.0
             if is_stretched and step == 0 and C == 1 and not start.any():
                 R2 = -float(np.vdot(here.grad, direction)) / objective.units.total
-                length = min(1 / max(1 - R2, 0.1), MAX_FIRST_LENGTH)
+                length = 1 / max(1 - R2, 1 / MAX_FIRST_LENGTH)
             moved, trials = descend(evaluate, theta, here, direction, rounding=rounding, length=length)
             if moved is None:  # if the curvature underflows, gradient descent may still lower the objective
                 moved, more = descend(evaluate, theta, here, -diagonal(objective).solve(here.grad), rounding=rounding)

@@ -7,8 +7,8 @@
     split_gram      Σ weight (x - c)(x - c)', on tensor cores
     split_moments   Σ (x - c)(x - c)' without weights, and Σ (x - c) for each class
 
-In the first three, program i of n handles tiles i, i + n, i + 2n, ... of rows and keeps its sums in float64, so
-repeated runs give identical results. `objective_pass` writes a few values per row; the others write only sums.
+In the first three, program i of n handles tiles i, i + n, i + 2n, ... of rows. Sums are kept in float64, so repeated
+runs give identical results. `objective_pass` writes a few values per row; the others write only sums.
 `device` has versions in torch. Importing this file imports Triton.
 
 **Splitting.** Tensor cores multiply bfloat16 (8 significant bits) at ten times the rate of float32. Two bfloat16 values

@@ -65,7 +65,7 @@ N_FOLDS = 5
 CELL_STD = 0.5  # prior standard deviation of the log-odds of a cell
 MIN_GAIN_IN_STD, MIN_GAIN_IN_NATS = 2.0, 3.0  # gain of held-out log-likelihood that confirms interactions
 SCALES = np.geomspace(0.02, 2.0, 9)  # prior scales of standardised products
-N_NEWTON_STEPS, MAX_HALVINGS = 3, 6
+N_NEWTON_STEPS, MAX_STEP_HALVINGS = 3, 6
 
 Pair = tuple[str, str]
 
@@ -468,7 +468,7 @@ class _Search:
             for k in classes:
                 H = Z.T @ (v[:, [k]] * Z) + ridge * np.eye(Z.shape[1])
                 step[:, k] = self.damping * np.linalg.solve(H, Z.T @ r[:, k] - ridge * W[:, k])
-            for size in 0.5 ** np.arange(MAX_HALVINGS):  # classes that compete for a row overshoot together
+            for size in 0.5 ** np.arange(MAX_STEP_HALVINGS):  # classes that compete for a row overshoot together
                 moved = W + size * step
                 after = start + Z @ moved
                 rise = self.weight @ _log_likelihood(after, self.codes) - 0.5 * ridge * (moved**2).sum() - value
