@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from separatrix._array import Float
+from separatrix._array import Float, device_aware
 from separatrix.bayesian.alignment import ALIGNMENTS, LOG_ODDS, Directions, best_scale
 from separatrix.bayesian.averaging import MAX_SPREAD
 from separatrix.bayesian.evidence import GROUP_STD, PriorScales, effective_parameters, prior_scales
@@ -41,9 +41,9 @@ from separatrix.bayesian.sampling import MAX_DRAW_ACTIVATIONS
 from separatrix.bayesian.tuning import TuningReport, TuningStatus, TuningStep, reached_limits
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
-from separatrix.rows import Block
+from separatrix.rows import Block, DeviceRows
 from separatrix.solvers import Auto, Posterior, factorise
-from separatrix.stats import Design, Grad
+from separatrix.stats import MAX_DEVICE_SPREAD, Design, Grad, device_activations
 
 N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
@@ -414,6 +414,7 @@ def corrected_by_class(objective: Posterior, q: ByClassApproximation, tol: float
     return replace(q, mean=mean, log_likelihood=log_likelihood, log_evidence=fit.log_evidence)
 
 
+@device_aware
 def log_det_slope_by_class(
     block: Block, theta: Float, likelihood: Likelihood, design: Design, axes: Float, roots: Sequence[Float]
 ) -> Grad:
@@ -422,22 +423,30 @@ def log_det_slope_by_class(
     With var_n = φ̃'Sφ̃ and the mean and variance of q over the classes, ∂(q'C_n q)/∂a_k = p_k [(q_k - mean)² - variance].
     """
     p = likelihood.derivatives(design.activate(block, theta), block.targets).curvature.p
-    (Phi, unit), change = design.single(block.X), np.zeros(p.shape)
-    for q, root in zip(axes.T, roots, strict=True):
-        if np.ptp(q) > 0:
-            var = row_squares(Phi @ (unit[:, None] * root).astype(np.float32)).astype(np.float64)
-            square = (q - (p @ q)[:, None]) ** 2
-            change += var[:, None] * p * (square - (p * square).sum(axis=1, keepdims=True))
+    change, varied = np.zeros(p.shape), np.flatnonzero(np.ptp(axes, axis=0) > 0)
+    variances = design.row_variances(block.X, [roots[int(i)] for i in varied])
+    for q, var in zip(axes.T[varied], variances.T, strict=True):
+        square = (q - (p @ q)[:, None]) ** 2
+        change += var[:, None] * p * (square - (p * square).sum(axis=1, keepdims=True))
     return Grad(design.collect(block, change if block.weight is None else block.weight[:, None] * change))
 
 
+@device_aware
 def curvature_products(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Grad:
     """Return H V of one block, without the prior, for the Hessian at θ and vectors V (S, C, P)."""
     S, C, P = V.shape
-    total, step = np.zeros(V.shape), max(1, MAX_DRAW_ACTIVATIONS // (S * C))
+    is_on_device = isinstance(block.X, DeviceRows)
+    most = MAX_DEVICE_SPREAD if is_on_device else MAX_DRAW_ACTIVATIONS
+    total, step = np.zeros(V.shape), max(1, most // (S * C))
     for start in range(0, len(block), step):
-        rows = block.take(np.arange(start, min(start + step, len(block))))
+        rows = block.take(slice(start, start + step))
         curvature = likelihood.derivatives(design.activate(rows, theta), rows.targets).curvature
+        if is_on_device:
+            A = device_activations(replace(rows, offset=None), V.reshape(S * C, P), design).reshape(-1, S, C)
+            p, weight = rows.X.on(curvature.p)[:, None], rows.X.on(rows.weight)
+            A = p * (A - (p * A).sum(dim=2, keepdim=True)) * (1.0 if weight is None else weight[:, None, None])
+            total += design.collect(rows, A.reshape(-1, S * C)).reshape(V.shape)
+            continue
         Phi, unit = design.single(rows.X)
         flat = (V.swapaxes(0, 1) * unit).reshape(C * S, P).astype(np.float32)
         A = (flat @ Phi.T).reshape(C, S, len(rows))

@@ -29,7 +29,7 @@ from scipy import linalg, sparse, special
 from sklearn.utils import gen_batches
 
 from separatrix._arguments import check_option
-from separatrix._array import Array, Codes, Float, Rows, is_sparse, to_dense
+from separatrix._array import Array, Codes, Float, Rows, device_aware, is_sparse, to_dense
 from separatrix._linalg import SingularError
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
@@ -344,6 +344,7 @@ def laplace_by_class(
     return ByClassApproximation(mode, axes, tuple(factors), here.value, log_evidence, "laplace", steps)
 
 
+@device_aware
 def total_curvature(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
     """Return ln p(D | θ) of one block, and Σ_n C_n (C, C) in place of a gradient."""
     log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.targets)
@@ -366,6 +367,7 @@ def _contrasts(total: Float) -> Float:
     return np.column_stack([np.full(C, C**-0.5), axes])
 
 
+@device_aware
 def grams_along(block: Block, theta: Float, likelihood: Likelihood, design: Design, axes: Float) -> Grad:
     """Return Σ_n (q' C_n q) φ̃ φ̃' of one block for each axis q, (axes, P, P)."""
     curvature = likelihood.derivatives(design.activate(block, theta), block.targets).curvature

@@ -34,7 +34,7 @@ from scipy import linalg, optimize, special
 from separatrix._array import Array, Float, to_dense
 from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.logistic_normal import row_blocks
-from separatrix.bayesian.posterior import Approximation, ByClassApproximation, row_squares
+from separatrix.bayesian.posterior import Approximation, ByClassApproximation
 from separatrix.bayesian.predictive import MAX_BLOCK_FLOATS, expected_logit, hermite_nodes, with_unit_covariance
 from separatrix.likelihoods import Derivatives, Likelihood, Logit
 from separatrix.rows import Block
@@ -466,9 +466,7 @@ def by_class_average(
     block: Block, mean: Float, roots: Float, axes: Float, points: Float, design: Design
 ) -> ValueGradHess:
     """Return E[ln p] of the rows of a block with its gradient, and minus its Hessian along each axis, (C - 1, P, P)."""
-    mu, (Phi, unit) = design.activate(block, mean), design.single(block.X)
-    var = np.stack([row_squares(Phi @ root) for root in (unit[:, None] * roots).astype(np.float32)], axis=1)
-    sd = np.sqrt(var.astype(np.float64) + MIN_VARIANCE)
+    mu, sd = design.activate(block, mean), np.sqrt(design.row_variances(block.X, roots) + MIN_VARIANCE)
     log_p, slope, along = _row_averages(block, mu, sd, partial(axis_averages, axes=axes), points)
     grams = np.stack([design.gram(block, entry, single=True) for entry in along.T])
     return ValueGradHess(float(log_p.sum()), design.collect(block, slope), grams)

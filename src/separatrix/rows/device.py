@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,9 @@ from separatrix._array import Array, Float, Rows, is_device_aware, is_tensor, to
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules
-from separatrix.rows.memory import Memory, default_names
+from separatrix.rows.memory import Memory, block_rows, default_names
 from separatrix.rows.source import Runner, Source
-from separatrix.rows.threads import ONE_THREAD
+from separatrix.rows.threads import ONE_THREAD, THREADS
 
 BLOCKS_PER_GPU = 8  # a block takes 1/8 of the GPU's memory, because temporary arrays may be as large as the block
 CPU_BLOCK_BYTES = 2**23  # size of a block of a tensor on a CPU
@@ -202,13 +203,17 @@ class Device(Memory):
 
         It depends on the device's total memory, not on its free memory, so that repeated runs are bit-identical.
         """
+        return int(max(MIN_DEVICE_ROWS, self.block_values // max(int(width), 1) // CHUNK_ROWS * CHUNK_ROWS))
+
+    @cached_property
+    def block_values(self) -> int:
+        """Number of values of a block, and of the temporary arrays of its rows."""
         import torch
 
         device = self.tensor.device
         is_gpu = device.type == "cuda"
         n_bytes = torch.cuda.get_device_properties(device).total_memory // BLOCKS_PER_GPU if is_gpu else CPU_BLOCK_BYTES
-        rows = n_bytes // self.tensor.element_size() // max(int(width), 1)
-        return int(max(MIN_DEVICE_ROWS, rows // CHUNK_ROWS * CHUNK_ROWS))
+        return int(n_bytes // self.tensor.element_size())
 
     def read(self, piece: Any) -> Rows:
         return DeviceRows(self.tensor[piece])
@@ -255,9 +260,12 @@ class Stream(Runner):
     """The runner for a device. It processes one block after the other, and smaller blocks if memory runs out."""
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
-        """Sum the statistic, on the device if the statistic supports it."""
-        work = statistic if is_device_aware(statistic) else lambda block: statistic(on_host(block))
-        return _retry_with_smaller_blocks(source, lambda source: ONE_THREAD.reduce(source, work))
+        """Sum the statistic, on the device if the statistic supports it; otherwise threads get copies of blocks."""
+        if is_device_aware(statistic):
+            return _retry_with_smaller_blocks(source, lambda source: ONE_THREAD.reduce(source, statistic))
+        (rows,) = source.partitions
+        here = replace(source, height=block_rows(rows.block_values / source.height))
+        return THREADS.reduce(here, lambda block: statistic(on_host(block)))
 
     def fold(
         self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None

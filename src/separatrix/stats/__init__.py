@@ -43,6 +43,7 @@ from separatrix.stats.objective import ValueGrad as ValueGrad
 from separatrix.stats.objective import ValueGradHess as ValueGradHess
 from separatrix.stats.objective import activation_spreads as activation_spreads
 from separatrix.stats.objective import class_grams as class_grams
+from separatrix.stats.objective import MAX_DEVICE_SPREAD as MAX_DEVICE_SPREAD
 from separatrix.stats.objective import device_activations as device_activations
 from separatrix.stats.objective import dots as dots
 from separatrix.stats.objective import linear_scores as linear_scores

@@ -21,7 +21,7 @@ With the origin c near the mean, the bias is nearly uncorrelated with the weight
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -181,6 +181,14 @@ class Design:
             return np.asarray(to_host(X.row_squares(top, (R[-1] if self.bias else 0.0) - self.origin @ top)))
         Z = linalg.blas.dtrmm(1.0, R.T, self.regressors(X).T, lower=1, overwrite_b=1).T  # half the products of Z R
         return np.asarray(np.einsum("ni,ni->n", Z, Z))
+
+    def row_variances(self, X: Rows, roots: Iterable[Float]) -> Float:
+        """The same for several covariances, (n, J); rows in host memory are multiplied in single precision."""
+        if isinstance(X, DeviceRows):
+            return np.stack([self.row_variance(X, root) for root in roots], axis=1)
+        Phi, unit = self.single(X)
+        products = (Phi @ (unit[:, None] * root).astype(np.float32) for root in roots)
+        return np.stack([np.einsum("ni,ni->n", Z, Z) for Z in products], axis=1).astype(np.float64)
 
     def squares_dot(self, X: Rows, V: Float) -> Float:
         """Σ_p v_kp φ̃_np² for each row, (n, C), with V (C, P). Sparse rows stay sparse."""
