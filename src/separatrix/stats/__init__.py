@@ -35,6 +35,7 @@ from separatrix.stats.moments import collect_moments as collect_moments
 from separatrix.stats.moments import column_moments as column_moments
 from separatrix.stats.moments import column_survey as column_survey
 from separatrix.stats.objective import COMPILED_LAWS as COMPILED_LAWS
+from separatrix.stats.objective import MAX_DEVICE_SPREAD as MAX_DEVICE_SPREAD
 from separatrix.stats.objective import MAX_SPREAD_ENTRIES as MAX_SPREAD_ENTRIES
 from separatrix.stats.objective import Design as Design
 from separatrix.stats.objective import Grad as Grad
@@ -43,7 +44,6 @@ from separatrix.stats.objective import ValueGrad as ValueGrad
 from separatrix.stats.objective import ValueGradHess as ValueGradHess
 from separatrix.stats.objective import activation_spreads as activation_spreads
 from separatrix.stats.objective import class_grams as class_grams
-from separatrix.stats.objective import MAX_DEVICE_SPREAD as MAX_DEVICE_SPREAD
 from separatrix.stats.objective import device_activations as device_activations
 from separatrix.stats.objective import dots as dots
 from separatrix.stats.objective import linear_scores as linear_scores
