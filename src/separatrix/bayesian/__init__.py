@@ -24,24 +24,18 @@ The modules follow the order of the book. A module imports only from modules abo
     tune_model                      hyperparameters chosen by evidence, such as the width of basis functions
 """
 
-from separatrix.bayesian.evidence import FitLaplace as FitLaplace
-from separatrix.bayesian.evidence import Levels as Levels
-from separatrix.bayesian.evidence import Products as Products
-from separatrix.bayesian.laplace import LaplaceApproximation as LaplaceApproximation
-from separatrix.bayesian.laplace import LaplaceError as LaplaceError
-from separatrix.bayesian.laplace import laplace_approximation as laplace_approximation
-from separatrix.bayesian.logistic import BayesianLogisticRegression as BayesianLogisticRegression
-from separatrix.bayesian.posterior import Approximation as Approximation
-from separatrix.bayesian.posterior import ArrowApproximation as ArrowApproximation
-from separatrix.bayesian.posterior import AveragedApproximation as AveragedApproximation
-from separatrix.bayesian.posterior import ByClassApproximation as ByClassApproximation
-from separatrix.bayesian.posterior import DiagonalApproximation as DiagonalApproximation
-from separatrix.bayesian.posterior import DualApproximation as DualApproximation
-from separatrix.bayesian.surface import EvidenceSurface as EvidenceSurface
-from separatrix.bayesian.surface import evidence_surface as evidence_surface
-from separatrix.bayesian.tune_model import TunedModel as TunedModel
-from separatrix.bayesian.tune_model import tune_model as tune_model
-from separatrix.bayesian.tuning import Limit as Limit
-from separatrix.bayesian.weights import WeightPosterior as WeightPosterior
-from separatrix.bayesian.weights import WeightSummary as WeightSummary
-from separatrix.bayesian.weights import interval_tails as interval_tails
+from separatrix.bayesian.evidence import FitLaplace, Levels, Products
+from separatrix.bayesian.laplace import LaplaceApproximation, LaplaceError, laplace_approximation
+from separatrix.bayesian.logistic import BayesianLogisticRegression
+from separatrix.bayesian.posterior import (
+    Approximation,
+    ArrowApproximation,
+    AveragedApproximation,
+    ByClassApproximation,
+    DiagonalApproximation,
+    DualApproximation,
+)
+from separatrix.bayesian.surface import EvidenceSurface, evidence_surface
+from separatrix.bayesian.tune_model import TunedModel, tune_model
+from separatrix.bayesian.tuning import Limit
+from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails

@@ -7,4 +7,4 @@ shift        probabilities for other class proportions, which EM estimates
 calibrated   the estimator `Calibrated`
 """
 
-from separatrix.calibration.calibrated import Calibrated as Calibrated
+from separatrix.calibration.calibrated import Calibrated

@@ -20,8 +20,8 @@ def main() -> None:
     """Run the command with the arguments of this process, and exit with a code of `errors`."""
     sys.unraisablehook = _repeat_interrupt
     try:
-        import rich  # noqa: F401
-        import typer  # noqa: F401
+        import rich
+        import typer
 
         from separatrix.cli.app import app
 

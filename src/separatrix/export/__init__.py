@@ -15,5 +15,3 @@ from separatrix.exceptions import ExportError, FileError
 from separatrix.export.archive import FORMAT
 from separatrix.export.onnx import to_onnx
 from separatrix.export.saving import load, load_with_about, packed, read_about, save
-
-__all__ = ["FORMAT", "ExportError", "FileError", "load", "load_with_about", "packed", "read_about", "save", "to_onnx"]

@@ -15,15 +15,11 @@ scan        Scan: rows that models read from files (many), queries (query) or st
 memory      available memory
 """
 
-from separatrix.files.libsvm import LibsvmFile as LibsvmFile
-from separatrix.files.location import FORMATS as FORMATS
-from separatrix.files.location import FileReadError as FileReadError
-from separatrix.files.location import FileWriteError as FileWriteError
-from separatrix.files.memory import available_memory as available_memory
-from separatrix.files.open import open_table as open_table
-from separatrix.files.open import open_writer as open_writer
-from separatrix.files.query import QueryError as QueryError
-from separatrix.files.scan import Scan as Scan
-from separatrix.files.scan import scan as scan
-from separatrix.files.table import TableFile as TableFile
-from separatrix.files.writer import TableWriter as TableWriter
+from separatrix.files.libsvm import LibsvmFile
+from separatrix.files.location import FORMATS, FileReadError, FileWriteError
+from separatrix.files.memory import available_memory
+from separatrix.files.open import open_table, open_writer
+from separatrix.files.query import QueryError
+from separatrix.files.scan import Scan, scan
+from separatrix.files.table import TableFile
+from separatrix.files.writer import TableWriter

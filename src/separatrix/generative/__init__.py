@@ -7,16 +7,17 @@ Exponential families: `naive_bayes` (one family per column), `exponential_family
 base `family_classifier` (EM, text columns), `densities` (estimates, linear form) and `temper`.
 """
 
-from separatrix.generative.classifier import GenerativeClassifier as GenerativeClassifier
-from separatrix.generative.classifier import class_priors as class_priors
-from separatrix.generative.covariance import Covariance as Covariance
-from separatrix.generative.covariance import DenseCovariance as DenseCovariance
-from separatrix.generative.covariance import FactoredCovariance as FactoredCovariance
-from separatrix.generative.covariance import NormalClasses as NormalClasses
-from separatrix.generative.covariance import SingularCovariance as SingularCovariance
-from separatrix.generative.exponential_family import ExponentialFamilyClassifier as ExponentialFamilyClassifier
-from separatrix.generative.family_classifier import FamilyClassifier as FamilyClassifier
-from separatrix.generative.gaussian import GaussianClassifier as GaussianClassifier
-from separatrix.generative.lda import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
-from separatrix.generative.naive_bayes import NaiveBayes as NaiveBayes
-from separatrix.generative.qda import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+from separatrix.generative.classifier import GenerativeClassifier, class_priors
+from separatrix.generative.covariance import (
+    Covariance,
+    DenseCovariance,
+    FactoredCovariance,
+    NormalClasses,
+    SingularCovariance,
+)
+from separatrix.generative.exponential_family import ExponentialFamilyClassifier
+from separatrix.generative.family_classifier import FamilyClassifier
+from separatrix.generative.gaussian import GaussianClassifier
+from separatrix.generative.lda import LinearDiscriminantAnalysis
+from separatrix.generative.naive_bayes import NaiveBayes
+from separatrix.generative.qda import QuadraticDiscriminantAnalysis

@@ -4,8 +4,6 @@
 `least_squares`, `fisher` and `perceptron` contain one model each; `_online` is the compiled loop of the perceptron.
 """
 
-from separatrix.rules.fisher import FisherDiscriminant as FisherDiscriminant
-from separatrix.rules.fisher import log_priors as log_priors
-from separatrix.rules.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
-from separatrix.rules.perceptron import Perceptron as Perceptron
-from separatrix.rules.perceptron import Update as Update
+from separatrix.rules.fisher import FisherDiscriminant, log_priors
+from separatrix.rules.least_squares import LeastSquaresClassifier
+from separatrix.rules.perceptron import Perceptron, Update

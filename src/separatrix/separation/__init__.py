@@ -8,14 +8,7 @@ directions   the linear programs, and Newton's method on a squared hinge for lar
 margin       the largest margin and Novikoff's bound for two separable classes
 """
 
-from separatrix.separation.certificate import Support as Support
-from separatrix.separation.certificate import check_separation as check_separation
-from separatrix.separation.certificate import has_free_weights as has_free_weights
-from separatrix.separation.certificate import warn_if_collinear as warn_if_collinear
-from separatrix.separation.margin import novikoff as novikoff
-from separatrix.separation.margin import widest_margin as widest_margin
-from separatrix.separation.program import Separability as Separability
-from separatrix.separation.program import SeparationStatus as SeparationStatus
-from separatrix.separation.program import separability as separability
-from separatrix.separation.report import SeparabilityReport as SeparabilityReport
-from separatrix.separation.report import is_separable as is_separable
+from separatrix.separation.certificate import Support, check_separation, has_free_weights, warn_if_collinear
+from separatrix.separation.margin import novikoff, widest_margin
+from separatrix.separation.program import Separability, SeparationStatus, separability
+from separatrix.separation.report import SeparabilityReport, is_separable
