@@ -64,7 +64,11 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generato
     with single_thread_blas():
         try:
             for item in items:
-                pending.append(_pool(threads).submit(apply, item))
+                try:
+                    pending.append(_pool(threads).submit(apply, item))
+                except RuntimeError:  # no thread can be started, or Python is shutting down
+                    pending.append(Future())
+                    pending[-1].set_result(apply(item))
                 if len(pending) > 2 * threads:
                     yield pending.popleft().result()
             while pending:

@@ -89,6 +89,14 @@ def exit_code_of_fork(work):
     return os.waitstatus_to_exitcode(ended[1]) if ended[0] else None
 
 
+def test_a_pass_while_python_shuts_down_needs_no_threads(monkeypatch):
+    closed = ThreadPoolExecutor(1)
+    closed.shutdown()
+    monkeypatch.setattr("separatrix._threads._pool", lambda threads: closed)
+    monkeypatch.setattr("separatrix._threads.n_threads", lambda: 2)
+    assert list(map_in_order(lambda i: i * i, range(9))) == [i * i for i in range(9)]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 def test_a_forked_process_starts_threads_of_its_own():
