@@ -26,3 +26,32 @@ from separatrix.likelihoods.mean import (
 )
 from separatrix.likelihoods.probit import Probit, probit_law, reaches
 from separatrix.likelihoods.softmax import Softmax
+
+__all__ = [
+    "LIKELIHOODS",
+    "Bernoulli",
+    "CLogLog",
+    "ClassLikelihood",
+    "Covariances",
+    "Derivatives",
+    "GammaInverse",
+    "GammaLog",
+    "LabelNoise",
+    "Likelihood",
+    "Logit",
+    "MeanLikelihood",
+    "NormalIdentity",
+    "NormalLog",
+    "PoissonLog",
+    "Probit",
+    "ScalarLikelihood",
+    "Softmax",
+    "SoftmaxLabelNoise",
+    "cloglog",
+    "log_odds",
+    "logit_law",
+    "mean_likelihood",
+    "normal_quantile",
+    "probit_law",
+    "reaches",
+]

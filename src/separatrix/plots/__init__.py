@@ -15,3 +15,16 @@ from separatrix.plots.path import FitPathDisplay
 from separatrix.plots.projection import ProjectionDisplay
 from separatrix.plots.regularization import RegularizationPathDisplay
 from separatrix.plots.reliability import ReliabilityDisplay
+
+__all__ = [
+    "ClassDensityDisplay",
+    "CoefficientDisplay",
+    "ComparisonDisplay",
+    "DecisionBoundaryDisplay",
+    "EvidenceSurfaceDisplay",
+    "FitPathDisplay",
+    "LikelihoodSurfaceDisplay",
+    "ProjectionDisplay",
+    "RegularizationPathDisplay",
+    "ReliabilityDisplay",
+]

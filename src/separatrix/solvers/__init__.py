@@ -26,3 +26,31 @@ from separatrix.solvers.posterior import Posterior, Solver, Units, pose
 from separatrix.solvers.proximal import ProximalNewton, on_columns
 from separatrix.solvers.result import Solution, Status, Step
 from separatrix.solvers.stochastic import StochasticGradient
+
+__all__ = [
+    "LBFGS",
+    "MAX_JOINT_WEIGHTS",
+    "RENEWAL_STEPS",
+    "SAMPLE_TOL",
+    "Auto",
+    "Factor",
+    "GradientDescent",
+    "Inverse",
+    "Newton",
+    "Posterior",
+    "ProximalNewton",
+    "Solution",
+    "Solver",
+    "Status",
+    "Step",
+    "StochasticGradient",
+    "Units",
+    "approximate_inverse",
+    "conjugate_gradients",
+    "dual",
+    "factorise",
+    "has_cheap_hessian",
+    "is_wide",
+    "on_columns",
+    "pose",
+]
