@@ -11,9 +11,9 @@ from __future__ import annotations
 import operator
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ContextDecorator, nullcontext
 from functools import cache
 from itertools import compress, repeat
 from math import prod
@@ -79,7 +79,8 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generato
 
 class _Worker(local):
     is_worker = False  # whether this thread belongs to `_pool`
-    passes = 0  # number of limits of BLAS that this thread holds
+    passes = 0  # number of nested passes in this thread
+    limits: Sequence[int] = ()  # limits of this thread before the first of them
 
 
 _worker = _Worker()
@@ -135,43 +136,53 @@ def _libraries() -> tuple[list[Any], list[Any]]:
 
 
 class _Hold:
-    """Number of running passes, and the limits of the process before the first of them."""
+    """Number of threads with a running pass, and the limits of the process before the first of them."""
 
     lock = Lock()
-    passes = 0
+    threads = 0
     limits: Sequence[int] = ()
 
 
-@contextmanager
-def single_thread_blas() -> Iterator[None]:
+class _SingleThread(ContextDecorator):
+    """Context of a pass; one object is enough, because all of its state belongs to a thread or to the process."""
+
+    def __enter__(self) -> None:
+        if _worker.passes == 0:
+            of_thread, of_process = _libraries()
+            _worker.limits = _limit(of_thread)
+            with _Hold.lock:
+                if _Hold.threads == 0:
+                    _Hold.limits = _limit(of_process)
+                _Hold.threads += 1
+        _worker.passes += 1
+
+    def __exit__(self, *error: object) -> None:
+        _worker.passes -= 1
+        if _worker.passes == 0:
+            of_thread, of_process = _libraries()
+            with _Hold.lock:
+                _Hold.threads -= 1
+                if _Hold.threads == 0:
+                    _limit(of_process, _Hold.limits)
+            _limit(of_thread, _worker.limits)
+
+
+_single_thread = _SingleThread()
+
+
+def single_thread_blas() -> _SingleThread:
     """Limit BLAS to one thread: in this thread, and in the process while at least one pass is running.
 
     A limit of the process is restored when the last of nested and concurrent passes ends.
     """
-    of_thread, of_process = _libraries()
-    limits = _limit(of_thread) if of_thread else ()
-    with _Hold.lock:
-        if _Hold.passes == 0:
-            _Hold.limits = _limit(of_process)
-        _Hold.passes += 1
-    _worker.passes += 1
-    try:
-        yield
-    finally:
-        _worker.passes -= 1
-        with _Hold.lock:
-            _Hold.passes -= 1
-            if _Hold.passes == 0:
-                _limit(of_process, _Hold.limits)
-        if of_thread:
-            _limit(of_thread, limits)
+    return _single_thread
 
 
 def _after_fork() -> None:
     """Forget the threads of a forked process, which has none of them, and their passes, which would never end."""
     _pool.cache_clear()
-    had_passes, _Hold.passes = _Hold.passes > 0, _worker.passes
-    if had_passes and _Hold.passes == 0:
+    had_passes, _Hold.threads = _Hold.threads > 0, int(_worker.passes > 0)
+    if had_passes and _Hold.threads == 0:
         _limit(_libraries()[1], _Hold.limits)
     _Hold.lock.release()
 
@@ -185,6 +196,8 @@ def _limit(libraries: Sequence[Any], limits: Iterable[int] = repeat(1)) -> Seque
     before = []
     for library, limit in zip(libraries, limits, strict=False):
         before.append(library.num_threads)
+        if before[-1] == limit:
+            continue
         # threadpoolctl ignores a new limit of the process, unless the thread that set the last limit sets it.
         release = getattr(library, "clear_controlling_thread", None)
         if release is not None:

@@ -79,7 +79,7 @@ class Classifier(ClassifierMixin, Estimator):
         that other rows were fitted before, or may follow.
         """
         rows = open_rows(self._training_table(X, reset=reset), None if reset else known_columns(self))
-        validate_data(self, rows.template, skip_check_array=True, reset=reset)
+        check_columns(self, rows.template, reset=reset)
         source = rows.with_labels(y, sample_weight, LabelRules(unlabelled, soft, known, least_classes))
         self.class_weight_ = np.ones(len(source.classes))
         if self.class_weight is not None:
@@ -120,9 +120,10 @@ class Classifier(ClassifierMixin, Estimator):
         With ``allow_nan``, NaN in X is a missing value, and only infinity raises. ``read_once`` declares that the
         function reads each entry of X once (see `Source.map`).
         """
-        check_is_fitted(self)
+        if "classes_" not in vars(self):  # scikit-learn's check collects tags, a tenth of a small prediction
+            check_is_fitted(self)
         rows = open_rows(self._table(X), known_columns(self))
-        validate_data(self, rows.template, skip_check_array=True, reset=False)
+        check_columns(self, rows.template, reset=False)
         results = partial(
             check_results, row_function=row_function, basis=self.basis_, allow_nan=allow_nan, reads_once=read_once
         )
@@ -237,6 +238,18 @@ def known_columns(model: Any) -> tuple[str, ...] | None:
     """Names of the columns that a model was fitted on; None if they had no names."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else tuple(names)
+
+
+def check_columns(model: Any, table: Any, *, reset: bool) -> None:
+    """Set the number and names of the columns of a model, or compare them with those of a table, as scikit-learn does.
+
+    Arrays skip its search for names, which takes as long as a small prediction.
+    """
+    has_names = type(table) is not np.ndarray or known_columns(model) is not None
+    if has_names or not (reset or model.n_features_in_ == table.shape[1]):
+        validate_data(model, table, skip_check_array=True, reset=reset)
+    elif reset:
+        model.n_features_in_ = table.shape[1]
 
 
 def require_two_classes(what: str, classes: Array, remedy: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import Estimator, check_count, check_number, check_option, check_positive
 from separatrix._array import Array, Codes, Float, Rows, to_dense
@@ -44,7 +44,7 @@ from separatrix.discriminative.inference import (
     run_test,
     wald_tests,
 )
-from separatrix.estimator import check_results, known_columns, truth_in_memory, unchanged_on_error
+from separatrix.estimator import check_columns, check_results, known_columns, truth_in_memory, unchanged_on_error
 from separatrix.exceptions import CollinearWarning, warn
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 from separatrix.rows import Block, RowMap, in_memory, open_rows, readable_again, targets_in_memory
@@ -185,7 +185,7 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         with unchanged_on_error(self):
             y, sample_weight = targets_in_memory(X, y, sample_weight)
             opened = open_rows(X)
-            validate_data(self, opened.template, skip_check_array=True)
+            check_columns(self, opened.template, reset=True)
             targets = open_targets(
                 y, likelihood, opened.n_rows, sample_weight=sample_weight, offset=offset, exposure=exposure
             )
@@ -413,5 +413,5 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         """Apply ``row_function`` to every row; if a result is not finite, the error names the column."""
         check_is_fitted(self)
         opened = open_rows(X, known_columns(self))
-        validate_data(self, opened.template, skip_check_array=True, reset=False)
+        check_columns(self, opened.template, reset=False)
         return opened.each(partial(check_results, row_function=row_function, basis=self.basis_))  # type: ignore[no-any-return]
