@@ -116,7 +116,6 @@ class Joined:
 
     @property
     def is_device_aware(self) -> bool:
-        """Whether rows on a GPU are evaluated there."""
         return all(map(is_device_aware, self.maps))
 
     def evaluate(self, X: Rows) -> Rows:
@@ -247,7 +246,6 @@ class Wrapped:
     n_functions: int
 
     def evaluate(self, X: Rows) -> Rows:
-        """Φ of the rows, which the transformer checks."""
         return transformed(self.transformer, X)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -21,11 +21,9 @@ class Identity:
     is_device_aware = True
 
     def evaluate(self, X: Rows) -> Rows:
-        """Φ = X, dense or sparse."""
         return X
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of the columns."""
         return columns
 
 

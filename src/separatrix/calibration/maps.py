@@ -58,7 +58,6 @@ class IdentityMap:
     """q = p."""
 
     def log_proba(self, S: Float) -> Float:
-        """ln q (N, K) for scores (N, K)."""
         return log_p(S)
 
 
@@ -71,7 +70,6 @@ class AffineMap:
     least_log: float
 
     def log_proba(self, S: Float) -> Float:
-        """ln q (N, K) for scores (N, K)."""
         return np.asarray(log_softmax(np.maximum(log_p(S), self.least_log) @ self.W.T + self.b, axis=1))
 
 

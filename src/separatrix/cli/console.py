@@ -42,7 +42,6 @@ class Printer:
             self._console.file.write(text)
 
     def heading(self, text: str) -> None:
-        """Print a heading."""
         from rich.text import Text
 
         self.text("", Text(text, style="bold"))

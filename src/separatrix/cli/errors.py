@@ -28,7 +28,6 @@ class CommandError(Exception):
         self.kind, self.code, self.trace = kind, CODES[kind], trace
 
     def document(self) -> dict[str, Any]:
-        """The error as a JSON document, for ``--json``."""
         return {"error": {"kind": self.kind, "code": self.code, "message": str(self)}}
 
 

@@ -173,7 +173,6 @@ class Curve(NamedTuple):
 
     @property
     def span(self) -> float:
-        """Highest minus lowest log-odds."""
         return max(self.log_odds) - min(self.log_odds)
 
 

@@ -37,7 +37,6 @@ class Fold:
     weight: Float | None = None
 
     def take(self, at: Codes) -> Fold:
-        """Select rows by position."""
         weight = None if self.weight is None else self.weight[at]
         return Fold(take_rows(self.X, at), self.codes[at], self.rows[at], weight)
 

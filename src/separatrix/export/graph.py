@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ruff: noqa: D102  (methods of Value are the ONNX operators of the same name)
+
 """Build ONNX graphs from arithmetic expressions.
 
     graph = Graph()
     X = graph.input("X", "double", ["N", 3])
     p = (X @ w + 1.0).sigmoid()
 
-A `Value` is a tensor that is computed when the graph runs. Arrays and numbers combined with it become constants.
+A `Value` is a tensor that is computed when the graph runs; its methods are ONNX operators. Arrays and numbers combined with it become constants.
 Computations are in float64 even if the input is float32, which is too inaccurate for columns far from zero. Only
 `Graph.assemble` needs the onnx library.
 """

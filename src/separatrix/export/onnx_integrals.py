@@ -121,7 +121,6 @@ class _SoftMaxima(NamedTuple):
     cov: Value
 
     def take(self, which: Sequence[int]) -> _SoftMaxima:
-        """Select sets."""
         return _SoftMaxima(*(each.columns(which) for each in self))
 
 

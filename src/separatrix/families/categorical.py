@@ -47,7 +47,6 @@ class Categorical(Family[LevelCounts]):
 
     @property
     def probability(self) -> Float:
-        """Probabilities μ, (..., L)."""
         return np.exp(self.log_probability)
 
     mean_u = probability
@@ -222,7 +221,6 @@ class ValueCounts:
 
     @property
     def levels(self) -> Codes:
-        """Number of values of each column, (D,)."""
         return np.array([len(v) for v in self.values])
 
     @property
@@ -232,7 +230,6 @@ class ValueCounts:
 
     @property
     def by_code(self) -> LevelCounts:
-        """Counts by code, without the values."""
         return LevelCounts(self.counts)
 
 
@@ -252,7 +249,6 @@ class ValuedCategorical:
         return self.by_code.log_density_sum(_codes_of(x, self.values))
 
     def __getitem__(self, index: Any) -> ValuedCategorical:
-        """Select classes."""
         return ValuedCategorical(self.values, self.by_code[index])
 
     def sample(self, rng: np.random.Generator, size: int) -> Float:

@@ -46,7 +46,6 @@ class Multinomial(Family[Sums]):
 
     @property
     def probability(self) -> Float:
-        """Probabilities μ, (..., D)."""
         return np.exp(self.log_probability)
 
     @staticmethod

@@ -60,7 +60,6 @@ class PseudoObservations(Prior[D, LogMoments]):
 
     @property
     def facts(self) -> LogMoments:
-        """Statistics of the pseudo-observations."""
         return LogMoments(self.count, self.mean, self.gap)
 
     @property

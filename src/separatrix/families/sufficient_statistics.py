@@ -66,7 +66,6 @@ class Record:
 
     @property
     def arrays(self) -> list[Float]:
-        """List of the fields."""
         return [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
 
     @property
@@ -133,7 +132,6 @@ class Facts(Record):
         return self.arrays[0]
 
     def __add__(self, other: Self) -> Self:
-        """Statistics of both sets of rows."""
         return type(self)(*(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
 
     def overall(self) -> Self:

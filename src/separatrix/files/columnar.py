@@ -55,7 +55,6 @@ class ParquetTable(TableFile):
         return file if self.where.parts else self.path
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the table from the beginning of the file."""
         schema = self.schema(columns)
         for file in self._files:
             for batch in read_groups(file, columns, rows, called=self._name(file)):

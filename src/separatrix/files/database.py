@@ -89,7 +89,6 @@ class SqliteTable(TableFile):
             ) from error
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the table from the beginning of the file."""
         names = ", ".join(self._sources[name] for name in columns)
         with self._connected() as database:
             cursor = database.execute(f"SELECT {names} FROM {self._table}")
@@ -146,12 +145,10 @@ class SqliteSink(Sink):
         self.database.executemany(self.insert, zip(*columns, strict=True))
 
     def close(self) -> None:
-        """Commit."""
         self.database.execute("COMMIT")
         self.database.close()
 
     def drop(self) -> None:
-        """Close without a commit."""
         self.database.close()
 
 
@@ -204,7 +201,6 @@ class DuckTable(TableFile):
         return f"SELECT {', '.join(self._selected[name] for name in columns)} FROM {self._table}"
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the table from the beginning of the file."""
         with self._connected() as database:
             yield from database.sql(self._query(columns)).to_arrow_reader(rows)
 
@@ -221,12 +217,10 @@ class DuckSink(Sink):
         self.database.execute(f"CREATE TABLE {self.table} AS SELECT * FROM batch")
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Insert an Arrow batch."""
         import pyarrow as pa
 
         self.database.register("batch", pa.Table.from_batches([batch]))
         self.database.execute(f"INSERT INTO {self.table} SELECT * FROM batch")
 
     def close(self) -> None:
-        """Close the connection, which writes all data to the file."""
         self.database.close()

@@ -63,7 +63,6 @@ class IndexRange(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Number of columns."""
         return self.high - self.low + 1
 
 
@@ -79,7 +78,6 @@ class SparseRows:
 
     @property
     def num_rows(self) -> int:
-        """Number of rows n."""
         return len(self.label)
 
     def slice(self, first: int, length: int) -> SparseRows:
@@ -379,7 +377,6 @@ class SparseText:
         self.numbers_per_row = 1.5 * file.n_entries / file.n_rows
 
     def height_for(self, width: float) -> int:
-        """Number of rows per block if each row needs ``width`` floats of memory."""
         return block_rows(width)
 
     def pieces(
@@ -398,7 +395,6 @@ class SparseText:
             first += rows.num_rows
 
     def read(self, piece: Any) -> Rows:
-        """Return the rows of a piece as a CSR array."""
         return piece.rows.matrix(self.file.n_features)
 
 
@@ -412,11 +408,9 @@ class FileLabels:
     columns: tuple[str, ...] = ()
 
     def of(self, label: Float) -> Codes:
-        """Class codes of rows with these labels."""
         found: Codes = self.codes[np.searchsorted(self.labels, label)]
         return found
 
     def block(self, X: Rows, piece: Piece, first: int) -> Block:
-        """Return the block of rows of a piece, with class codes and weights."""
         weight = None if self.weight is None else self.weight[piece.start : piece.stop]
         return Block(X, self.of(piece.rows.label), weight, range(first + piece.start, first + piece.stop))

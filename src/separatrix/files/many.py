@@ -55,7 +55,6 @@ class FilePart(ArrowRows):
         return {**vars(self), "table": self.table if self.table is not None and self.table.travels else None}
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Types common to all files."""
         import pyarrow as pa
 
         return pa.schema([(name, self.types[name]) for name in columns])
@@ -162,7 +161,6 @@ class FileRows(ArrowRows):
         return pa.schema([(name, self._types[name]) for name in columns])
 
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read one file after the other."""
         for part in self._parts(columns):
             yield from part.batches(columns, rows)
 

@@ -59,7 +59,6 @@ class RecordsFile(TableFile):
             self._notes.append(f"Objects inside records were read as separate columns: {shown}.")
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the table from the beginning of the file."""
         for records in self._records():
             yield self._batch(columns, ([record.get(name) for record in records] for name in columns))
 

@@ -181,11 +181,9 @@ class LabelledRows(ArrowRows):
         self.reads_ahead, self.may_be_empty = self.rows.reads_ahead, self.rows.may_be_empty
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Types of the columns of the whole table."""
         return self.rows.schema(columns)
 
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read the table, and leave out rows without a label."""
         for batch in self.rows.batches(tuple(dict.fromkeys([*columns, self.target])), rows):
             yield batch.filter(has_label(batch.column(self.target), self.clean)).select(list(columns))
 

@@ -43,7 +43,6 @@ class SpooledRows(ArrowRows):
 
     @property
     def described(self) -> str:
-        """Title with the time of the copy, if there is one."""
         return f"{self.title}{self._copied_at}"
 
     def read_source(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
@@ -51,7 +50,6 @@ class SpooledRows(ArrowRows):
         raise NotImplementedError
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Types that the source declares."""
         import pyarrow as pa
 
         return pa.schema([self._schema.field(name) for name in columns])

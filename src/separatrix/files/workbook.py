@@ -119,7 +119,6 @@ class ExcelSheet(TableFile):
             yield chunk
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the table from the beginning of the file."""
         places = [(self.columns.index(name), self.kinds[name]) for name in columns]
         with self._workbook() as book:
             for chunk in self._chunks(book.get_sheet_by_name(self._sheet)):
@@ -190,9 +189,7 @@ class ExcelSink(Sink):
         return cell
 
     def close(self) -> None:
-        """Write the workbook."""
         self.book.save(self.path)
 
     def drop(self) -> None:
-        """Close the sheet without writing the workbook."""
         self.sheet.close()

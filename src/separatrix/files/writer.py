@@ -197,7 +197,6 @@ class CsvSink(Sink):
         self._write_lines([pa.array([name]) for name in schema.names])
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write one line per row."""
         self._write_lines(batch.columns)
 
     def _write_lines(self, columns: list[pa.Array]) -> None:
@@ -282,7 +281,6 @@ class ParquetSink(Sink):
             self.kept = []
 
     def close(self) -> None:
-        """Write the footer."""
         self._flush()
         self.writer.close()
 
@@ -307,10 +305,8 @@ class ArrowSink(Sink):
         self.writer = (pa.ipc.new_stream if is_stream else pa.ipc.new_file)(self.file, self.schema)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write a record batch."""
         self.writer.write_batch(batch.cast(self.schema))
 
     def close(self) -> None:
-        """Write the footer."""
         self.writer.close()
         self.file.close()

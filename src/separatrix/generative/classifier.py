@@ -37,7 +37,6 @@ class GenerativeClassifier(Classifier):
     _collinear: str = ""  # warning that a fit issues, or the first prediction after `partial_fit`
 
     def __sklearn_tags__(self) -> Any:
-        """Tags that allow missing values (NaN)."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

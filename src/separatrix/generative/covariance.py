@@ -52,7 +52,6 @@ class DenseCovariance:
 
     @property
     def n_used(self) -> int:
-        """Number of columns of the density."""
         return len(self.matrix)
 
     @property
@@ -107,7 +106,6 @@ class FactoredCovariance:
 
     @property
     def n_used(self) -> int:
-        """Number of columns of the density."""
         return int(np.count_nonzero(self.ridge))
 
     @property
@@ -176,12 +174,10 @@ class SingularCovariance:
 
     @property
     def n_used(self) -> int:
-        """Number of columns of the density."""
         return len(self.used)
 
     @property
     def n_vanishing(self) -> int:
-        """Number of directions without variance."""
         return self._whitened[2]
 
     @cached_property
@@ -262,7 +258,6 @@ class NormalClasses:
         return np.asarray(constant - 0.5 * (nu + M) * np.log1p(squared / (widening * nu)))
 
     def draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
-        """Draw rows of class k."""
         Z = self.of_class(k).draw(size, rng) * np.sqrt(self.widening[k])
         if np.isfinite(self.freedom[k]):
             Z /= np.sqrt(rng.chisquare(self.freedom[k], size) / self.freedom[k])[:, None]
@@ -279,7 +274,6 @@ class NormalClasses:
         return np.asarray(sum(self.of_class(k).matrix for k in range(K)) / K + between.T @ between)
 
     def of_class(self, k: int) -> Covariance:
-        """Covariance Σ_k of class k."""
         return self.covariance[k if len(self.covariance) > 1 else 0]
 
 

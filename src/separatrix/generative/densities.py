@@ -80,11 +80,9 @@ class GroupedDensity:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of a row."""
         return sum(len(group.columns) for group in self.groups) + len(self.constant)
 
     def log_density(self, X: Rows, names: Sequence[str]) -> Float:
-        """ln p(x | C_k), (n, K)."""
         pairs = zip(self.groups, self.densities, strict=True)
         return np.asarray(sum(group.log_density(density, group.checked(X, names)) for group, density in pairs))
 

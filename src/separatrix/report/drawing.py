@@ -47,7 +47,6 @@ class Scale:
     ticks: tuple[float, ...] = ()
 
     def __call__(self, value: Any) -> Any:
-        """Position of a value, or positions of an array of values."""
         return (value - self.low) / (self.high - self.low)
 
 

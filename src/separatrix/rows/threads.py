@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ruff: noqa: D102  (Source documents the methods of a runner)
+
 """The runner for rows in memory and in files: threads process blocks while the next rows are read.
 
 `watched` reports the progress of a pass to a callback, for a progress bar or a log.

@@ -44,7 +44,6 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Seconds left, not negative."""
         return max(0.0, self.seconds - (perf_counter() - self._start))
 
     def expected(self, reference_seconds: float) -> float:

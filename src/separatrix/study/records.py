@@ -130,7 +130,6 @@ class PairEffect(Effect):
 
     @property
     def columns(self) -> tuple[str, str]:
-        """The varied column and the other one."""
         return self.column, self.other
 
 
@@ -166,12 +165,10 @@ class LabelledTable:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, all with a label."""
         return len(self.codes)
 
     @property
     def labels(self) -> Array:
-        """Label of each row."""
         return np.asarray(self.classes[self.codes])
 
     def statistics(self, unread: Sequence[str]) -> TableStatistics:
@@ -181,7 +178,6 @@ class LabelledTable:
 
     @property
     def counts(self) -> Codes:
-        """Number of rows of each class."""
         return np.bincount(self.codes, minlength=len(self.classes))
 
     def take(self, rows: Codes, *notes: Note) -> LabelledTable:

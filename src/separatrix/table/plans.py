@@ -245,11 +245,9 @@ class DropPlan(Plan):
 
     @property
     def note(self) -> str:
-        """Sentence with the column and the reason."""
         return f"{self.column} was dropped: {self.why}."
 
     def entries(self, values: Values) -> Entries:
-        """No entries."""
         return Entries(*NO_ENTRIES, Counter())
 
 

@@ -196,7 +196,6 @@ class Readings:
 
     @property
     def best(self) -> NumberStatistics:
-        """Statistics in the best format."""
         return self.formats.get(self.key, NumberStatistics())
 
     @property

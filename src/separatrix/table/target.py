@@ -41,12 +41,10 @@ class Target:
 
     @property
     def n_missing(self) -> int:
-        """Number of rows without a label."""
         return int((~self.labelled).sum())
 
     @property
     def labels(self) -> Array:
-        """Labels of the rows that have one."""
         return np.asarray(self.classes[self.codes])
 
 
