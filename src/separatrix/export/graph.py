@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-
 """Build ONNX graphs from arithmetic expressions.
 
     graph = Graph()
     X = graph.input("X", "double", ["N", 3])
     p = (X @ w + 1.0).sigmoid()
 
-A `Value` is a tensor that is computed when the graph runs; its methods are ONNX operators. Arrays and numbers combined with it become constants.
-Computations are in float64 even if the input is float32, which is too inaccurate for columns far from zero. Only
-`Graph.assemble` needs the onnx library.
+A `Value` is a tensor that is computed when the graph runs; its methods are ONNX operators. Arrays and numbers combined
+with it become constants. Computations are in float64 even if the input is float32, which is too inaccurate for columns
+far from zero. Only `Graph.assemble` needs the onnx library.
 """
 
 from __future__ import annotations

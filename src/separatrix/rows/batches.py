@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-
 """Rows outside memory, read as Arrow record batches: files, and queries and streams copied to temporary files.
 
 Blocks are cut by row number, not at the ends of the reader's batches, so sums do not depend on the reader.

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-
 """Rows that Dask workers read: the partitions of an array or dataframe, or the parts of a scan.
 
 A pass is one task graph: a task for each partition, then a tree of additions. Only statistics are transferred, never

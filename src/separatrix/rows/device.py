@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-
 """Rows on a GPU. They stay there: only sums over rows, or a few values per row, are copied to the host.
 
 A statistic that supports such rows (`device_aware`) gets blocks of `DeviceRows`, whose products run on the device. Any

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-
 """Rows in memory: NumPy arrays, SciPy sparse matrices, and data frames of any library.
 
 A block is a view or a converted copy of some rows. The whole table is copied only if it is a data frame of several

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-
 """The runner for rows in memory and in files: threads process blocks while the next rows are read.
 
 `watched` reports the progress of a pass to a callback, for a progress bar or a log.

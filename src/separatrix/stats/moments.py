@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-
 """Class moments in one pass: count N_k, mean m_k and scatter Σ_n (x_n - m_k)(x_n - m_k)' of the rows n of class k.
 
 Least squares, Fisher's discriminant, LDA, QDA and Gaussian naive Bayes are computed from these moments.
