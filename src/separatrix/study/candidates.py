@@ -7,7 +7,7 @@ A pass over N rows with W weights takes about N W² operations. The limits on th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import special
@@ -77,16 +77,22 @@ def candidates(
     return models
 
 
-def expected_seconds(
-    name: str, n_rows: int, *, n_columns: int, n_classes: int, n_numbers: int, n_test_rows: int, n_fits: int = 1
-) -> float:
+class Size(NamedTuple):
+    """Size of an encoded table; see `candidates`."""
+
+    n_columns: int
+    n_classes: int
+    n_numbers: int
+
+
+def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fits: int) -> float:
     """Time to fit and score a candidate on the reference machine, from its operations. Accurate to a factor of three.
 
-    Both the training and the test rows are scored. See `candidates` for the other arguments.
+    Both the training and the test rows are scored.
     """
     if name == PRIOR:
         return 0.0  # it is always tried
-    N, K, M = float(n_rows), n_classes, n_columns
+    N, (M, K, n_numbers) = float(n_rows), size
     scores = SCORE_SECONDS * (N + n_test_rows) * K
     if name == BAYES:
         seconds = BAYES_SECONDS * N * M * K
@@ -99,9 +105,9 @@ def expected_seconds(
         M += n_numbers * default_n_knots(n_rows) if is_curved else 0
         search = 0.0
         if name == PAIRED:  # an additive fit to a sample, and products of matrices
-            n, cells = min(N, MAX_SEARCH_ROWS), min(4 * n_numbers + 2 * n_columns, MAX_CELLS)
+            n, cells = min(N, MAX_SEARCH_ROWS), min(4 * n_numbers + 2 * size.n_columns, MAX_CELLS)
             search = n * (N_CURVED_PASSES * (M * outputs) ** 2 + N_SEARCH_PASSES * outputs * cells**2)
-            M += max_products(n_columns) // 2  # usually a few surfaces, sometimes all products
+            M += max_products(size.n_columns) // 2  # usually a few surfaces, sometimes all products
         W = float(M * outputs)
         # A posterior of many weights is computed from the rows, or has a factor for each class.
         if W > MAX_JOINT_WEIGHTS or (name == LOGISTIC and is_dual_cheaper(n_rows, M)):

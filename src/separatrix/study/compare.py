@@ -35,6 +35,7 @@ from separatrix.study.candidates import (
     MODELS,
     PRIOR,
     PriorOnly,
+    Size,
     candidates,
     expected_seconds,
     selected,
@@ -45,7 +46,7 @@ from separatrix.study.progress import MAX_CANDIDATE_FRACTION, MIN_SAMPLED_ROWS, 
 from separatrix.study.records import NOTHING_BEATS, TIME_RAN_OUT, Choice, Compared, LabelledTable, Note, Question
 from separatrix.study.screening import notes_on_columns
 from separatrix.study.validation import MIN_SPLIT_ROWS, Split, cross_validated, n_folds_of, splits_of
-from separatrix.table import Schema, TableEncoder, as_text, encode_target, open_batch, table_statistics
+from separatrix.table import TableEncoder, as_text, encode_target, open_batch, table_statistics
 
 MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
@@ -94,15 +95,15 @@ def compare_models(
     of_all = rows.statistics(encoder.unread())
     is_all = train.n_rows == of_all.n_rows
     encoder.fit_statistics(of_all, train.X, of_all if is_all else table_statistics(train.X, unread=encoder.unread()))
-    n_numbers = len(continuous_columns(encoder.schema_))
-    size = {"n_columns": len(encoder.schema_.columns), "n_classes": len(rows.classes), "n_numbers": n_numbers}
-    offered = candidates(train.n_rows, types=inputs, **size)
+    schema = encoder.schema_
+    size = Size(len(schema.columns), len(rows.classes), len(continuous_columns(schema)))
+    offered = candidates(train.n_rows, types=inputs, **size._asdict())
     offered = offered if models is None else selected(offered, models)
-    rest = {"n_test_rows": test.n_rows, "n_fits": 1 + (n_folds or 0)}
-    costs = {name: partial(expected_seconds, name, **size, **rest) for name in offered}
+    rest = {"size": size, "n_test_rows": test.n_rows, "n_fits": 1 + (n_folds or 0)}
+    costs = {name: partial(expected_seconds, name, **rest) for name in offered}
     encode_start = perf_counter()
     folds = [
-        Fold(NamedRows(encoder.transform(fold.X), encoder.schema_.columns), fold.codes, fold.rows)
+        Fold(NamedRows(encoder.transform(fold.X), schema.columns), fold.codes, fold.rows)
         for fold in ([train] if n_folds else [train, test])
     ]
     stages.total = len(offered) + 1 + later
@@ -111,14 +112,10 @@ def compare_models(
         most = MAX_ENCODING_FRACTION * budget.left / (perf_counter() - encode_start)
         n_folds = max(2, min(n_folds, int(most)))
         repeats = splits_of(some, encoder, of_all, folds[0].X.array, n_folds, rng)
-    ends = (folds[0], folds[-1])
-    comparison, warnings = _run_trials(offered, costs, encoder.schema_, ends, rows.classes, stages, budget, repeats)
-    features = [fold.X.array for fold in folds]
-    notes = (
-        *some.notes,
-        *notes_on_columns(encoder.schema_, folds, target),
-        *notes_on_table(encoder.schema_, features, rows.classes, rows.counts),
-    )
+    split = Split(schema, folds[0], folds[-1], folds[-1].rows)
+    comparison, warnings = _run_trials(offered, costs, split, rows.classes, stages, repeats)
+    on_table = notes_on_table(schema, [fold.X.array for fold in folds], rows.classes, rows.counts)
+    notes = (*some.notes, *notes_on_columns(schema, folds, target), *on_table)
     return Compared(
         Question(name, target, types, test_share, seed, time),
         rows,
@@ -138,20 +135,18 @@ def compare_models(
 def _run_trials(
     models: Mapping[str, TableClassifier],
     costs: Mapping[str, Callable[[int], float]],
-    schema: Schema,
-    folds: Sequence[Fold],
+    split: Split,
     classes: Array,
     stages: Stages,
-    budget: Budget,
     repeats: list[list[Split]],
 ) -> tuple[Comparison, dict[str, list[Note]]]:
-    """Fit the candidates to the training fold, the cheapest first; score them on the test fold; also return warnings.
+    """Fit the candidates to the training rows, the cheapest first; score them on the test rows; also return warnings.
 
     ``costs`` return the expected time of a candidate for a number of rows. If it exceeds the budget, the candidate is
     fitted to a sample of rows, or not tried. The cheapest one is always fitted. If there are ``repeats``, the scores
     come from cross-validation.
     """
-    train, test = folds
+    (schema, train, test, _), budget = split, stages.budget
     trials: list[Trial] = []
     warnings: dict[str, list[Note]] = {}
     with captured():  # warm up, so that no fit time includes imports and compilation

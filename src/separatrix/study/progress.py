@@ -2,8 +2,9 @@
 """Progress of a study: the current stage, pass and row, the time left if it can be estimated, and the time budget.
 
 A candidate starts if its expected time is at most `MAX_CANDIDATE_FRACTION` of the time left. Otherwise it is fitted to
-a sample of rows or, if that would be too small, not tried. Expected times are those of a reference machine with two
-cores (`candidates.expected_seconds`), times the ratio of measured to expected time of the previous candidate.
+a sample of rows or, if that would be too small, not tried. Expected times are computed for a reference machine
+with two cores (`candidates.expected_seconds`), and multiplied by the ratio of measured to expected time of the previous
+candidate.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Stages:
     """Reports each stage, and the progress within it, to a callback."""
 
     def __init__(self, progress: Progress | None, total: int, done: int = 0, budget: Budget | None = None) -> None:
-        self.progress, self.total, self.done, self.budget = progress, total, done, budget
+        self.progress, self.total, self.done, self.budget = progress, total, done, budget or Budget(np.inf)
         self._stage, self._start, self._end, self._reported = Stage("", done, total), 0.0, np.nan, -np.inf
 
     def __call__(self, text: str, seconds: float = np.nan) -> None:
@@ -99,5 +100,5 @@ class Stages:
     def _report(self, more: str, seconds: float) -> None:
         if self.progress is not None:
             self._reported = perf_counter()
-            left = np.nan if self.budget is None or np.isinf(self.budget.seconds) else self.budget.left
+            left = np.nan if np.isinf(self.budget.seconds) else self.budget.left
             self.progress(replace(self._stage, text=self._stage.text + more, seconds_left=seconds, budget_left=left))

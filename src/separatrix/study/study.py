@@ -150,7 +150,7 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
     table, before = compared.table, len(compared.models) + 1
     budget = Budget((compared.question.time or np.inf) - compared.seconds)
     stages = Stages(progress, before + N_LATER_STAGES, done=before, budget=budget)
-    model, features, codes, fit_notes = fit_chosen(compared, everything, stages, budget)
+    model, features, codes, fit_notes = fit_chosen(compared, everything, stages)
     stages("whether a hyperplane separates the classes")
     separation, separation_notes = ("unknown", ()) if codes is None else separation_of(model, features, codes, budget)
     stages("effects of the columns")
@@ -176,7 +176,7 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
 
 
 def fit_chosen(
-    compared: Compared, everything: Scan | None, stages: Stages, budget: Budget
+    compared: Compared, everything: Scan | None, stages: Stages
 ) -> tuple[TableClassifier, Any, Codes | None, tuple[Note, ...]]:
     """Fit the chosen model to all rows, in memory or as they are read.
 
@@ -184,7 +184,7 @@ def fit_chosen(
     training rows do not fit into memory, the features belong to the compared rows, and the codes are None. Raises
     DataError if a class is so rare that the compared rows do not contain it.
     """
-    name, trial = compared.choice.name, compared.comparison[compared.choice.name]
+    name, trial, budget = compared.choice.name, compared.comparison[compared.choice.name], stages.budget
     model = clone(compared.models[name])
     if everything is None:
         most = max_fit_rows(model, len(compared.encoder.schema_.columns), np.size(getattr(trial.model, "coef_", ())))
