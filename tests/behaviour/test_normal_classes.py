@@ -79,11 +79,11 @@ def run_em(model, X, y, *step, **options):
     model.classes_ = np.unique(y)
     start = source.reduce(partial(available_moments, n_classes=2, stride=10)).moments
 
-    def parameters(facts):
-        return model._classes(facts, np.zeros(2), "ml", in_em=True)[0], np.log(facts.count / facts.total)
+    def expect(facts):
+        parameters = model._classes(facts, np.zeros(2), "ml", in_em=True)[0], np.log(facts.count / facts.total)
+        return partial(expected_moments, parameters=parameters, scatter=model._scatter)
 
-    expect = partial(expected_moments, scatter=model._scatter)
-    return maximise_expectation(source, uncorrelated(start, model._scatter), expect, parameters, *step, **options)
+    return maximise_expectation(source, uncorrelated(start, model._scatter), expect, *step, **options)
 
 
 @both_models
@@ -315,7 +315,7 @@ def test_the_compiled_loop_over_patterns_equals_plain_python(rng):
     Z = np.where(seen, rng.normal(size=(n, M)), 0.0)
     order, is_new = patterns(seen)
     answers = [
-        sweep(Z, seen, order, is_new, weight, C, np.ones(M), np.zeros((0, 0)), 0.0)
+        sweep(Z, seen, order, is_new, weight, (C, np.ones(M), np.zeros((0, 0)), 0.0))
         for sweep in (sweep_patterns, sweep_patterns.py_func)
     ]
     for compiled, plain in zip(*answers, strict=True):
@@ -396,8 +396,12 @@ def halve(block, parameters):
 
 def test_em_warns_at_its_limit_of_steps():
     source = as_source(np.zeros((10, 1)), np.zeros(10, dtype=int))
+
+    def expect(facts):
+        return partial(halve, parameters=float(facts.count.sum()))
+
     with pytest.warns(ConvergenceWarning, match="still increased by"):
-        maximise_expectation(source, Tally(np.zeros(1)), halve, lambda facts: float(facts.count.sum()), max_steps=3)
+        maximise_expectation(source, Tally(np.zeros(1)), expect, max_steps=3)
 
 
 def test_evidence_of_huge_weights_is_that_of_many_rows():

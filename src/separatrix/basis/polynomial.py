@@ -54,11 +54,11 @@ class Monomials:
     def evaluate(self, X: Rows) -> Rows:
         """Φ (n, M); sparse if X is sparse, because a product with a zero is zero."""
         if isinstance(X, DeviceRows):
-            return X.mapped(products_of_columns, self._factors)
+            return X.mapped(products_of_columns, self.factors)
         return transformed(self.transformer, X, assume_finite=True)
 
     @property
-    def _factors(self) -> Codes:
+    def factors(self) -> Codes:
         """The columns whose product is each function, (degree, M). Column D, the constant 1, fills shorter products."""
         powers = self.transformer.powers_
         M, D = powers.shape

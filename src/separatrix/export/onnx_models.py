@@ -39,7 +39,6 @@ from separatrix.generative import (
     FamilyClassifier,
     GaussianClassifier,
     LinearDiscriminantAnalysis,
-    NormalClasses,
     SingularCovariance,
 )
 from separatrix.likelihoods import Bernoulli as BernoulliResponse
@@ -190,14 +189,7 @@ def _(model: GaussianClassifier, X: Value) -> Predictions:
     if isinstance(model, LinearDiscriminantAnalysis) and model._linear is not None:
         W, w0, origin = model._linear
         return of_log_joint(model.classes_, (Phi - origin) @ W.T + w0, model.priors_)
-    with np.errstate(divide="ignore"):
-        log_priors = np.log(model.priors_)
-    return of_log_joint(model.classes_, _log_normal_classes(model._densities, Phi) + log_priors, model.priors_)
-
-
-def _log_normal_classes(classes: NormalClasses, Phi: Value) -> Value:
-    """ln p(x | C_k) (N, K) up to a common term, for a normal, or for a Student's t if parameters are integrated out."""
-    columns = []
+    classes, columns = model._densities, []  # ln p(x | C_k): normal, or Student's t if parameters are integrated out
     for k in range(len(classes.mean)):
         Sigma, nu, widening = classes.of_class(k), float(classes.freedom[k]), float(classes.widening[k])
         M = Sigma.n_used
@@ -208,7 +200,8 @@ def _log_normal_classes(classes: NormalClasses, Phi: Value) -> Value:
             continue
         constant = special.gammaln((nu + M) / 2) - special.gammaln(nu / 2) - 0.5 * (M * np.log(nu * np.pi) + log_det)
         columns.append(float(constant) - 0.5 * (nu + M) * (1.0 + squared / (widening * nu)).log())
-    return Phi.graph.stack(columns)
+    with np.errstate(divide="ignore"):
+        return of_log_joint(model.classes_, Phi.graph.stack(columns) + np.log(model.priors_), model.priors_)
 
 
 def _squared_distance(Phi: Value, mean: Float, Sigma: Covariance) -> Value:
@@ -428,17 +421,11 @@ def _ramps(X: Value, column: Codes, knots: RampFunctions | RampProducts) -> Valu
 
 def monomials(basis: Monomials, X: Value) -> Value:
     """Each monomial is a product of as many factors as the highest degree; some factors may be the constant 1."""
-    powers = np.asarray(basis.transformer.powers_)
-    M, D = powers.shape
-    factors = np.full((M, int(powers.sum(axis=1).max())), D)  # column D is the constant
-    for m, each in enumerate(powers):
-        columns = np.repeat(np.arange(D), each)
-        factors[m, : len(columns)] = columns
     one = X.graph.op("Shape", X, start=0, end=1)
     ones = X.graph.op("Expand", X.graph.constant(np.ones((1, 1))), X.graph.op("Concat", one, np.array([1]), axis=0))
     padded = X.graph.join([X, ones])
-    product = padded.columns(factors[:, 0])
-    for columns in factors.T[1:]:
+    product = padded.columns(basis.factors[0])
+    for columns in basis.factors[1:]:
         product = product * padded.columns(columns)
     return product
 

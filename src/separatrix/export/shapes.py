@@ -64,8 +64,20 @@ def check_shapes(kind: type, fields: Mapping[str, Any], sizes: dict[str, int]) -
             raise FileError(f"{name} of {kind.__qualname__} has {len(arrays)} parts instead of {len(parts)}")
         for i, array in enumerate(arrays):
             _check_array(f"{name} of {kind.__qualname__}", array, axes[0], parts[i % len(parts)], (sizes, small))
-    if not issubclass(kind, BaseEstimator):
-        _check_parts(kind, fields)
+    if issubclass(kind, BaseEstimator):
+        return
+    # The factors of a posterior have the size of its mean, and densities that of their columns.
+    shape = np.shape(fields.get("mean", ()))
+    for name, size in (("factor", math.prod(shape)), ("factors", shape[-1] if shape else 0)):
+        factors = fields.get(name)
+        for factor in factors if isinstance(factors, tuple) else (factors,):
+            if hasattr(factor, "L") and np.shape(factor.L) != (size, size):
+                raise FileError(f"{name} of {kind.__qualname__} does not match its mean, which has shape {shape}")
+    densities = fields.get("densities", fields.get("parts", ()))
+    for group, density in zip(fields.get("groups") or (), densities, strict=False):
+        arrays = [each for each in getattr(density, "__dict__", {}).values() if isinstance(each, np.ndarray)]
+        if any(each.ndim > 1 and each.shape[1] != len(group.columns) for each in arrays):
+            raise FileError(f"{type(density).__qualname__} does not match its {len(group.columns)} columns")
 
 
 def _check_array(what: str, array: Array, mark: str, axes: str, sizes: tuple[dict[str, int], dict[str, int]]) -> None:
@@ -82,21 +94,6 @@ def _check_array(what: str, array: Array, mark: str, axes: str, sizes: tuple[dic
             raise FileError(f"{what} has the type {array.dtype}")
         if np.isnan(array).any() or (mark != "~" and not np.isfinite(array).all()):
             raise FileError(f"{what} is not finite")
-
-
-def _check_parts(kind: type, fields: Mapping[str, Any]) -> None:
-    """Raise if a posterior's factors do not have the size of its mean, or densities not that of their columns."""
-    shape = np.shape(fields.get("mean", ()))
-    for name, size in (("factor", math.prod(shape)), ("factors", shape[-1] if shape else 0)):
-        factors = fields.get(name)
-        for factor in factors if isinstance(factors, tuple) else (factors,):
-            if hasattr(factor, "L") and np.shape(factor.L) != (size, size):
-                raise FileError(f"{name} of {kind.__qualname__} does not match its mean, which has shape {shape}")
-    densities = fields.get("densities", fields.get("parts", ()))
-    for group, density in zip(fields.get("groups") or (), densities, strict=False):
-        arrays = [each for each in getattr(density, "__dict__", {}).values() if isinstance(each, np.ndarray)]
-        if any(each.ndim > 1 and each.shape[1] != len(group.columns) for each in arrays):
-            raise FileError(f"{type(density).__qualname__} does not match its {len(group.columns)} columns")
 
 
 def check_sizes(sizes: Mapping[str, int], fields: Mapping[str, Any]) -> None:

@@ -90,17 +90,19 @@ def fill_missing(Lambda: Float, Q: Float, o: Codes, m: int, z: Float, work: Floa
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def sweep_patterns(  # noqa: PLR0912 (one loop over the rows, kept together for the compiler)
-    Z: Float, seen: Array, order: Codes, is_new: Array, weight: Float, C: Float, scale: Float, T: Float, smallest: float
+    Z: Float, seen: Array, order: Codes, is_new: Array, weight: Float, model: tuple[Float, Float, Float, float]
 ) -> tuple[Float, Float, Float, Float, Float]:
     """Compute P z, z'Pz and ln |Σ_oo| of each row, where P = C_oo⁻¹, Σ_n weight_n P_n, and the size of o.
 
-    ``order`` sorts the rows by pattern of missing values; ``is_new`` marks the first of each. Z is zero if missing. The
-    columns o are those observed; if C is singular, those that are independent in T, the correlations of all rows.
+    ``order`` sorts the rows by pattern of missing values; ``is_new`` marks the first of each. Z is zero if missing.
+    ``model`` is C, the scale of each column, T and the smallest variance. The columns o are those observed; if C is
+    singular, those that are independent in T, the correlations of all rows.
 
     If more columns are observed than missing, and Λ = C⁻¹ is accurate, only Q = Λ_hh⁻¹ of the missing columns h is
     computed for each pattern: P z = Λ E[z | z_o],  P = Λ - Λ_·h Q Λ_h·,  |C_oo| = |C| |Λ_hh|.
     """
     N, M = Z.shape
+    C, scale, T, smallest = model
     G, squared, log_det, precision = np.zeros((N, M)), np.zeros(N), np.zeros(N), np.zeros((M, M))
     n_used, o, z, work = np.zeros(N), np.arange(M), np.zeros(M), np.zeros(M)
     L, P, Lambda, spread = np.zeros((M, M)), np.zeros((M, M)), np.zeros((M, M)), np.zeros((M, M))

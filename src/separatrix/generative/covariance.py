@@ -263,7 +263,7 @@ class NormalClasses:
             Z /= np.sqrt(rng.chisquare(self.freedom[k], size) / self.freedom[k])[:, None]
         return np.asarray(self.mean[k] + Z)
 
-    @property
+    @cached_property
     def total(self) -> Float | None:
         """Covariance of rows of which each class has as many, if a covariance is singular."""
         K = len(self.mean)
@@ -300,7 +300,7 @@ def condition(
     scale = np.sqrt(variance)
     C = Sigma / np.outer(scale, scale)
     Z = np.where(seen, (X - mean) / scale, 0.0)
-    G, squared, log_det, precision, n_used = sweep_patterns(Z, seen, *patterns(seen), weight, C, scale, T, smallest)
+    G, squared, log_det, precision, n_used = sweep_patterns(Z, seen, *patterns(seen), weight, (C, scale, T, smallest))
     filled = np.where(seen, X, mean + scale * (G @ C))
     covariance = np.outer(scale, scale) * (weight.sum() * C - C @ precision @ C)
     return (squared, log_det, n_used), filled, covariance

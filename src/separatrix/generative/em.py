@@ -14,7 +14,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -56,14 +55,13 @@ class Expectation(Summed, Generic[F]):
 def maximise_expectation(
     source: Source,
     start: F,
-    expect: Callable[..., Expectation[F]],
-    parameters: Callable[[F], Any],
+    expect: Callable[[F], Callable[[Block], Expectation[F]]],
     step: Callable[[F, F, float], tuple[F, float]] = lambda now, expected, damping: (expected, 0.0),
     *,
     tol: float = 1e-8,
     max_steps: int = 500,
 ) -> Solution[F]:
-    """Iterate ``facts <- expect(block, parameters(facts))`` until the log likelihood rises by at most tol per row.
+    """Iterate ``facts <- source.reduce(expect(facts))`` until the log likelihood rises by at most ``tol`` per row.
 
     ``step(now, expected, damping)`` returns the next statistics and the increase of the likelihood that it predicts,
     0 if it is a step of EM. If the likelihood falls or rises less than predicted, damping grows up to 1, which is EM.
@@ -72,7 +70,7 @@ def maximise_expectation(
     facts, predicted, damping, trace, status = start, 0.0, MIN_DAMPING, list[float](), Status.LIKELIHOOD
     before = source.passes
     for _ in range(max_steps):
-        found = source.reduce(partial(expect, parameters=parameters(facts)))
+        found = source.reduce(expect(facts))
         gain = found.log_likelihood - trace[-1] if trace else np.inf
         if predicted == 0 or gain >= 0:
             now, expected = facts, found
@@ -133,15 +131,13 @@ def expected_moments(block: Block, parameters: tuple[NormalClasses, Float], scat
     classes, log_pi = parameters
     X = np.asarray(to_dense(block.X), dtype=np.float64)
     weight = np.ones(len(block)) if block.weight is None else block.weight
-    incomplete, labelled, all_rows = has_missing(X), block.codes >= 0, classes.total
+    incomplete, labelled = has_missing(X), block.codes >= 0
     facts: ClassMoments[Any] = class_moments(block.take(labelled & ~incomplete), len(log_pi), scatter)
     total = 0.0
     for k in range(len(log_pi)):
         own = block.codes == k
         if own.any():
-            added, log_density = _conditioned(
-                X[own], weight[own], k, classes, all_rows, scatter, counted=incomplete[own]
-            )
+            added, log_density = _conditioned(X[own], weight[own], k, classes, scatter, counted=incomplete[own])
             facts = facts + added
             # If a class with rows has prior zero, ln 0 is a constant of the objective and is omitted.
             total += float(weight[own] @ (log_density + (log_pi[k] if np.isfinite(log_pi[k]) else 0.0)))
@@ -152,17 +148,17 @@ def expected_moments(block: Block, parameters: tuple[NormalClasses, Float], scat
     evidence = logsumexp(joint, axis=1)
     for k in range(len(log_pi)):
         r = w * np.exp(joint[:, k] - evidence)
-        added, _ = _conditioned(X[r > 0], r[r > 0], k, classes, all_rows, scatter, counted=np.ones((r > 0).sum(), bool))
+        added, _ = _conditioned(X[r > 0], r[r > 0], k, classes, scatter, counted=np.ones((r > 0).sum(), bool))
         facts = facts + added
     return Expectation(facts, total + float(w @ evidence), float(weight.sum()))
 
 
 def _conditioned(
-    X: Array, weight: Float, k: int, classes: NormalClasses, total: Float | None, scatter: type[Any], *, counted: Array
+    X: Array, weight: Float, k: int, classes: NormalClasses, scatter: type[Any], *, counted: Array
 ) -> tuple[ClassMoments[Any], Float]:
     """Expected moments of the ``counted`` rows in class k, and ln p(observed values | C_k) of all rows."""
     counts = np.where(counted, weight, 0.0)
-    marginal, filled, covariance = condition(X, classes.mean[k], classes.of_class(k).matrix, counts, total)
+    marginal, filled, covariance = condition(X, classes.mean[k], classes.of_class(k).matrix, counts, classes.total)
     n = int(counted.sum())
     rows = Block(filled[counted], np.full(n, k), counts[counted], range(n))
     moments: ClassMoments[Any] = class_moments(rows, len(classes.mean), scatter)

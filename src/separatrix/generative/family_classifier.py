@@ -144,14 +144,15 @@ class FamilyClassifier(GenerativeClassifier):
         varying = without_columns(all_rows, constant)
         priors = tuple(None if isinstance(prior, NormalNormal) else prior for prior in self._priors_of(varying))
 
-        def parameters(facts: GroupedFacts) -> Parameters:
+        def expect(facts: GroupedFacts) -> Any:
             density = self._densities_of(facts, "map", priors, constant)
             pairs = zip(priors, density.densities, strict=True)
             per_row = sum(log_prior(prior, each) for prior, each in pairs if prior is not None) / source.n_rows
             log_pi = log_probability(class_priors(self.priors, self.classes_, facts.count))
-            return density, facts.groups, log_pi, per_row, self._columns
+            parameters = density, facts.groups, log_pi, per_row, self._columns
+            return partial(expected_facts, parameters=parameters)
 
-        solution = maximise_expectation(source, start, expected_facts, parameters)
+        solution = maximise_expectation(source, start, expect)
         return replace(solution, passes=solution.passes + passes)
 
     def _estimate(self, facts: GroupedFacts) -> None:

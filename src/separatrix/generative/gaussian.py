@@ -149,15 +149,14 @@ class GaussianClassifier(GenerativeClassifier):
             where = "any class" if (start.count[:, m] == 0).all() else f"class {self.classes_.tolist()[k]!r}"
             raise DataError(f"Column {self._columns[m]!r} has no value in {where}. Drop the column, or the class.")
 
-        def parameters(facts: ClassMoments[Any]) -> tuple[NormalClasses, Float]:
-            """Maximum-likelihood estimate, because shrinkage is applied once, after EM."""
+        def expect(facts: ClassMoments[Any]) -> Any:
+            """E step at the maximum-likelihood estimate, because shrinkage is applied once, after EM."""
             pi = class_priors(self.priors, self.classes_, facts.count)
             classes, _ = self._classes(facts, np.zeros(len(facts.count)), "ml", in_em=True)
-            return classes, log_probability(pi)
+            return partial(expected_moments, parameters=(classes, log_probability(pi)), scatter=self._scatter)
 
         first = uncorrelated(start, self._scatter)
-        expect = partial(expected_moments, scatter=self._scatter)
-        solution = maximise_expectation(source, first, expect, parameters, Scoring(patterns).step)
+        solution = maximise_expectation(source, first, expect, Scoring(patterns).step)
         return replace(solution, passes=source.passes)
 
     @abstractmethod

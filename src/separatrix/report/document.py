@@ -68,25 +68,10 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
 def write_report(
     study: Study, path: str | os.PathLike[str], *, model_path: str | os.PathLike[str] | None = None, force: bool = False
 ) -> Path:
-    """Write the report of a study to a file, completely or not at all.
+    """Write the report of a study to a file, usually ``report.html``, completely or not at all.
 
-    Parameters
-    ----------
-    study : Study
-        Results to report.
-    path : str or path
-        Output file, usually ``report.html``.
-    model_path : str or path, optional
-        File of the saved model, for the snippets that load it; ``model.sx`` by default.
-    force : bool, default False
-        Whether an existing file may be replaced.
-
-    Raises
-    ------
-    FileExistsError
-        If the file exists and ``force`` is False.
-    OSError
-        If the file cannot be written.
+    See `render` for ``model_path``. Raises FileExistsError if the file exists, unless ``force``, and OSError if it cannot
+    be written.
     """
     target = Path(path)
     if problem := output_problem(target, force=force):

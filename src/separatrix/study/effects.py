@@ -235,7 +235,11 @@ class _PosteriorCurves:
 
     def __call__(self, grid: Grid, place: range) -> Curves:
         """Average over rows for each draw, then over draws."""
-        own = self._functions_along(place)
+        basis, own = self.model.basis_, None  # the functions that depend on the column; None if unknown
+        if basis is None:
+            own = np.array(place)
+        elif isinstance(basis, Ramps):
+            own = np.flatnonzero(np.isin(basis.functions_.sources, place).any(axis=1))
         if own is None:
             moved = (self._activations(functions_of(self.model, X)) for X in self._moved_samples(grid, place))
         else:  # only the part of this column is recomputed
@@ -256,15 +260,6 @@ class _PosteriorCurves:
         f, activation = np.stack(averages), np.stack(activations)
         lower, upper = np.quantile(f, self.tails, axis=1)
         return Curves(f.mean(axis=1), lower, upper, _centred(activation) if activation.shape[1] > 1 else activation)
-
-    def _functions_along(self, place: range) -> Codes | None:
-        """Basis functions that depend on a column; None if they are unknown."""
-        basis = self.model.basis_
-        if basis is None:
-            return np.array(place)
-        if not isinstance(basis, Ramps):
-            return None
-        return np.flatnonzero(np.isin(basis.functions_.sources, np.array(place)).any(axis=1))
 
     def _moved_samples(self, grid: Grid, place: range) -> Iterator[Float]:
         """The sample rows with the column set to each value of the grid."""
