@@ -59,8 +59,8 @@ class ReliabilityDisplay:
         X, y : table of shape (N, D) and array-like of shape (N,)
             Rows that were not used for training, and their classes. On training rows, probabilities look better
             calibrated than they are.
-        sample_weight, n_bins, level, ax, title
-            As in `from_predictions`.
+        **options
+            sample_weight, n_bins, level, ax and title, as in `from_predictions`.
 
         Examples
         --------

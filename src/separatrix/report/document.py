@@ -70,8 +70,8 @@ def write_report(
 ) -> Path:
     """Write the report of a study to a file, usually ``report.html``, completely or not at all.
 
-    See `render` for ``model_path``. Raises FileExistsError if the file exists, unless ``force``, and OSError if it cannot
-    be written.
+    See `render` for ``model_path``. Raises FileExistsError if the file exists, unless ``force``, and OSError if it
+    cannot be written.
     """
     target = Path(path)
     if problem := output_problem(target, force=force):
