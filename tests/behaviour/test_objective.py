@@ -167,7 +167,7 @@ def test_rows_far_from_zero_keep_their_digits(copies, n_outputs, distance, store
     spread, origin = Z.std(axis=0), np.array([distance, 0.0, 0.3, -distance])
     near = Design(origin - [distance, 0.0, 0.0, -distance], bias=True)
     moved = Design(origin, bias=True, subtract=store != "csr", spread=spread)
-    np.testing.assert_array_equal(moved.far(), [distance, 0.0, 0.0, -distance])
+    np.testing.assert_array_equal(moved.far, [distance, 0.0, 0.0, -distance])
     expected = value_grad_hess(rows, theta, likelihood_of(n_outputs), near)
     found = value_grad_hess(moved_rows, theta, likelihood_of(n_outputs), moved)
     rounding = 1e-15 * distance

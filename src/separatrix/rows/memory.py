@@ -28,6 +28,7 @@ BLOCK_BYTES = 2**21  # about the size of one core's second-level cache
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 2**16
 TALL = 8  # blocks whose values are read once are this many times taller, because tasks cost time too ...
 MIN_TALL_BLOCKS = 16  # ... but there are at least this many blocks, to keep all threads busy
+MIN_THREADED_ENTRIES = 2**19  # fewer entries are read in less time than it takes to start threads and add their sums
 ENTRIES_PER_COLUMN = 64  # of a tall sparse block; each block also takes a dozen operations per column
 TO_ENCODE = "Wrap a classifier: sx.TableClassifier(model).fit(X, y) encodes text and dates. Or drop these columns."
 CONVERTED_AT_ONCE = 2**20  # values of a data frame that are converted at a time
@@ -183,8 +184,8 @@ class Sparse(Memory):
         self._views: dict[tuple[int, int], Any] = {}  # making a view of a few rows takes as long as a product with them
 
     def tall_height(self, height: int) -> int:
-        if self.n_rows <= height:
-            return height
+        if self.n_rows <= max(height, MAX_BLOCK_ROWS if self.array.nnz < MIN_THREADED_ENTRIES else 0):
+            return self.n_rows
         wanted = int(self.array.nnz) / (ENTRIES_PER_COLUMN * len(self.columns))
         n_pairs = max(1, ceil(min(wanted, self.n_rows / height, MIN_TALL_BLOCKS) / 2))  # an even number of blocks
         return min(ceil(self.n_rows / (2 * n_pairs)), TALL * MAX_BLOCK_ROWS)  # activations of a block need memory

@@ -70,6 +70,7 @@ from separatrix.stats import (
 )
 
 MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # if all weights have priors, no larger program is run
+MAX_PROOF_OPERATIONS = 4e9  # if all weights of K classes have priors, no Hessian of more operations is computed
 MAX_SLOPE_CHANGE = 0.5  # bound on |δ_n|
 ROWS_PER_WEIGHT = 50  # size of the subset that is tried first
 CHORD_STEPS = 2  # steps with the first Hessian of the subset
@@ -178,6 +179,9 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
         return False
     source: Source = objective.source if objective.sample is None else objective.sample
     rows = ROWS_PER_WEIGHT * C * P
+    is_cheap = min(source.n_rows, 2 * rows) * (C * P) ** 2 <= MAX_PROOF_OPERATIONS
+    if C > 1 and not (is_cheap or has_free_weights(objective)):  # the estimate exists, and a proof would take as long
+        return False
     if source.n_rows >= 2 * rows:  # rows on a device stay there
         source = representative_sample(source, rows, P) or collect_sample(source, rows)
     if _few_rows_prove(replace(flat, source=source, sample=None), theta, proves):

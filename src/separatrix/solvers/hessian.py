@@ -29,6 +29,7 @@ from separatrix.stats import Grad, class_grams
 
 MAX_JOINT_WEIGHTS = 1500  # largest number of weights of all classes whose joint Hessian is factorised
 MAX_BLOCK_WEIGHTS = 5000  # largest number of weights per class whose Hessian is factorised
+BLOCK_FACTOR = 8  # blocks have this many times more rows than in other passes, because each yields C matrices
 RIDGE_OF_DIAGONAL = 1e-6  # relative ridge for a block that is singular in single precision or on a small sample
 
 
@@ -156,9 +157,9 @@ class ByClass:
 
 def by_class(objective: Posterior, theta: Float) -> ByClass:
     """Factors of the C diagonal blocks of the Hessian, computed in single precision in one pass."""
-    gram = partial(class_grams, theta=theta, likelihood=objective.likelihood, design=objective.design)
-    blocks = objective.source.reduce(gram).grad
     precision, (C, P) = objective.prior.precision, objective.shape
+    gram = partial(class_grams, theta=theta, likelihood=objective.likelihood, design=objective.design)
+    blocks = objective.source.sized_for(P / BLOCK_FACTOR).reduce(gram).grad
     is_joint = len(precision) != P
     if is_joint:
         blocks += np.einsum("kpkq->kpq", precision.reshape(C, P, C, P))

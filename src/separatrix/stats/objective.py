@@ -23,13 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 
-from separatrix._array import Array, Float, Rows, device_aware, is_sparse, read_only, to_dense, to_host
+from separatrix._array import Array, Codes, Float, Rows, device_aware, is_sparse, read_only, to_dense, to_host
 from separatrix._threads import scratch
 from separatrix.likelihoods import Covariances, Likelihood, Logit, Probit, Softmax
 from separatrix.rows import CHUNK_ROWS, Block, DeviceRows, Summed
@@ -48,7 +49,7 @@ MAX_SPREAD_ENTRIES = 2_000_000  # floats allocated at once for the covariance of
 MAX_DEVICE_SPREAD = 2**26  # the same on a GPU
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Design:
     """Map from rows to regressors φ̃ = (x - c, 1).
 
@@ -215,30 +216,35 @@ class Design:
         """θ of a(x) = coef x + intercept."""
         return np.column_stack([coef, intercept + coef @ self.origin]) if self.bias else coef.copy()
 
-    def far(self) -> Float:
-        """Origin of columns that are far from zero, and 0 for other columns, (M,)."""
+    @cached_property
+    def far(self) -> Float | None:
+        """Origin of columns that are far from zero, and 0 for other columns, (M,); None if no column is."""
         if self.spread is None:
-            return np.zeros_like(self.origin)
+            return None
         is_far = (self.spread > 0) & (np.abs(self.origin) > FAR_IN_STD * self.spread)
-        return np.where(is_far, self.origin, 0.0)
+        return np.where(is_far, self.origin, 0.0) if is_far.any() else None
+
+    @cached_property
+    def constant(self) -> Codes:
+        """Columns that do not vary, as far as known."""
+        return np.flatnonzero(np.zeros(0) if self.spread is None else self.spread == 0)
 
     def shifted(self, X: Rows) -> tuple[Rows, Float]:
         """Rows from which all, part or none of the origin was subtracted, and the rest of the origin."""
         if not is_sparse(X):
             return (X - self.origin.astype(X.dtype), 0.0 * self.origin) if self.subtract else (X, self.origin)
-        far = self.far()
-        if not far.any():
+        far = self.far
+        if far is None:
             return X, self.origin
         ones = sparse.csr_array(np.ones((X.shape[0], 1), X.dtype))
         return X - ones @ sparse.csr_array(far[None].astype(X.dtype)), self.origin - far
 
     def without_constants(self, sums: Float, *, is_gradient: bool = False) -> Float:
         """Set a Hessian (P, P) or a gradient (C, P) to zero for constant columns, whose sums are rounding error."""
-        if self.spread is not None and not self.spread.all():
-            constant = np.flatnonzero(self.spread == 0)
-            sums[:, constant] = 0.0
+        if len(self.constant):
+            sums[:, self.constant] = 0.0
             if not is_gradient:
-                sums[constant] = 0.0
+                sums[self.constant] = 0.0
         return sums
 
     def single_units(self) -> Float:
@@ -352,8 +358,8 @@ def _compiled_objective(
     from separatrix.stats._kernels import csr_objective, row_hessian, row_objective
 
     (X, rest), M, empty = design.shifted(block.X), len(design.origin), np.zeros(0)
-    hess = empty
-    sums, slopes, curvature = np.zeros(2), np.zeros(M), np.empty(len(block) if hessian != "none" else 0)
+    hess, grad = empty, np.zeros((1, design.width))
+    sums, slopes, curvature = np.zeros(2), grad[0, :M], np.empty(len(block) if hessian != "none" else 0)
     bias = (theta[0, -1] if design.bias else 0.0) - theta[0, :M] @ rest
     targets = (block.targets.astype(np.float64, copy=False), block.weight, block.offset)
     # Numba would compile a kernel twice: for arrays that can be written to, and for others.
@@ -370,8 +376,9 @@ def _compiled_objective(
         hess = np.zeros((design.width, design.width))
         row_hessian(law, read_only(X), *at, *design.gram_memory(X, rest, unit), sums, slopes, hess)
         hess = design.mirrored(hess, unit)
-    grad = -np.append(slopes - sums[1] * rest, sums[1])[None, : design.width]
-    return -float(sums[0]), design.without_constants(grad, is_gradient=True), hess
+    slopes -= sums[1] * rest
+    grad[0, M:] = sums[1]
+    return -float(sums[0]), design.without_constants(np.negative(grad, out=grad), is_gradient=True), hess
 
 
 def _is_row_major(X: Rows) -> bool:
@@ -632,7 +639,7 @@ def class_grams(block: Block, theta: Float, likelihood: Likelihood, design: Desi
     assert isinstance(curvature, Covariances), "class_grams needs several outputs"
     weight = 1.0 if block.weight is None else block.weight
     bends = [weight * curvature.block(k, k) for k in range(len(theta))]
-    blocks = [design.gram(block, bends[0], single=True)]
-    for bend in bends[1:]:  # at θ = 0, where most fits start, all classes have the same curvatures
-        blocks.append(blocks[0] if np.array_equal(bend, bends[0]) else design.gram(block, bend, single=True))
-    return Grad(np.stack(blocks))
+    blocks = np.empty((len(theta), design.width, design.width))
+    for k, bend in enumerate(bends):  # at θ = 0, where most fits start, all classes have the same curvatures
+        blocks[k] = blocks[0] if k and np.array_equal(bend, bends[0]) else design.gram(block, bend, single=True)
+    return Grad(blocks)
