@@ -175,13 +175,12 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
         proven = factor is not None and proves(flat, theta, grad, factor)
         if proven or not prior.precision.any():
             return proven
-    if C * P > MAX_JOINT_WEIGHTS or (prior.corner is not None and objective.source.n_rows <= P):  # hyperplanes abound
-        return False
     source: Source = objective.source if objective.sample is None else objective.sample
     rows = ROWS_PER_WEIGHT * C * P
     is_cheap = min(source.n_rows, 2 * rows) * (C * P) ** 2 <= MAX_PROOF_OPERATIONS
-    if C > 1 and not (is_cheap or has_free_weights(objective)):  # the estimate exists, and a proof would take as long
-        return False
+    is_pointless = C > 1 and not (is_cheap or has_free_weights(objective))  # the estimate exists anyway
+    if C * P > MAX_JOINT_WEIGHTS or is_pointless or (prior.corner is not None and objective.source.n_rows <= P):
+        return False  # in the last case, hyperplanes abound
     if source.n_rows >= 2 * rows:  # rows on a device stay there
         source = representative_sample(source, rows, P) or collect_sample(source, rows)
     if _few_rows_prove(replace(flat, source=source, sample=None), theta, proves):
