@@ -28,8 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import separatrix as sx
 from problems import blobs
-from separatrix.calibration.maps import fit_map
-from separatrix.calibration.shift import estimate_proportions
+from separatrix.calibration.maps import estimate_proportions, fit_map
 
 
 def honest(n: int, K: int, seed: int = 0) -> tuple[Any, Any]:

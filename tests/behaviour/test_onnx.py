@@ -15,8 +15,8 @@ from problems import DISCRIMINATIVE, GENERATIVE, SUM_MODELS, blobs
 from separatrix.basis import RBF, Linear, MultiScaleRBF, Polynomial, RandomFourier, Sigmoid
 from separatrix.export import to_onnx
 from separatrix.export.graph import Graph
+from separatrix.export.onnx import _step
 from separatrix.export.onnx_models import functions
-from separatrix.export.onnx_tables import _step
 from separatrix.likelihoods import LIKELIHOODS
 from separatrix.study import PriorOnly, Ramps
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from separatrix.calibration.maps import METHODS, fit_map, log_odds, log_p
+from separatrix.calibration.maps import METHODS, estimate_proportions, fit_map, log_odds, log_p, shifted_log_proba
 from separatrix.calibration.sets import fit_ranks
-from separatrix.calibration.shift import estimate_proportions, shifted_log_proba
 
 pytestmark = pytest.mark.parametrize("method", METHODS)
 

@@ -15,9 +15,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 import separatrix as sx
-from separatrix.calibration.maps import BIAS_STD, fit_map
+from separatrix.calibration.maps import BIAS_STD, estimate_proportions, fit_map
 from separatrix.calibration.sets import fit_ranks
-from separatrix.calibration.shift import estimate_proportions
 
 
 def scores_of_two_classes(n: int, slope: float = 2.5, seed: int = 0) -> tuple[Any, Any]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Calibrated probabilities for any classifier.
 
-maps         functions from scores to probabilities: temperature, Platt, beta, Dirichlet, isotonic; their choice
+maps         functions from scores to probabilities: temperature, Platt, beta, Dirichlet, isotonic; their choice; and
+             probabilities for other class proportions, which EM estimates
 sets         prediction sets with guaranteed coverage
-shift        probabilities for other class proportions, which EM estimates
 calibrated   the estimator `Calibrated`
 """
 

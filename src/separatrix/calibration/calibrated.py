@@ -30,9 +30,17 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import DEFAULT_SEED, check_number, check_option
 from separatrix._array import Array, Codes, Float
 from separatrix._text import listed
-from separatrix.calibration.maps import METHODS, MIN_ROWS_PER_PARAMETER, choose, fit_map, log_odds, log_p
+from separatrix.calibration.maps import (
+    METHODS,
+    MIN_ROWS_PER_PARAMETER,
+    choose,
+    estimate_proportions,
+    fit_map,
+    log_odds,
+    log_p,
+    shifted_log_proba,
+)
 from separatrix.calibration.sets import fit_ranks
-from separatrix.calibration.shift import estimate_proportions, shifted_log_proba
 from separatrix.estimator import unchanged_on_error
 from separatrix.exceptions import DataError
 from separatrix.generative import class_priors

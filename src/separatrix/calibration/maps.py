@@ -19,6 +19,13 @@ proportions.
 
 A probability of zero, which forests and nearest neighbours return, has no logarithm. The maps replace it by half of the
 smallest positive probability among the rows to which they are fitted.
+
+If p(x | C_k) is the same in new rows but the class proportions π_k are not, Bayes' theorem gives
+
+    p_new(C_k | x) ∝ p(C_k | x) π_k^new / π_k                                                    PRML §1.5.4
+
+EM estimates π^new from the new rows, without their labels (Saerens, Latinne & Decaestecker 2002). The likelihood of
+π^new is concave, so EM finds its maximum.
 """
 
 from __future__ import annotations
@@ -33,7 +40,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from separatrix._array import Codes, Float
 from separatrix._threads import blas_for
-from separatrix.exceptions import DataError
+from separatrix.exceptions import ConvergenceWarning, DataError, warn
 from separatrix.metrics import Estimate, weighted_mean
 
 METHODS = ("none", "temperature", "platt", "beta", "dirichlet", "isotonic")  # by increasing freedom
@@ -44,6 +51,7 @@ MAX_SCORE = 1e200  # products of larger scores overflow
 SLOPE_STD, BIAS_STD = 1.0, 3.0  # standard deviations of the prior about the identity
 DECIMALS = 9  # of log-odds, whose rounding errors would separate rows with equal probabilities
 TINY_SPREAD = 1e-6  # nats; scores that differ less are equal
+MAX_EM_STEPS, MAX_EM_CHANGE = 10_000, 1e-8
 
 
 class Map(Protocol):
@@ -214,3 +222,27 @@ def choose(
             best = method
     means = {method: weighted_mean(values, weight) for method, values in log_q.items()}
     return best, {method: Estimate(-mean.value, mean.standard_error) for method, mean in means.items()}
+
+
+def shifted_log_proba(log_p: Float, old: Float, new: Float) -> Float:
+    """ln p_new(C_k | x) (N, K) for the proportions ``new`` (K,), from ln p(C_k | x) for the proportions ``old``."""
+    with np.errstate(divide="ignore"):
+        shifted = np.maximum(log_p, LEAST_LOG) + np.log(new / old)
+    return np.asarray(shifted - np.logaddexp.reduce(shifted, axis=1, keepdims=True))
+
+
+def estimate_proportions(P: Float, old: Float) -> Float:
+    """Class proportions (K,) of new rows, by EM from their probabilities P (N, K) for the proportions ``old``."""
+    pi = old
+    for _ in range(MAX_EM_STEPS):
+        R = P * (pi / old)
+        new = (R / R.sum(axis=1, keepdims=True)).mean(axis=0)  # E step; its mean over the rows is the M step
+        if np.abs(new - pi).max() <= MAX_EM_CHANGE:
+            return np.asarray(new)
+        pi = new
+    warn(
+        f"Calibrated: the class proportions of {len(P)} new rows still changed after {MAX_EM_STEPS} steps of EM, "
+        "because the probabilities hardly distinguish the classes. Give prior_shift the proportions, if known.",
+        ConvergenceWarning,
+    )
+    return np.asarray(pi)

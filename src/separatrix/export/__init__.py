@@ -4,10 +4,9 @@
 saving            save, load, and the header of a file
 archive           the file format: a zip archive of JSON and arrays with checksums, without pickle
 writer, reader    convert a model to a tree of values and back; the reader also reads earlier formats
-onnx              to_onnx: inputs, outputs and metadata of a graph
+onnx              to_onnx: inputs, outputs and metadata of a graph; inputs for the columns of a table
 graph             builds ONNX graphs from arithmetic expressions
 onnx_models       graph of each kind of model and basis
-onnx_tables       inputs for the columns of a table
 onnx_integrals    predictive integrals in closed form
 """
 

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The function `to_onnx` converts a fitted model to an ONNX graph, for runtimes without Python."""
+"""The function `to_onnx` converts a fitted model to an ONNX graph, for runtimes without Python.
+
+A model of a table has one input (N, 1) per column. Numbers are float tensors, NaN if missing. Categories and yes/no
+columns are strings, empty if missing. Dates are days since 1970 in double precision, because single precision would
+round them to minutes.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_option
 from separatrix._array import Array
 from separatrix._output import output_problem, write_atomically
+from separatrix.bayesian import interval_tails
 from separatrix.exceptions import ExportError, optional_import
 from separatrix.export.graph import Graph, Value
 from separatrix.export.onnx_models import Predictions, predictions
-from separatrix.export.onnx_tables import encoded_columns, text_columns
 from separatrix.generative import FamilyClassifier
 from separatrix.study import TableClassifier
+from separatrix.table import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Schema
 
 Output = tuple[Value, str, list[str | int]]
 
@@ -93,7 +99,15 @@ def to_onnx(
     found = predictions(inner, X)
     outputs = _outputs(found, graph, kind)
     if intervals:
-        outputs |= _interval(model, found, kind, level)
+        if found.centre is None or found.spread is None:
+            raise ExportError(
+                f"to_onnx(intervals=True): {type(model).__name__} with {len(found.labels)} classes has no interval in "
+                "closed form; only Bayesian models of two classes whose posterior is one Gaussian have one. Use the "
+                "model's predict_interval instead, or state the prior (prior=sx.Gaussian(1.0))."
+            )
+        reach = float(special.ndtri(interval_tails("to_onnx", level)[1])) * found.spread
+        ends = {"lower": found.centre - reach, "upper": found.centre + reach}
+        outputs |= {name: (found.link(end), kind, ["N"]) for name, end in ends.items()}
     proto = graph.assemble(outputs, type(model).__name__)
     proto.producer_name, proto.producer_version = "separatrix", import_module("separatrix").__version__
     names = getattr(model, "feature_names_in_", None)
@@ -131,15 +145,80 @@ def _as_tensor(labels: Array) -> tuple[Array, str]:
     return np.arange(len(labels)), "the position of the class in 'classes'"
 
 
-def _interval(model: Any, found: Predictions, kind: str, level: float) -> dict[str, Output]:
-    if found.centre is None or found.spread is None:
-        raise ExportError(
-            f"to_onnx(intervals=True): {type(model).__name__} with {len(found.labels)} classes has no interval in "
-            "closed form; only Bayesian models of two classes whose posterior is one Gaussian have one. Use the "
-            "model's predict_interval instead, or state the prior (prior=sx.Gaussian(1.0))."
-        )
-    if not 0 < level < 1:
-        raise ValueError(f"to_onnx(level={level!r}): level must be between 0 and 1, for example 0.95.")
-    reach = float(special.ndtri(0.5 + 0.5 * level)) * found.spread
-    lower, upper = found.link(found.centre - reach), found.link(found.centre + reach)
-    return {"lower": (lower, kind, ["N"]), "upper": (upper, kind, ["N"])}
+def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
+    """Features (N, M) of a schema, computed from inputs that have the names of the columns."""
+    new: list[Value] = []  # indicators of new levels, which come last
+    return graph.join([_encoded(plan, graph, dtype, new) for plan in schema.plans if plan.names] + new)
+
+
+def _encoded(plan: Any, graph: Graph, dtype: str, new: list[Value]) -> Value:
+    match plan:
+        case NumberPlan():
+            if plan.words:
+                words = {text: int(value) for text, value in plan.words.items()}
+                codes = graph.codes_of(graph.input(plan.column, "string", ["N", 1]), words, -1).as_double()
+                x = (0.0 * codes + np.nan).where(codes < 0.0, codes)
+            else:
+                x = graph.input(plan.column, dtype, ["N", 1]).as_double()
+            missing = x.is_nan()
+            filled = (graph.constant(plan.mean)).where(missing, x)
+            return graph.join([*[filled] * (not plan.constant), *[missing.as_double()] * plan.indicator])
+        case CategoryPlan():
+            indicators = [name.removeprefix(f"{plan.column}=") for name in plan.names]
+            index = {level: code for code, level in enumerate(indicators)}
+            no_indicator, unseen = -1, len(indicators)
+            other = index.get(OTHER, no_indicator)
+            elsewhere = unseen if plan.new else other
+            blank = index.get(MISSING, unseen if plan.new else no_indicator)
+            known = {level: index.get(level, no_indicator) for level in plan.levels} | dict.fromkeys(plan.pooled, other)
+            text = graph.input(plan.column, "string", ["N", 1])
+            found = graph.codes_of(text, known | {"": blank}, elsewhere)
+            if plan.new:
+                new.append(found.equals(np.array([unseen])).as_double())
+            return found.equals(np.arange(unseen)).as_double()
+        case DatePlan():
+            days = graph.input(plan.column, "double", ["N", 1])
+            missing = days.is_nan()
+            parts = [] if plan.constant else [graph.constant(plan.mean).where(missing, days) - plan.origin]
+            for cycle in plan.cycles:
+                angle = _step(days, cycle) * (2 * np.pi / CYCLES[cycle])
+                for wave in ("Cos", "Sin"):
+                    parts.append(graph.constant(0.0).where(missing, graph.op(wave, angle)))
+            return graph.join([*parts, *[missing.as_double()] * plan.indicator])
+    raise ExportError(
+        f"to_onnx: column {plan.column!r} is encoded by a {type(plan).__name__}, for which ONNX has no operator. Fit "
+        "with hashing=None, or save the model with sx.save."
+    )
+
+
+def _step(days: Value, cycle: str) -> Value:
+    """Month (January 0), weekday (Monday 0) or hour of a date, given as days since Thursday 1970-01-01."""
+    whole = days.floor()
+    if cycle == "hour":
+        return (days - whole) * 24.0
+    if cycle == "weekday":
+        return (whole + 3.0) - 7.0 * ((whole + 3.0) / 7.0).floor()
+    # The calendar repeats after 400 years. Years are counted from March, so that a leap day is the last day of a year.
+    since = whole + 719468.0
+    of_era = since - 146097.0 * (since / 146097.0).floor()
+    leap = (of_era / 1460.0).floor() - (of_era / 36524.0).floor() + (of_era / 146096.0).floor()
+    year = ((of_era - leap) / 365.0).floor()
+    of_year = of_era - (365.0 * year + (year / 4.0).floor() - (year / 100.0).floor())
+    march = ((5.0 * of_year + 2.0) / 153.0).floor()
+    return (march + 2.0).where(march < 10.0, march - 10.0)
+
+
+def text_columns(model: FamilyClassifier, graph: Graph, dtype: str) -> Value:
+    """Columns (N, D) of a model fitted to a table with text; each text is replaced by the index of its category."""
+    columns = []
+    for d, name in enumerate(map(str, model.feature_names_in_)):
+        categories = model.facts_.categories.get(d)
+        if categories is None or categories.dtype.kind != "U":
+            columns.append(graph.input(name, dtype, ["N", 1]).as_double())
+            continue
+        codes = {text: code for code, text in enumerate(categories.tolist())}
+        missing = len(codes) + 1
+        text = graph.input(name, "string", ["N", 1])
+        found = graph.codes_of(text, codes | {"": missing}, len(codes)).as_double()
+        columns.append((0.0 * found + np.nan).where(found.equals(float(missing)), found))
+    return graph.join(columns)

@@ -99,8 +99,8 @@ def compare_models(
     size = Size(len(schema.columns), len(rows.classes), len(continuous_columns(schema)))
     offered = candidates(train.n_rows, types=inputs, **size._asdict())
     offered = offered if models is None else selected(offered, models)
-    rest = {"size": size, "n_test_rows": test.n_rows, "n_fits": 1 + (n_folds or 0)}
-    costs = {name: partial(expected_seconds, name, **rest) for name in offered}
+    n_test, n_fits = test.n_rows, 1 + (n_folds or 0)
+    costs = {name: partial(expected_seconds, name, size=size, n_test_rows=n_test, n_fits=n_fits) for name in offered}
     encode_start = perf_counter()
     folds = [
         Fold(NamedRows(encoder.transform(fold.X), schema.columns), fold.codes, fold.rows)
