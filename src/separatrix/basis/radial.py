@@ -2,7 +2,7 @@
 """Gaussian functions φ_m(x) = exp(-|x - c_m|² / 2s²) with one or several widths, and random cosines.   PRML (3.4)
 
 Squared distances are computed as |z|² + |c|² - 2 z'c, with one matrix product per block. Rows z and centres c are first
-shifted by the median of the centres, because data around 1e7 would otherwise lose all digits in the difference. The
+shifted by the median of the centres, because data around 1e7 would otherwise lose all precision in the difference. The
 error is about ε|z|², so distances of rows that are many widths away from the median are computed from differences.
 
 By default the width is the largest spacing of a grid of centres; for other centres it is the median distance between
@@ -89,7 +89,7 @@ class Gaussians:
 
 
 def gaussians(X: Any, centres: Any, widths: Any, offset: Any) -> Any:
-    """`Gaussians` of a tensor. Distances are computed in float64, so that rows far from all centres lose no digits."""
+    """`Gaussians` of a tensor. Distances are computed in float64, so that rows far from all centres keep their precision."""
     Z, C = X + (X - X) - offset, centres - offset  # infinity becomes NaN; its φ would be 0
     squared = (Z @ C.T).mul_(-2.0).add_((C**2).sum(dim=1)).add_((Z**2).sum(dim=1, keepdim=True)).clamp_(min=0.0)
     squared = squared.to(X.dtype)[:, None]

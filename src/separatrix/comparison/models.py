@@ -3,8 +3,8 @@
 
     p(M_i | D) = p(M_i) p(D | M_i) / Σ_j p(M_j) p(D | M_j)                                                  (3.66)
 
-D must be the same for all models: the labels of the training rows, given their inputs. The evidence of a generative
-model is that of p(x, t), a density in the units of the columns, and is not comparable with an evidence of p(t | x).
+D must be the same for all models: the labels of the training rows, given their inputs. A generative
+model has an evidence of p(x, t), a density in the units of the columns, which is not comparable with one of p(t | x).
 """
 
 from __future__ import annotations

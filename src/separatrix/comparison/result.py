@@ -238,8 +238,7 @@ class Comparison:
     def plot(self, ax: Any = None, *, title: str | None = None) -> ComparisonDisplay:
         """Plot test log-likelihoods with standard errors, and evidences. Needs matplotlib.
 
-        ``ax`` are axes to draw into, or one for each panel; a new figure by default. ``title`` is that of the left
-        panel.
+        ``ax`` are axes to draw into, or one for each panel; a new figure by default. ``title`` is above the left panel.
         """
         from separatrix.plots import ComparisonDisplay
 
@@ -254,7 +253,7 @@ class Comparison:
 def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
     """Explanations of a comparison: failures, zero probabilities, near ties, calibration by chance, missing scores.
 
-    The calibration by chance is that of the model ``chosen``, by default the best.
+    The calibration by chance refers to the model ``chosen``, by default the best.
     """
     notes = [trial.problem for trial in comparison if trial.failure]
     ran = [trial for trial in comparison if not trial.failure]

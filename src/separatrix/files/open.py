@@ -91,7 +91,7 @@ def open_writer(
         Table of the new database (default "data") or sheet of the workbook (default "Sheet1").
     escape_formulas : bool, default False
         Whether to put an apostrophe before text in CSV and TSV files that a spreadsheet would run as a formula: text
-        that starts with = + - @, a tab or a line break. Numbers stay as they are. Workbooks never contain formulas.
+        that starts with = + - @, a tab or a line break. Numbers are not changed. Workbooks never contain formulas.
 
     Raises
     ------

@@ -12,7 +12,7 @@ EM keeps a fraction ρ of the distance from the maximum at each step, where ρ i
 information. Scoring needs a few steps for any ρ. The expectation is an average over the patterns of missing values of a
 sample of rows, so a step takes no pass. The sample changes the speed, but not the maximum, at which R = 0 and d = 0.
 
-The information is that of normal rows whose gaps do not depend on their values. For other rows, the changes of the last
+The information is correct for normal rows whose gaps do not depend on their values. For others, changes of the last
 steps show how it should have been: Anderson acceleration takes the combination of the last points after a step for
 which the same combination of the steps is smallest.
 """

@@ -10,7 +10,7 @@ d_1 are two orthonormal directions; with two columns, they are the axes. If a li
 decreases along the normal of that line for ever and has no minimum. With many rows, E is nearly quadratic in w and
 close to Laplace's approximation, whose contours are dashed.
 
-In the plane spanned by d_0 and d_1, the objective is that of a model without intercept, with the two columns
+In the plane spanned by d_0 and d_1, this is the objective of a model without intercept, with the two columns
 z = (d_0'(x - c), d_1'(x - c)). The class `Slice` represents it.
 """
 

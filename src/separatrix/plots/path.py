@@ -33,7 +33,7 @@ MAX_ARROW = 0.3  # length of the longest arrow, as a fraction of the axes
 
 
 class Frame(NamedTuple):
-    """Weights and objective after ``step`` steps; for a perceptron, also the row that causes the next update."""
+    """Weights and objective after ``step`` steps, and for a perceptron the row that causes the next update."""
 
     step: int
     w: Float

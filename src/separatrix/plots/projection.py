@@ -28,7 +28,7 @@ from separatrix.plots.drawing import Rows
 from separatrix.rows import as_table
 
 AXIS_UNIT = "within-class s.d."
-BAR_HATCHES = ("///", "\\\\\\", "...", "xx", "||", "--", "++", "oo")  # distinguish overlapping bars, also in print
+BAR_HATCHES = ("///", "\\\\\\", "...", "xx", "||", "--", "++", "oo")  # distinguish overlapping bars, even in print
 
 
 @dataclass(eq=False, repr=False)

@@ -60,7 +60,7 @@ def answer_sentences(study: Study, perf: Performance) -> list[str]:
 
 
 def _quality(study: Study, perf: Performance) -> str:
-    """Accuracy and explained uncertainty. After a comparison, they are those of a copy fitted without held-out rows."""
+    """Accuracy and explained uncertainty; after a comparison, of a copy fitted without the held-out rows."""
     if not study.is_held_out:
         rows = f"On the {perf.evaluated_rows}, which may include rows it was fitted on, it"
     else:

@@ -168,9 +168,9 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
 
 def _without_arguments(text: str, topic: Topic) -> str:
     """Text without the sentences about arguments of a model, which a study does not have; with a remedy instead."""
-    sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", text)
-    kept = [sentence for sentence in sentences if not ARGUMENT.search(sentence)]
-    return text if not kept or len(kept) == len(sentences) else " ".join([*kept, *REMEDIES.get(topic, ())])
+    parts = re.split(r"(?<=[.!?]) (?=[A-Z])", text)
+    kept = [part for part in parts if not ARGUMENT.search(part)]
+    return text if not kept or len(kept) == len(parts) else " ".join([*kept, *REMEDIES.get(topic, ())])
 
 
 # If a hyperplane separates the classes, the likelihood has no maximum, and only the prior limits the size of some

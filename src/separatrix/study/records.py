@@ -122,7 +122,7 @@ class PairEffect(Effect):
     """Probabilities as a function of one column, for a few values of an ``other`` column that interacts with it.
 
     ``given`` (V,) are the values of the other column; ``mean``, ``lower`` and ``upper`` are (V, G, K). ``importance``
-    is that of the interaction.
+    refers to the interaction.
     """
 
     other: str

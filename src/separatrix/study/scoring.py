@@ -75,8 +75,8 @@ class RowCounts:
 class BatchScorer:
     """Predictions of a fitted model for batches of a table.
 
-    The model is a `TableClassifier`, or a classifier fitted on named columns of numbers. ``level`` is that of the
-    intervals; None for no intervals. ``target`` is the column of the true labels, used if a batch contains it.
+    The model is a `TableClassifier`, or a classifier fitted on named columns of numbers. ``level`` is the level of
+    the intervals; None for no intervals. ``target`` is the column of the true labels, used if a batch contains it.
     """
 
     def __init__(self, model: Any, *, level: float | None = None, target: str | None = None) -> None:

@@ -52,14 +52,14 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
     """Encode labels of any type: text, booleans, whole numbers, categories of any data frame library.
 
     Classes are sorted; categorical and enum columns keep their own order. None, NaN and blank text are missing.
-    White space around a label is not part of it. Whole numbers keep all digits; beyond 64 bits, they become text.
+    White space around a label is not part of it. Whole numbers are exact; beyond 64 bits, they become text.
 
     ``column`` is a Series of any data frame library, an array or a list, which messages call ``name``. With
     ``categorical``, all numbers are names of classes, such as ratings 1, 1.5, 2, ..., 5. If they are not all whole
     numbers, the classes are text, such as "1.5", because scikit-learn does not accept fractions as labels.
 
-    Raises DataError if the labels are dates or all missing; without ``categorical``, also if they are mostly distinct
-    or fractions.
+    Raises DataError if the labels are dates or all missing; without ``categorical``, it also raises if they are mostly
+    distinct or fractions.
 
     Examples
     --------
