@@ -89,7 +89,7 @@ class Gaussians:
 
 
 def gaussians(X: Any, centres: Any, widths: Any, offset: Any) -> Any:
-    """`Gaussians` of a tensor. Distances are computed in float64, so that rows far from all centres keep their precision."""
+    """`Gaussians` of a tensor, with distances in float64, so that rows far from all centres keep their precision."""
     Z, C = X + (X - X) - offset, centres - offset  # infinity becomes NaN; its φ would be 0
     squared = (Z @ C.T).mul_(-2.0).add_((C**2).sum(dim=1)).add_((Z**2).sum(dim=1, keepdim=True)).clamp_(min=0.0)
     squared = squared.to(X.dtype)[:, None]
