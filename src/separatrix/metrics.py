@@ -2,7 +2,7 @@
 """Scores of predicted probabilities, each with its standard error.
 
 P (N, K) contains the predicted probabilities of K classes, and ``codes`` (N,) the true class of each row, as a column
-number of P. ``weight`` (N,) contains frequency weights: a weight of k equals k copies of the row, in scores and in their
+number of P. ``weight`` (N,) contains frequency weights: a weight of k equals k copies of the row, in scores and their
 errors. A score that is the mean of one value v_n per row is
 
     m = Σ_n weight_n v_n / W,      se² = Σ_n weight_n (v_n - m)² / (W (W - 1)),      W = Σ_n weight_n,

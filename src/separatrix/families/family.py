@@ -178,7 +178,7 @@ class Prior(Record, ABC, Generic[Dist, F]):
     def predictive(self) -> Density:
         """Distribution p(x) of the next observation, with the parameters integrated out.
 
-        Its mean of u equals that at the mode. For Bernoulli and categorical, this mean determines it, so it is the mode.
+        Its mean of u equals that at the mode. For Bernoulli and categorical, this mean determines it: it is the mode.
         """
         return self.mode
 
