@@ -80,7 +80,6 @@ from separatrix.bayesian.posterior import (
     choose_structure,
     improper,
     laplace_by_class,
-    tol_near_mode,
     weight_names,
 )
 from separatrix.bayesian.predictive import class_probabilities
@@ -125,7 +124,7 @@ from separatrix.bayesian.variational import (
 )
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Softmax
-from separatrix.solvers import MAX_JOINT_WEIGHTS, Auto, Posterior, Solution, Status, dual, is_wide
+from separatrix.solvers import MAX_JOINT_WEIGHTS, Posterior, Solution, Status, dual, is_wide
 from separatrix.stats import collect_sample, extent, log_det_slope
 
 METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
@@ -184,8 +183,11 @@ class Skewness:
     column: str
 
 
-def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
-    """Return the first-order shift of the posterior mean from the mode, which is the mean of ``approximation``."""
+def skewness(objective: Posterior, approximation: Approximation, slope: Float | None = None) -> Skewness:
+    """Return the first-order shift of the posterior mean from the mode, which is the mean of ``approximation``.
+
+    ``slope`` is ∂ ln |A|/∂θ, if known; for large tables, that of the sample.
+    """
     posed, design = objective, objective.design
     if objective.sample is not None:  # use the sample if no γ_j is large
         reach = objective.source.reduce(partial(extent, with_radius=False), reads_once=True)
@@ -199,7 +201,8 @@ def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
         sd = np.sqrt(np.einsum("cpi,cpi->cp", root, root))
         if (radius * information * sd**3).max() <= RARE_VALUE_BOUND:
             posed = objective.of_sample()
-    slope = posed.reduce(log_det_slope, theta=approximation.mean, root=approximation.factor.root).grad
+    if slope is None or (objective.sample is not None and posed is objective):
+        slope = posed.reduce(log_det_slope, theta=approximation.mean, root=approximation.factor.root).grad
     shift = -0.5 * approximation.factor.solve(slope)
     sizes = np.abs(shift / approximation.std).max(axis=0)
     worst = int(sizes.argmax())
@@ -308,10 +311,8 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     has_no_scale = options.aligns and structure == "full" and objective.shape[0] == 1
     if options.tune and (has_no_scale or structure in ("by class", "diagonal")):
         objective, start, report, factors, shape = _tune_part(objective, structure, start, options)
-    tol = tol_near_mode(objective, options.tol) if structure == "full" else options.tol
-    solution = Auto(tol).minimise(objective, start)
-    gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
-    solution = replace(solution, value=gaussian.mean)
+    fitter = FitLaplace(options.tol, is_rough=options.tune and structure == "full")
+    solution, gaussian = fitter.solve(objective, start, structure)
     found = Inference(objective, gaussian, solution, factors, tuning=report, groups=options.groups, shape=shape)
     if isinstance(gaussian, ByClassApproximation) and options.method == "auto" and has_contrasts(objective):
         return _refine_by_class(found, gaussian, options)
@@ -379,10 +380,11 @@ def _infer_many(objective: Posterior, options: Options, groups: Sequence[Any], s
 
 def _refine(found: Inference, options: Options, remedy: str) -> Inference:
     """Tune the prior, improve the approximation, check it, and average it over the scales, according to the options."""
-    laplace, has_sample = FitLaplace(options.tol), found.objective.sample is not None
     if options.tune:
         may_retune = found.objective.shape[0] == 1 and options.method in ("auto", "ep")
-        found = tune_prior(found, options, laplace, FIRST_TOL if may_retune and not has_sample else TUNING_TOL)
+        is_rough = may_retune and found.objective.sample is None
+        laplace = FitLaplace(options.tol, is_rough=is_rough)
+        found = tune_prior(found, options, laplace, FIRST_TOL if is_rough else TUNING_TOL)
         if not may_retune:
             found = shape_prior(found, options, laplace)
     found = _improve_auto(found, options) if options.method == "auto" else _improve_by(found, options.method, options)
@@ -536,13 +538,15 @@ def _with_convergence(found: Inference, chains: Chains) -> Inference:
 
 def _improve_auto(found: Inference, options: Options) -> Inference:
     """Improve the approximation with the method that `choose` selects."""
-    shift = skewness(found.objective, found.full)
+    shift = skewness(found.objective, found.full, found.log_det_slope)
     method = choose(found.objective, shift)
-    if options.tune and method == "laplace" and found.objective.shape[0] == 1 and found.objective.sample is None:
+    if method == "laplace" and not found.full.is_converged:
         found = tune_prior(found, options, FitLaplace(options.tol))
-        shift = skewness(found.objective, found.full) if found.report.fits else shift
-    objective, first = found.objective, found.full
+        shift = skewness(found.objective, found.full, found.log_det_slope)
     better = _improve_by(found, method, options)
+    if better.approximation.name == "laplace":
+        found = better
+    objective, first = found.objective, found.full
     if method == "importance" and better.draws is not None:
         if better.pareto_k < USABLE_K:
             error, noise = average_error(objective, better.full, better.draws)
@@ -595,7 +599,8 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
             expectation_propagation(objective, first, tol=fitter.tol_in_std, corrected=False, memory=memory)
         )
         if plain.approximation is first:
-            return plain
+            exact = tune_prior(found, options, FitLaplace(options.tol))
+            return replace(exact, warnings=(*exact.warnings, *plain.warnings))
         rough = tune_prior(plain, options, fitter, TUNING_TOL if is_cheap else FIRST_TOL)
         found = shape_prior(rough, options, fitter)
         if found is rough and not is_cheap:

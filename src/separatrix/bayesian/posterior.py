@@ -172,23 +172,33 @@ def row_squares(Z: Float) -> Float:
     return np.asarray(np.einsum("ni,ni->n", Z, Z))
 
 
-def laplace(objective: Posterior, mode: Float, *, steps: int = 0) -> Approximation:
+def laplace(
+    objective: Posterior,
+    mode: Float,
+    *,
+    steps: int = 0,
+    known: tuple[ValueGrad, Factor] | None = None,
+    max_fall: float | None = None,
+) -> Approximation:
     """Return the Gaussian at the mode, after one pass for the exact Hessian.               PRML (4.142, 4.143)
 
     ln p(D) ≈ ln p(D | θ) + ln p(θ) + ½ CP ln 2π - ½ ln |A|                                 (4.137)
 
-    The pass also gives the gradient. For large tables, ``mode`` may therefore be a point near the mode
-    (`tol_near_mode`), from which Newton's step leads to the mode, if it is a small fraction of a standard deviation.
+    The pass also gives the gradient; ``known`` is the result of such a pass. For large tables, ``mode`` may therefore
+    be a point near the mode (`tol_near_mode`), from which Newton's step leads to the mode, if it lowers the objective
+    by at most ``max_fall`` nats: by default a small number, or zero if the table is small.
     """
-    here = objective.value_grad_hess(mode)  # minus (4.142), its gradient, and A = S_N⁻¹ of (4.143)
-    factor = factorise(here.hess, objective.shape[0], objective.prior.free)
+    if known is None:
+        here = objective.value_grad_hess(mode)  # minus (4.142), its gradient, and A = S_N⁻¹ of (4.143)
+        known = ValueGrad(here.value, here.grad), factorise(here.hess, objective.shape[0], objective.prior.free)
+    (value, grad), factor = (known[0].value, known[0].grad), known[1]
     if factor.singular is not None:
         raise improper(objective, factor.singular)
-    value = here.value
-    if objective.sample is not None:
-        step = factor.solve(here.grad)
-        fall = 0.5 * float(np.vdot(here.grad, step))
-        value, mode = (value - fall, mode - step) if 0 <= fall <= MAX_LAST_FALL else (value, mode)
+    max_fall = max_fall or (0.0 if objective.sample is None else MAX_LAST_FALL)
+    if max_fall:
+        step = factor.solve(grad)
+        fall = 0.5 * float(np.vdot(grad, step))
+        value, mode = (value - fall, mode - step) if 0 <= fall <= max_fall else (value, mode)
     penalty = objective.prior.value_grad(mode)[0]
     # ±½ CP ln 2π of the prior and of the integral cancel.
     log_evidence = -value + 0.5 * objective.prior.log_det() - 0.5 * factor.log_det  # (4.137)

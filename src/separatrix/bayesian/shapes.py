@@ -53,8 +53,9 @@ class Inference:
     """Result of an inference. Tuning multiplied the scales of the prior of ``objective`` by ``factors`` (M,).
 
     ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of the
-    ``fitter`` with which it was tuned. ``widening`` is the average prior variance relative to the most probable one.
-    ``rule`` replaces the requested rule for probabilities if averages would be misleading, and is None otherwise.
+    ``fitter`` with which it was tuned; ``log_det_slope`` is its ∂ ln |A|/∂θ, if known. ``widening`` is the average
+    prior variance relative to the most probable one. ``rule`` replaces the requested rule for probabilities if averages
+    would be misleading, and is None otherwise.
     ``probability_error`` is the estimated average error of probabilities, NaN if unknown. ``notes`` are not warnings.
     ``warnings`` are reasons to distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for
     scale 1, and ``law`` has the law of the scale. ``simpler`` is the inference with a prior that is not aligned, or
@@ -73,6 +74,7 @@ class Inference:
     at_mode: AnyApproximation | None = field(default=None, repr=False)
     tuned: Approximation | None = field(default=None, repr=False)
     fitter: Fitter | None = field(default=None, repr=False)
+    log_det_slope: Float | None = field(default=None, repr=False)
     widening: float = 1.0
     probability_error: float = float("nan")
     notes: tuple[str, ...] = ()
@@ -113,8 +115,12 @@ class Inference:
 def tune_prior(found: Inference, options: Options, fitter: Fitter, tol: float = TUNING_TOL) -> Inference:
     """Tune the scales of the prior by the evidence of ``fitter``."""
     like = _law(found, options)
-    tuned = tune_scales(found.objective, found.groups, fitter=fitter, start=found.full, like=like, tol=tol)
-    objective, approximation, report = tuned
+    start, is_near = found.full, found.full.is_converged or found.objective.sample is None
+    curved_at = None if is_near else found.solution.value
+    tuned = tune_scales(
+        found.objective, found.groups, fitter=fitter, start=start, curved_at=curved_at, like=like, tol=tol
+    )
+    objective, approximation, report, slope = tuned
     factors = found.factors if options.wide is not None else found.factors * report.column_factors
     if found.tuning is not None:  # the factors are relative to the first prior
         of_columns = found.tuning.column_factors * report.column_factors
@@ -136,6 +142,7 @@ def tune_prior(found: Inference, options: Options, fitter: Fitter, tol: float = 
         tuning=report,
         tuned=approximation,
         fitter=fitter,
+        log_det_slope=slope,
         warnings=tuple(warnings),
     )
 

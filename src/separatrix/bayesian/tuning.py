@@ -141,11 +141,12 @@ class TuningReport:
 
 
 class Tuned(NamedTuple):
-    """Objective with the tuned prior, approximation of its posterior, and a report of the tuning."""
+    """Objective with the tuned prior, approximation of its posterior and its ∂ ln |A|/∂θ if known, and a report."""
 
     objective: Posterior
     approximation: Approximation
     report: TuningReport
+    log_det_slope: Float | None
 
 
 def tune_scales(
@@ -154,13 +155,15 @@ def tune_scales(
     *,
     fitter: Fitter | None = None,
     start: Approximation | None = None,
+    curved_at: Float | None = None,
     like: PriorScales | None = None,
     tol: float = 1e-3,
     max_steps: int = 50,
 ) -> Tuned:
     """Multiply the scales of a prior by the most probable factors, one for each group of columns.
 
-    The search starts at the given prior; ``start`` is its posterior, if already known. ``groups`` is None for one group
+    The search starts at the given prior; ``start`` is its posterior, if already known, and ``curved_at`` (C, P) the
+    point at which its curvature was computed, if that is not the mode. ``groups`` is None for one group
     of all columns, "columns" for one group per column (automatic relevance determination), or a label for each column:
     columns with the same label share a factor. ``like`` is described in `prior_scales`. The search ends if the
     expected gain is below ``tol`` nats. ``max_steps`` is the largest number of fits after the first.
@@ -168,7 +171,7 @@ def tune_scales(
     fitter = FitLaplace() if fitter is None else fitter
     with single_thread_blas():
         scales = prior_scales(objective, groups, like)
-        found, back = _maximise(objective, scales, fitter, start, tol, max_steps)
+        found, back = _maximise(objective, scales, fitter, start, tol, max_steps, curved_at)
         tuned = replace(objective, prior=scales.prior(found.eta))
         if back is not None:
             whole = fitter.fit(tuned, back(found.approximation.mean))
@@ -181,7 +184,7 @@ def tune_scales(
     of_columns = factors[scales.groups[: len(objective.design.origin)]]
     search = found.trace, found.fits
     report = TuningReport(scales.labels, factors, of_columns, found.gradient, found.status, limits, *search)
-    return Tuned(tuned, found.approximation, report)
+    return Tuned(tuned, found.approximation, report, found.slope if back is None else None)
 
 
 def reached_limits(
@@ -212,7 +215,13 @@ def profile_scale(
 
 
 def _maximise(
-    objective: Posterior, scales: PriorScales, fitter: Fitter, start: Approximation | None, tol: float, max_steps: int
+    objective: Posterior,
+    scales: PriorScales,
+    fitter: Fitter,
+    start: Approximation | None,
+    tol: float,
+    max_steps: int,
+    curved_at: Float | None = None,
 ) -> tuple[SearchResult, Callable[[Float], Float] | None]:
     """Return the best scales, and the map back to θ if the search used rotated coordinates."""
     bounds = scales.bounds(objective)
@@ -227,7 +236,7 @@ def _maximise(
         small, back = rotate(objective, scales, widest=float(np.exp(bounds[1][0])))
         law = prior_scales(small, like=scales)
         return Search(small, law, fitter, bounds=bounds, tol=tol).run(None, max_steps), back
-    return Search(objective, scales, fitter, bounds=bounds, tol=tol).run(start, max_steps), None
+    return Search(objective, scales, fitter, bounds=bounds, tol=tol).run(start, max_steps, curved_at), None
 
 
 def has_full_evidence(objective: Posterior, scales: PriorScales) -> bool:
@@ -308,12 +317,14 @@ def largest_loss(block: Block, theta: Float, likelihood: Likelihood, design: Des
 class SearchResult(NamedTuple):
     """Result of a search: best η and its fit, the reason to stop, the accepted steps and the number of fits.
 
-    ``objective`` has the prior at η, in the coordinates of the search, and ``scales`` start at η.
+    ``slope`` is ∂ ln |A|/∂θ of the fit. ``objective`` has the prior at η, in the coordinates of the search, and
+    ``scales`` start at η.
     """
 
     eta: Float
     approximation: Approximation
     gradient: Float
+    slope: Float
     status: TuningStatus
     trace: tuple[TuningStep, ...]
     fits: int
@@ -322,11 +333,12 @@ class SearchResult(NamedTuple):
 
 
 class FitAt(NamedTuple):
-    """A fit at η, and the gradient of ln p(D, η)."""
+    """A fit at η, the gradient of ln p(D, η), and ∂ ln |A|/∂θ."""
 
     eta: Float
     approximation: Approximation
     gradient: Float
+    slope: Float
 
 
 class Kept(NamedTuple):
@@ -350,15 +362,22 @@ class Search:
         self.accepted: Kept | None = None
         self.trial: Kept | None = None
 
-    def run(self, start: Approximation | None, max_steps: int) -> SearchResult:
-        """Run the search; ``start`` is the fit at η = 0, if known."""
+    def run(self, start: Approximation | None, max_steps: int, curved_at: Float | None = None) -> SearchResult:
+        """Run the search. ``start`` is the fit at η = 0, if known, with the curvature of ``curved_at`` or its mode."""
         eta = np.clip(np.zeros(len(self.scales.labels)), self.low, self.high)
         if start is None or eta.any():
             start = self._fit(eta, start)
+        elif curved_at is not None:
+            slope = self._log_det_slope(self.objective, start)
+            change = -0.5 * float(np.vdot(slope, start.mean - curved_at))
+            start = replace(start, log_evidence=start.log_evidence + change)
+            self.trial = Kept(start, slope, change)
         here, radius = self._accept(eta, start), MAX_RADIUS
+        is_rough = isinstance(self.fitter, FitLaplace) and self.fitter.is_rough
         for _ in range(max_steps):
             best = self._predict(here, radius)
-            if best.gain < self.tol:
+            is_fitted = is_rough or here.approximation.is_converged  # a rough start is fitted once more in any case
+            if best.gain < self.tol and is_fitted:
                 break
             gain, level = -np.inf, self.trace[-1].log_evidence
             try:
@@ -370,12 +389,11 @@ class Search:
             except DataError:  # without log-concavity there may be no mode
                 if self.objective.likelihood.is_log_concave:
                     raise
-            if gain > -EVIDENCE_ROUNDING * abs(level):
+            if gain > -EVIDENCE_ROUNDING * abs(level) or not is_fitted:
                 here = self._accept(best.eta, there)
             if gain < POOR_RATIO * best.gain:
                 radius /= 4
-            elif gain > GOOD_RATIO * best.gain:
-                radius = min(2 * radius, MAX_RADIUS)
+            radius = min(2 * radius, MAX_RADIUS) if gain > GOOD_RATIO * best.gain else radius
             if radius < MIN_RADIUS:
                 break
         else:
@@ -401,7 +419,7 @@ class Search:
         is_exact = here.approximation.name == "laplace"
         # A fixed point that stops early has an error in its gradient, which differences of gradients magnify.
         pairs = [pair for pair in earlier if is_exact or (pair[1] - here.gradient) @ (pair[0] - here.eta) < 0]
-        surrogate = Surrogate(self.scales, *here, pairs if is_exact or len(here.eta) == 1 else ())
+        surrogate = Surrogate(self.scales, *here[:3], pairs if is_exact or len(here.eta) == 1 else ())
         low, high = np.maximum(self.low, here.eta - radius), np.minimum(self.high, here.eta + radius)
         if len(low) == 1:  # stay between earlier points whose gradients point inwards
             low = max([low, *(eta for eta, slope in earlier if slope > 0 and low < eta < here.eta)])
@@ -449,7 +467,7 @@ class Search:
         log_density, pull = self.scales.log_density(eta)
         gradient = self.scales.gradient(eta, slope) + pull
         self.trace.append(TuningStep(eta, approximation.log_evidence + log_density, gradient))
-        return FitAt(eta, approximation, gradient)
+        return FitAt(eta, approximation, gradient, trial.slope)
 
 
 class Parabola:

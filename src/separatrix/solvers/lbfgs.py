@@ -96,7 +96,7 @@ class LBFGS(Limits):
                 pairs = _Pairs(inverse, self.memory)  # restart without the old pairs, which can spoil the direction
                 progress = Progress(MAX_IDLE_LBFGS_STEPS)
             theta, here = moved or (theta, here)
-        return Solution(theta, end, step, passes, tuple(trace), End(here.grad, inverse))
+        return Solution(theta, end, step, passes, tuple(trace), End(here.grad, inverse, step=-pairs.dot(here.grad)))
 
 
 class _Pairs:

@@ -52,12 +52,14 @@ class Step(NamedTuple):
 class End(NamedTuple):
     """Gradient at the solution, and the inverse Hessian that the solver used last.
 
-    ``is_exact`` is true if this is the inverse of the Hessian of all rows at the solution.
+    ``is_exact`` is true if this is the inverse of the Hessian of all rows at the solution. ``step`` is the next step of
+    L-BFGS, which was not taken.
     """
 
     grad: Any
     inverse: Any
     is_exact: bool = False
+    step: Any = None
 
 
 @dataclass(frozen=True)
