@@ -30,16 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import DEFAULT_SEED, check_number, check_option
 from separatrix._array import Array, Codes, Float
 from separatrix._text import listed
-from separatrix.calibration.maps import (
-    METHODS,
-    MIN_ROWS_PER_PARAMETER,
-    choose,
-    estimate_proportions,
-    fit_map,
-    log_odds,
-    log_p,
-    shifted_log_proba,
-)
+from separatrix.calibration import maps
 from separatrix.calibration.sets import fit_ranks
 from separatrix.estimator import unchanged_on_error
 from separatrix.exceptions import DataError
@@ -154,7 +145,10 @@ class Calibrated(AbstractWrapper):
             rows = codes if isinstance(X, RowStore) else X
             splits = []
             if self.method == "auto" or not is_frozen:
-                splits = list(self._splitter(codes).split(rows, codes, groups))
+                splitter = check_cv(self.cv, codes, classifier=True)
+                if isinstance(self.cv, Integral):  # in a sorted table, the first rows are unlike the others
+                    splitter = StratifiedKFold(int(self.cv), shuffle=True, random_state=DEFAULT_SEED)
+                splits = list(splitter.split(rows, codes, groups))
             folds = np.zeros(len(codes), dtype=np.intp)
             for fold, (_, test) in enumerate(splits, start=1):
                 folds[test] = fold
@@ -179,19 +173,15 @@ class Calibrated(AbstractWrapper):
             S, codes, w, folds = S[seen] / self._unit, codes[seen], w[seen], folds[seen]
             self.method_, self.losses_ = self.method, {}
             if self.method == "auto":
-                self.method_, self.losses_ = choose(self._methods(S), S, codes, w, folds)
-            self.map_ = fit_map(self.method_, S, codes, w)
+                self.method_, self.losses_ = maps.choose(self._methods(S), S, codes, w, folds)
+            self.map_ = maps.fit_map(self.method_, S, codes, w)
         return self
-
-    def _splitter(self, codes: Codes) -> Any:
-        """The given splitter, or folds of shuffled rows: in a sorted table, the first rows are unlike the others."""
-        if not isinstance(self.cv, Integral):
-            return check_cv(self.cv, codes, classifier=True)
-        return StratifiedKFold(int(self.cv), shuffle=True, random_state=DEFAULT_SEED)
 
     def _check_arguments(self) -> None:
         name = "Calibrated"
-        check_option(name, "method", self.method, ("auto", *METHODS), otherwise=". scikit-learn's 'sigmoid' is 'platt'")
+        check_option(
+            name, "method", self.method, ("auto", *maps.METHODS), otherwise=". scikit-learn's 'sigmoid' is 'platt'"
+        )
         if isinstance(self.cv, str):
             raise ValueError(
                 f"{name}(cv={self.cv!r}): give the number of folds or a splitter. To calibrate a fitted model, use "
@@ -201,10 +191,10 @@ class Calibrated(AbstractWrapper):
     def _methods(self, S: Float) -> tuple[str, ...]:
         """Maps for "auto" to try."""
         N, K = S.shape
-        excluded = {"dirichlet"} if N < MIN_ROWS_PER_PARAMETER * K * (K + 1) else set()
+        excluded = {"dirichlet"} if N < maps.MIN_ROWS_PER_PARAMETER * K * (K + 1) else set()
         if score_name(self.estimator_) == "decision_function" or np.isneginf(S).any():
             excluded.add("none")  # decision values are no log-odds, and a probability of zero risks an infinite loss
-        return tuple(method for method in METHODS if method not in excluded)
+        return tuple(method for method in maps.METHODS if method not in excluded)
 
     def predict_log_proba(self, X: Any) -> Float:
         """ln p(C_k | x), (N, K)."""
@@ -235,7 +225,7 @@ class Calibrated(AbstractWrapper):
 
     def class_proportions(self, X: Any) -> Float:
         """Class proportions of new rows, estimated by EM from their probabilities, (K,)."""
-        return estimate_proportions(np.exp(self._log_q(X)), self._old_proportions())
+        return maps.estimate_proportions(np.exp(self._log_q(X)), self._old_proportions())
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Route weights to the wrapped ``fit``, and groups to ``cv``."""
@@ -251,8 +241,10 @@ class Calibrated(AbstractWrapper):
         old = self._old_proportions()
         if isinstance(self.prior_shift, str):
             check_option("Calibrated", "prior_shift", self.prior_shift, ("em",), otherwise=" or the proportions")
-            return shifted_log_proba(log_q, old, estimate_proportions(np.exp(log_q), old))
-        return shifted_log_proba(log_q, old, class_priors(self.prior_shift, self.classes_, old, name="prior_shift"))
+            return maps.shifted_log_proba(log_q, old, maps.estimate_proportions(np.exp(log_q), old))
+        return maps.shifted_log_proba(
+            log_q, old, class_priors(self.prior_shift, self.classes_, old, name="prior_shift")
+        )
 
     def _old_proportions(self) -> Float:
         if not self.proportions_.all():
@@ -307,7 +299,7 @@ def set_scores(model: Any, S: Float) -> Float:
     Each row's score depends on this row alone; a unit computed from other rows would break the guarantee.
     """
     if score_name(model) != "decision_function":
-        return log_odds(log_p(S))
+        return maps.log_odds(maps.log_p(S))
     second, first = np.partition(S, -2, axis=1)[:, -2:].T
     return np.asarray(S - np.where(first[:, None] == S, second[:, None], first[:, None]))
 

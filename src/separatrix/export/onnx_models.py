@@ -16,45 +16,14 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from separatrix import bayesian, families, generative, likelihoods
 from separatrix._array import Array, Codes, Float
 from separatrix.basis import AbstractBasis, Cosines, Gaussians, Identity, Joined, Monomials, Sigmoids
-from separatrix.bayesian import (
-    Approximation,
-    ArrowApproximation,
-    BayesianLogisticRegression,
-    ByClassApproximation,
-    DiagonalApproximation,
-    DualApproximation,
-)
 from separatrix.discriminative import DiscriminativeClassifier, GeneralizedLinearModel, ProbitRegression
 from separatrix.estimator import LinearClassifier
 from separatrix.exceptions import ExportError
 from separatrix.export.graph import Value
 from separatrix.export.onnx_integrals import logistic_mean, normal_cdf, softmax_normal, softmax_probit_rule
-from separatrix.families import Bernoulli, MultivariateNormal, Normal, NormalKnownVariance, StudentT, ValuedCategorical
-from separatrix.generative import (
-    Covariance,
-    DenseCovariance,
-    FactoredCovariance,
-    FamilyClassifier,
-    GaussianClassifier,
-    LinearDiscriminantAnalysis,
-    SingularCovariance,
-)
-from separatrix.likelihoods import Bernoulli as BernoulliResponse
-from separatrix.likelihoods import (
-    CLogLog,
-    GammaInverse,
-    GammaLog,
-    LabelNoise,
-    Logit,
-    NormalIdentity,
-    NormalLog,
-    PoissonLog,
-    Probit,
-    Softmax,
-    SoftmaxLabelNoise,
-)
 from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron, log_priors
 from separatrix.study import PriorOnly, RampFunctions, RampProducts
 
@@ -100,13 +69,13 @@ def activation(model: LinearClassifier, X: Value) -> Value:
 def probability(likelihood: Any, a: Value) -> Value:
     """p(C_1 | a) (N,) if there is one activation per row, p(C_k | a) (N, K) if there are K."""
     match likelihood:
-        case Logit() | LabelNoise():
+        case likelihoods.Logit() | likelihoods.LabelNoise():
             return a.sigmoid()
-        case Softmax() | SoftmaxLabelNoise():
+        case likelihoods.Softmax() | likelihoods.SoftmaxLabelNoise():
             return a.softmax()
-        case Probit():
+        case likelihoods.Probit():
             return normal_cdf(a)
-        case CLogLog():
+        case likelihoods.CLogLog():
             return 1.0 - (-(a.at_most(30.0).exp())).exp()
     raise ExportError(f"to_onnx: the likelihood {likelihood!r} cannot be exported to ONNX.")
 
@@ -156,13 +125,13 @@ def _(model: GeneralizedLinearModel, X: Value) -> Predictions:
     """Predict the mean; for a binary target it is a probability, because the model has no classes."""
     a = features(model, X) @ model.coef_ + float(model.intercept_)
     match model.likelihood_:
-        case NormalIdentity():
+        case likelihoods.NormalIdentity():
             mean = a
-        case NormalLog() | PoissonLog() | GammaLog():
+        case likelihoods.NormalLog() | likelihoods.PoissonLog() | likelihoods.GammaLog():
             mean = a.exp()
-        case GammaInverse():
+        case likelihoods.GammaInverse():
             mean = (1.0 / a).where(a > 0.0, 0.0 * a + np.nan)  # no mean exists if a is not positive
-        case BernoulliResponse() as binary:
+        case likelihoods.Bernoulli() as binary:
             mean = probability(binary.binary, a)
         case other:
             raise ExportError(f"to_onnx: the likelihood {other!r} cannot be exported to ONNX.")
@@ -183,10 +152,10 @@ def of_log_joint(labels: Array, log_joint: Value, priors: Float) -> Predictions:
 
 
 @predictions.register
-def _(model: GaussianClassifier, X: Value) -> Predictions:
+def _(model: generative.GaussianClassifier, X: Value) -> Predictions:
     model._require_parameters()
     Phi = features(model, X)
-    if isinstance(model, LinearDiscriminantAnalysis) and model._linear is not None:
+    if isinstance(model, generative.LinearDiscriminantAnalysis) and model._linear is not None:
         W, w0, origin = model._linear
         return of_log_joint(model.classes_, (Phi - origin) @ W.T + w0, model.priors_)
     classes, columns = model._densities, []  # ln p(x | C_k): normal, or Student's t if parameters are integrated out
@@ -204,13 +173,13 @@ def _(model: GaussianClassifier, X: Value) -> Predictions:
         return of_log_joint(model.classes_, Phi.graph.stack(columns) + np.log(model.priors_), model.priors_)
 
 
-def _squared_distance(Phi: Value, mean: Float, Sigma: Covariance) -> Value:
+def _squared_distance(Phi: Value, mean: Float, Sigma: generative.Covariance) -> Value:
     """Squared Mahalanobis distance (x - mean)' Σ⁻¹ (x - mean) of each row, (N,)."""
     Z = Phi - mean
     match Sigma:
-        case DenseCovariance() | SingularCovariance():
+        case generative.DenseCovariance() | generative.SingularCovariance():
             return (Z @ Sigma.whitener).square().sum(1)
-        case FactoredCovariance():
+        case generative.FactoredCovariance():
             q = np.sqrt(np.where(Sigma.ridge > 0, Sigma.ridge, np.inf))
             _, s, Vt = np.linalg.svd(Sigma.F / q, full_matrices=False)
             Z = Z / q
@@ -220,7 +189,7 @@ def _squared_distance(Phi: Value, mean: Float, Sigma: Covariance) -> Value:
 
 
 @predictions.register
-def _(model: FamilyClassifier, X: Value) -> Predictions:
+def _(model: generative.FamilyClassifier, X: Value) -> Predictions:
     model._require_parameters()
     density = model._density_of_rows
     pairs = zip(density.groups, density.densities, strict=True)
@@ -236,22 +205,22 @@ def _(model: FamilyClassifier, X: Value) -> Predictions:
 def log_density(density: Any, x: Value) -> Value:
     """Log density of columns x (N, D) under each class, (N, K), up to a term common to all classes."""
     match density:
-        case Bernoulli():  # x ln μ + (1 - x) ln(1 - μ); either logarithm may be minus infinity
+        case families.Bernoulli():  # x ln μ + (1 - x) ln(1 - μ); either logarithm may be minus infinity
             heads, tails = special.log_expit(density.log_odds), special.log_expit(-density.log_odds)
             return _weighted_sum(_observed(x, x), heads) + _weighted_sum(_observed(1.0 - x, x), tails)
-        case Normal() | NormalKnownVariance():
+        case families.Normal() | families.NormalKnownVariance():
             z = (x.expand(1) - density.mean) / density.sd
             return _observed(-0.5 * z.square() - np.log(density.sd), x.expand(1)).sum(2)
-        case StudentT():
+        case families.StudentT():
             nu, scale = density.dof, density.scale
             constant = special.gammaln((nu + 1) / 2) - special.gammaln(nu / 2) - 0.5 * np.log(nu) - np.log(scale)
             z = (x.expand(1) - density.location) / (scale * np.sqrt(nu))
             return _observed(constant - 0.5 * (nu + 1) * (1.0 + z.square()).log(), x.expand(1)).sum(2)
-        case MultivariateNormal():
-            covariances = [DenseCovariance(Sigma) for Sigma in density.covariance]
+        case families.MultivariateNormal():
+            covariances = [generative.DenseCovariance(Sigma) for Sigma in density.covariance]
             pairs = zip(density.mean, covariances, strict=True)
             return x.graph.stack([-0.5 * _squared_distance(x, m, Sigma) - 0.5 * Sigma.log_det for m, Sigma in pairs])
-        case ValuedCategorical():  # values that were not seen in training have their own probability
+        case families.ValuedCategorical():  # values that were not seen in training have their own probability
             parts = []
             for d, values in enumerate(density.values):
                 column, by_code = x.columns([d]), density.by_code[:, [d]]
@@ -287,7 +256,7 @@ def _weighted_sum(U: Value, c: Float) -> Value:
 
 
 @predictions.register
-def _(model: BayesianLogisticRegression, X: Value) -> Predictions:
+def _(model: bayesian.BayesianLogisticRegression, X: Value) -> Predictions:
     design = model.posterior_.design
     Z = features(model, X) - design.origin
     Phi = Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z  # φ̃ = (x - c, 1)
@@ -306,7 +275,7 @@ def _(model: BayesianLogisticRegression, X: Value) -> Predictions:
     return replace(found, centre=mean, spread=var.sqrt(), link=partial(probability, model.likelihood_))
 
 
-def _averaged(model: BayesianLogisticRegression, posterior: Any, Phi: Value, rule: str) -> Value:
+def _averaged(model: bayesian.BayesianLogisticRegression, posterior: Any, Phi: Value, rule: str) -> Value:
     """Probabilities (N, K) under one Gaussian over the weights."""
     (mean, cov), K = activations(posterior, Phi), len(model.classes_)
     if K == 2:
@@ -324,14 +293,14 @@ def _averaged(model: BayesianLogisticRegression, posterior: Any, Phi: Value, rul
 def _of_two(likelihood: Any, mean: Value, var: Value, rule: str) -> Value:
     if rule == "map":
         return probability(likelihood, mean)
-    if isinstance(likelihood, Probit):
+    if isinstance(likelihood, likelihoods.Probit):
         return normal_cdf(mean / (1.0 + var).sqrt())
     if rule == "probit":
         return (mean / (1.0 + np.pi / 8 * var).sqrt()).sigmoid()
     return logistic_mean(mean, var)
 
 
-def _of_draws(model: BayesianLogisticRegression, Phi: Value) -> Value:
+def _of_draws(model: bayesian.BayesianLogisticRegression, Phi: Value) -> Value:
     """Average Σ_s weight_s p(t | x, θ_s) over posterior draws."""
     assert model.draws_ is not None, "importance sampling stores its draws"
     theta, weights, p = model.draws_.theta, model.draws_.weights, partial(probability, model.likelihood_)
@@ -350,24 +319,24 @@ def activations(approximation: Any, Phi: Value) -> tuple[Value, Value]:
     """
     C, P = approximation.mean.shape
     match approximation:
-        case Approximation():
+        case bayesian.Approximation():
             root = approximation.factor.root
             if C == 1:
                 return Phi @ approximation.mean[0], (Phi @ root).square().sum(1)
             spread = Phi.graph.stack([Phi @ root[k * P : (k + 1) * P] for k in range(C)])
             return Phi @ approximation.mean.T, spread @ spread.transposed(0, 2, 1)
-        case ByClassApproximation():
+        case bayesian.ByClassApproximation():
             axes = approximation.axes
             var = Phi.graph.stack([(Phi @ factor.root).square().sum(1) for factor in approximation.factors])
             return Phi @ approximation.mean.T, (var.expand(1) * axes) @ axes.T
-        case DiagonalApproximation():
+        case bayesian.DiagonalApproximation():
             mean, var = Phi @ approximation.mean.T, Phi.square() @ (1 / approximation.precision).T
             return (mean.column(0), var.column(0)) if C == 1 else (mean, var.expand(2) * np.eye(C))
-        case ArrowApproximation():
+        case bayesian.ArrowApproximation():
             x, z = Phi.columns(approximation.levels.tolist()), Phi.columns(approximation.others.tolist())
             rest = (z - x @ approximation.border) @ approximation.root
             return Phi @ approximation.mean[0], x.square() @ (1 / approximation.diagonal) + rest.square().sum(1)
-        case DualApproximation():  # variance in the span of the training rows, plus the prior variance outside it
+        case bayesian.DualApproximation():  # variance in the span of the rows, plus the prior variance outside it
             M = len(approximation.precision)
             Z = Phi.columns(range(M))
             L = Z @ approximation.basis

@@ -37,31 +37,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix import families
 from separatrix._array import Float, Rows
 from separatrix._linalg import VANISHING_VARIANCE
 from separatrix._special import MAX_CANCELLING_NATS
-from separatrix.families import (
-    FAMILIES,
-    Bernoulli,
-    BetaBernoulli,
-    ConjugateGamma,
-    DirichletCategorical,
-    DirichletMultinomial,
-    Exponential,
-    Gamma,
-    GammaExponential,
-    GammaPoisson,
-    Moments,
-    Multinomial,
-    MultivariateNormal,
-    NormalGamma,
-    NormalKnownVariance,
-    NormalNormal,
-    NormalWishart,
-    Poisson,
-    ValuedCategorical,
-    whitener,
-)
 from separatrix.stats import Group, GroupedFacts, linear_scores
 
 ESTIMATES = ("ml", "map", "predictive")
@@ -100,7 +79,7 @@ def constant_columns(facts: GroupedFacts) -> tuple[tuple[int, float], ...]:
     """Position and value of each column with a normal density whose values are all equal."""
     found = []
     for group, part in zip(facts.groups, facts.parts, strict=True):
-        if isinstance(part, Moments):
+        if isinstance(part, families.Moments):
             pooled = sum((part[k] for k in range(1, len(part.count))), start=part[0])
             equal = pooled.is_constant & (pooled.count > 0)
             found += [(d, float(pooled.mean[i])) for i, d in enumerate(group.columns) if equal[i]]
@@ -111,27 +90,27 @@ def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
     """Conjugate prior equivalent to ``worth`` observations, in the units of the data."""
     if family == "normal_known_variance":
         # σ² is the variance within classes, after adding ``worth`` pseudo-observations with the overall variance.
-        overall = NormalGamma.weak(facts)  # raises an error with the column if all values are equal
+        overall = families.NormalGamma.weak(facts)  # raises an error with the column if all values are equal
         scatter = facts.scatter.sum(axis=0, keepdims=True) + 2 * worth * overall.rate
         sd = np.sqrt(scatter / (facts.count.sum(axis=0, keepdims=True) + worth))
-        return NormalNormal(overall.mean, sd / np.sqrt(worth), sd)
-    return FAMILIES[family].conjugate.weak(facts, worth)
+        return families.NormalNormal(overall.mean, sd / np.sqrt(worth), sd)
+    return families.FAMILIES[family].conjugate.weak(facts, worth)
 
 
 def density_of(family: str, facts: Any, estimate: str, prior: Any = None) -> Any:
     """Estimate p(x | C_k) of each class from its statistics; "ml" does not use ``prior``."""
     counts = facts.by_code if family == "categorical" else facts
-    if estimate == "ml" and isinstance(facts, Moments):
+    if estimate == "ml" and isinstance(facts, families.Moments):
         # Equal values have a vanishing variance. A variance that classes share vanishes only if all of them are equal.
         equal = facts.is_constant if family == "normal" else facts.is_constant.all(axis=0)
         vanishing = VANISHING_VARIANCE * facts.count * facts.overall().variance
-        counts = Moments(facts.count, facts.mean, np.where(equal, vanishing, facts.scatter))
+        counts = families.Moments(facts.count, facts.mean, np.where(equal, vanishing, facts.scatter))
     if estimate == "ml":
-        density: Any = FAMILIES[family].ml(counts)
+        density: Any = families.FAMILIES[family].ml(counts)
     else:
         posterior = prior.updated(counts)
         density = posterior.predictive() if estimate == "predictive" else posterior.mode
-    return ValuedCategorical(facts.values, density) if family == "categorical" else density
+    return families.ValuedCategorical(facts.values, density) if family == "categorical" else density
 
 
 def log_prior(prior: Any, density: Any) -> float:
@@ -140,27 +119,27 @@ def log_prior(prior: Any, density: Any) -> float:
     EM with a prior increases the sum of this log prior and the log likelihood.
     """
     match prior:
-        case BetaBernoulli():
+        case families.BetaBernoulli():
             terms = prior.a * density.log_odds - (prior.a + prior.b) * density.log_normaliser
-        case DirichletCategorical() | DirichletMultinomial():
-            log_mu = (density.by_code if isinstance(prior, DirichletCategorical) else density).log_probability
+        case families.DirichletCategorical() | families.DirichletMultinomial():
+            log_mu = (density.by_code if isinstance(prior, families.DirichletCategorical) else density).log_probability
             terms = np.where(prior.alpha > 0, prior.alpha * np.where(prior.alpha > 0, log_mu, 0.0), 0.0)
-        case GammaPoisson():
+        case families.GammaPoisson():
             terms = prior.shape * np.log(density.rate) - prior.rate * density.rate
-        case GammaExponential():
+        case families.GammaExponential():
             terms = (prior.shape - 1) * np.log(density.rate) - prior.rate * density.rate
-        case NormalGamma():
+        case families.NormalGamma():
             squares = 2 * prior.rate + prior.count * np.square(density.mean - prior.mean)
             terms = -0.5 * squares / density.variance - prior.count * np.log(density.sd)
-        case NormalWishart():
+        case families.NormalWishart():
             delta = density.mean - prior.mean
             scatter = prior.scatter + prior.count[..., None, None] * delta[..., :, None] * delta[..., None, :]
-            W, half_log_det = whitener(density.covariance)
+            W, half_log_det = families.whitener(density.covariance)
             distance = np.einsum("...ij,...jk,...ik->...", W, scatter, W)
             terms = -0.5 * distance - prior.count * half_log_det
         case _:  # gamma, beta, Dirichlet: χ contains the mean logs and, for gamma, the mean
             chi = np.log(prior.mean) - prior.gap / prior.count[..., None]
-            if isinstance(prior, ConjugateGamma):
+            if isinstance(prior, families.ConjugateGamma):
                 chi = np.concatenate([chi, prior.mean], axis=-1)
             terms = prior.count * ((density.natural * chi).sum(axis=-1) - density.log_normaliser)
     return float(np.sum(terms))
@@ -213,19 +192,19 @@ def why_not_affine(density: GroupedDensity, names: Sequence[str]) -> str:
 def _affine(density: Any) -> tuple[Float, Float, Float] | None:
     """Linear form (w, w0, m) of one group, from the table in the docstring of this module."""
     match density:
-        case Bernoulli() | Poisson() | Exponential():
+        case families.Bernoulli() | families.Poisson() | families.Exponential():
             w = density.natural[..., 0]  # λ_k of (4.85); (4.82) for 0/1 columns
             return w, -density.log_normaliser.sum(axis=1), np.zeros(w.shape[1])
-        case Multinomial():
+        case families.Multinomial():
             w = density.log_probability
             return w, np.zeros(len(w)), np.zeros(w.shape[1])
-        case Gamma() if _is_shared(density.shape):
+        case families.Gamma() if _is_shared(density.shape):
             return -density.rate, (density.shape * np.log(density.rate)).sum(axis=1), np.zeros(density.rate.shape[1])
-        case NormalKnownVariance() if _is_shared(density.sd):
+        case families.NormalKnownVariance() if _is_shared(density.sd):
             m = density.mean.mean(axis=0)
             w = (density.mean - m) / density.variance
             return w, -0.5 * (w * (density.mean - m)).sum(axis=1), m
-        case MultivariateNormal() if _is_shared(density.covariance):
+        case families.MultivariateNormal() if _is_shared(density.covariance):
             m = density.mean.mean(axis=0)
             w = np.linalg.solve(density.covariance[0], (density.mean - m).T).T
             return w, -0.5 * (w * (density.mean - m)).sum(axis=1), m

@@ -188,11 +188,12 @@ class TableClassifier(ClassifierMixin, Estimator):
     @property
     def tunes_levels(self) -> bool:
         """Whether the levels of each category are random effects: their weights share a scale, which is tuned."""
-        model = BayesianLogisticRegression() if self.estimator is None else self.estimator
-        return self._sets_prior(model) and model.groups is None
+        return self._sets_prior and (self.estimator is None or self.estimator.groups is None)
 
-    def _sets_prior(self, model: Any) -> bool:
+    @property
+    def _sets_prior(self) -> bool:
         """Whether the model tunes its prior, and the prior depends on the types of the columns."""
+        model = BayesianLogisticRegression() if self.estimator is None else self.estimator
         if not isinstance(model, BayesianLogisticRegression) or not (model.tunes_prior and model.standardize):
             return False
         return model.prior is None and (model.basis is None or self.curved or self.interactions is not False)
@@ -263,7 +264,7 @@ class TableClassifier(ClassifierMixin, Estimator):
             model.set_params(structure="dual" if is_dual_cheaper(source.n_rows, D) else None)
         if is_tuned and model.groups is None and len(set(groups)) > 1 and model.structure in (None, "full"):
             model.set_params(groups=tuple(groups))  # other structures have one scale
-        if not self._sets_prior(BayesianLogisticRegression() if self.estimator is None else self.estimator):
+        if not self._sets_prior:
             return Configured(model, None, found.interactions)
         moments = _moments(source, ramps)
         std = moments[1]

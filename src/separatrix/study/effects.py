@@ -74,12 +74,7 @@ def partial_effects(
     """
     sampled = _Sampled(model, features)
     some, importances = sampled.rows, sampled.importances
-    tails = interval_tails("partial_effects", level)
-    curves_of: Callable[[Grid, range], Curves]
-    if isinstance(model.estimator_, BayesianLogisticRegression):
-        curves_of = _PosteriorCurves(model, some[sampled.chosen], tails, sampled.n_draws, generator(rng))
-    else:
-        curves_of = partial(_point_curves, model, some[sampled.chosen])
+    curves_of = sampled.curves_of(some[sampled.chosen], interval_tails("partial_effects", level), rng)
     schema = model.encoder_.schema_
     shown = list(schema.inputs)
     if len(shown) > MAX_EFFECT_COLUMNS:
@@ -132,11 +127,7 @@ def pair_effects(model: TableClassifier, features: Any, level: float = 0.95, rng
         curves = []
         for features_of in other.features[at]:
             sample = _variants(sampled.rows[sampled.chosen], schema.groups[kept], features_of[None])[0]
-            if isinstance(model.estimator_, BayesianLogisticRegression):
-                draws = _PosteriorCurves(model, sample, tails, sampled.n_draws, generator(rng))
-                curves.append(draws(along, schema.groups[varied]))
-            else:
-                curves.append(_point_curves(model, sample, along, schema.groups[varied]))
+            curves.append(sampled.curves_of(sample, tails, rng)(along, schema.groups[varied]))
         mean, lower, upper, _ = (np.stack(part) for part in zip(*curves, strict=True))
         effect = (varied, along.plan.kind, along.values, mean, lower, upper, along.share, sizes[pair])
         found.append(PairEffect(*effect, kept, other.values[at]))
@@ -147,7 +138,7 @@ class _Sampled:
     """Encoded rows for quantiles, importances of columns and pairs, rows to average over, and the number of draws."""
 
     def __init__(self, model: TableClassifier, features: Any) -> None:
-        self.rows = to_dense(features[_evenly_spaced(features.shape[0], QUANTILE_ROWS)])
+        self.model, self.rows = model, to_dense(features[_evenly_spaced(features.shape[0], QUANTILE_ROWS)])
         total, self.importances = _activations_and_importances(model, self.rows)
         K, self.n_draws, n_rows = len(model.classes_), 0, MAX_AVERAGED_ROWS
         if isinstance(model.estimator_, BayesianLogisticRegression):  # within the limit on evaluations
@@ -161,6 +152,12 @@ class _Sampled:
             order = np.argsort(total[:, int(total.std(axis=0).argmax())], kind="stable")
             strata = min(n_rows, len(order))
             self.chosen = np.sort(order[((np.arange(strata) + 0.5) * len(order) / strata).astype(np.intp)])
+
+    def curves_of(self, sample: Float, tails: Float, rng: Any) -> Callable[[Grid, range], Curves]:
+        """Function that computes curves averaged over the sample rows, by draws if the model has a posterior."""
+        if isinstance(self.model.estimator_, BayesianLogisticRegression):
+            return _PosteriorCurves(self.model, sample, tails, self.n_draws, generator(rng))
+        return partial(_point_curves, self.model, sample)
 
 
 def _evenly_spaced(n: int, max_count: int) -> Codes:

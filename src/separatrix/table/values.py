@@ -23,15 +23,7 @@ from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.rows import as_frame, as_table, is_dask
 from separatrix.table.kinds import Kind, as_float, join, kind_of_class
-from separatrix.table.text import (
-    PLAIN,
-    US_PER_DAY,
-    YEAR_FIRST,
-    format_number,
-    parse_dates,
-    read_numbers,
-    tidy,
-)
+from separatrix.table.text import PLAIN, US_PER_DAY, YEAR_FIRST, format_number, parse_dates, read_numbers, tidy
 
 NUMPY_KINDS = dict(zip("biufMm", [Kind.BOOLEAN, *[Kind.NUMBER] * 3, Kind.DATE, Kind.DURATION], strict=True))
 EPOCH = dt.datetime(1970, 1, 1)
