@@ -145,10 +145,7 @@ class Calibrated(AbstractWrapper):
             rows = codes if isinstance(X, RowStore) else X
             splits = []
             if self.method == "auto" or not is_frozen:
-                splitter = check_cv(self.cv, codes, classifier=True)
-                if isinstance(self.cv, Integral):  # in a sorted table, the first rows are unlike the others
-                    splitter = StratifiedKFold(int(self.cv), shuffle=True, random_state=DEFAULT_SEED)
-                splits = list(splitter.split(rows, codes, groups))
+                splits = list(self._splitter(codes).split(rows, codes, groups))
             folds = np.zeros(len(codes), dtype=np.intp)
             for fold, (_, test) in enumerate(splits, start=1):
                 folds[test] = fold
@@ -176,6 +173,12 @@ class Calibrated(AbstractWrapper):
                 self.method_, self.losses_ = maps.choose(self._methods(S), S, codes, w, folds)
             self.map_ = maps.fit_map(self.method_, S, codes, w)
         return self
+
+    def _splitter(self, codes: Codes) -> Any:
+        """The given splitter, or folds of shuffled rows: in a sorted table, the first rows are unlike the others."""
+        if not isinstance(self.cv, Integral):
+            return check_cv(self.cv, codes, classifier=True)
+        return StratifiedKFold(int(self.cv), shuffle=True, random_state=DEFAULT_SEED)
 
     def _check_arguments(self) -> None:
         name = "Calibrated"
