@@ -52,11 +52,12 @@ def solve_positive_definite(A: Float, B: Float) -> Float:
 
 def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
     """Scales d and lower triangular L with A = D L L' D; raises `SingularError` with the dependent columns."""
-    if not (A.diagonal() > 0).all():
+    variance = A.diagonal()
+    if not variance.min(initial=np.inf) > 0:  # also if it is NaN
         raise _diagnose(A)
-    scale = np.sqrt(A.diagonal())
-    if np.isinf(scale).any():
+    if variance.max(initial=0.0) == np.inf:
         raise DataError("Sums over the rows overflow. Divide the columns, or the sample weights, by a constant first.")
+    scale = np.sqrt(variance)
     C = A / scale
     C /= scale[:, None]
     # LAPACK is called directly, because for small matrices SciPy's checks take longer than the factorisation. C is

@@ -226,14 +226,13 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
 
     Raises DataError if a scale, mean or covariance does not match the columns, or is invalid.
     """
-    C, P = shape
-    M = P - fit_intercept
+    P, M = shape[1], shape[1] - fit_intercept
     if isinstance(prior, Flat):
         return Penalty(np.zeros(shape), np.zeros(P))
     if isinstance(prior, ElasticNet):
         return _elastic_net(prior, shape, columns)
-    mean = np.zeros(P)
-    mean[:M] = _per_column("mean", prior.mean, columns, is_scale=False)
+    mean = np.zeros(shape)
+    mean[:, :M] = _per_column("mean", prior.mean, columns, is_scale=False)
     bias = _per_column("intercept_scale", prior.intercept_scale, ("the bias",))[0] ** -2.0
     if prior.covariance is not None:
         if np.ndim(prior.scale):
@@ -247,9 +246,9 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
         if fit_intercept:
             precision[M, M] = bias
     else:
-        scale = _per_column("scale", prior.scale, columns)
-        precision = np.append(scale**-2.0, bias) if fit_intercept else scale**-2.0
-    return Penalty(np.tile(mean, (C, 1)), precision)
+        precision = np.full(P, bias)
+        precision[:M] = _per_column("scale", prior.scale, columns) ** -2.0
+    return Penalty(mean, precision)
 
 
 def _elastic_net(prior: ElasticNet, shape: tuple[int, int], columns: tuple[str, ...]) -> Penalty:
@@ -282,9 +281,10 @@ def _per_column(name: str, value: Any, columns: tuple[str, ...], *, is_scale: bo
             f"Gaussian({name}=...) has shape {numbers.shape}, but there are {len(columns)} columns: "
             "use one number, or one per column."
         )
-    numbers = np.broadcast_to(numbers, (len(columns),))
-    wrong = np.flatnonzero(~(numbers > 0) if is_scale else ~np.isfinite(numbers))
-    if len(wrong):
+    is_valid = numbers > 0 if is_scale else np.isfinite(numbers)
+    numbers = np.full(len(columns), numbers)
+    if not is_valid.all():
+        wrong = np.flatnonzero(~np.broadcast_to(is_valid, numbers.shape))
         must = "it must be finite" if not is_scale else "a scale must be greater than 0. Use infinity for no prior"
         raise DataError(f"Gaussian({name}=...) is {numbers[wrong[0]]:g} for {columns[wrong[0]]}; {must}.")
     return numbers

@@ -2,18 +2,19 @@
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from posteriors import PROBLEMS, Problem, overlapping
-from separatrix.likelihoods import Logit
+from separatrix.likelihoods import Logit, Probit
 from separatrix.priors import Flat, Gaussian, Penalty
-from separatrix.rows import as_source
+from separatrix.rows import Block, as_source
 from separatrix.solvers import LBFGS, Newton, Units, pose
 from separatrix.solvers.hessian import average_diagonal, by_class, diagonal, diagonal_at
-from separatrix.stats import class_grams, max_slope_change
+from separatrix.stats import Design, class_grams, max_slope_change
 
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
 
@@ -62,6 +63,17 @@ def test_every_evaluation_is_one_pass(rng):
         before = objective.source.passes
         evaluate(theta=theta)
         assert objective.source.passes == before + 1
+
+
+@pytest.mark.parametrize("likelihood", [Logit(), Probit()], ids=["logit", "probit"])
+def test_the_quick_bound_on_changes_of_slopes_is_never_below_them(likelihood):
+    """A bound that is too small would prove that separable classes overlap."""
+    a, design = np.geomspace(1e-3, 1e4, 100), Design(np.zeros(1), bias=False)
+    for x, t in product([*a, *-a], (0, 1)):
+        row = Block(np.array([[x]]), np.array([t]), None, range(1))
+        change = partial(max_slope_change, row, np.ones((1, 1)), np.ones((1, 1)), likelihood, design)
+        assert change().value <= change(enough=np.inf).value < np.inf
+    assert change(enough=1e-9) == change()  # a bound that is not small enough is not used
 
 
 def test_the_size_of_a_gradient_does_not_depend_on_units_or_the_number_of_rows():

@@ -68,7 +68,8 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled
     weight = None if sample_weight is None else check_weight(sample_weight, n_rows)
     if weight is not None:
         require_weight(weight)
-    return Labelled((Targets(t, weight),), classes, int(np.count_nonzero(t < 0)), is_soft)
+    every_row = isinstance(rules.unlabelled, str) and rules.unlabelled == "error"
+    return Labelled((Targets(t, weight),), classes, 0 if every_row else int(np.count_nonzero(t < 0)), is_soft)
 
 
 def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:

@@ -163,18 +163,17 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
     if not objective.likelihood.is_log_concave:
         return False
     (C, P), prior, theta = objective.shape, objective.prior, solution.value
-    flat = replace(objective, prior=Penalty(np.zeros((C, P)), np.zeros(P)))
     proves = partial(_proves, everything=objective.source, support=support)
     if solution.end is not None and solution.end.is_exact:
-        grad, factor = solution.end.grad - prior.value_grad(theta)[1], solution.end.inverse
-        if prior.precision.any():
-            whole = factor.matrix
-            hess = -prior.add_to(-whole)
-            is_precise = (np.diag(hess) > MIN_OF_PRIOR * np.diag(whole)).all()
-            factor = factorise(hess, C, np.ones(P, dtype=bool)) if is_precise else None
-        proven = factor is not None and proves(flat, theta, grad, factor)
-        if proven or not prior.precision.any():
-            return proven
+        grad, factor = solution.end.grad, solution.end.inverse
+        if not prior.precision.any():
+            return proves(objective, theta, grad, factor)
+        whole = factor.matrix
+        hess = -prior.add_to(-whole)
+        is_precise = (hess.diagonal() > MIN_OF_PRIOR * whole.diagonal()).all()
+        factor = factorise(hess, C, np.ones(P, dtype=bool)) if is_precise else None
+        if factor is not None and proves(objective, theta, grad - prior.value_grad(theta)[1], factor):
+            return True
     source: Source = objective.source if objective.sample is None else objective.sample
     rows = ROWS_PER_WEIGHT * C * P
     is_cheap = min(source.n_rows, 2 * rows) * (C * P) ** 2 <= MAX_PROOF_OPERATIONS
@@ -183,10 +182,10 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
         return False  # in the last case, hyperplanes abound
     if source.n_rows >= 2 * rows:  # rows on a device stay there
         source = representative_sample(source, rows, P) or collect_sample(source, rows)
-    if _few_rows_prove(replace(flat, source=source, sample=None), theta, proves):
-        return True
-    if not has_free_weights(objective):
-        return False
+    flat = replace(objective, prior=Penalty(np.zeros((C, P)), np.zeros(P)))
+    proven = _few_rows_prove(replace(flat, source=source, sample=None), theta, proves)
+    if proven or not has_free_weights(objective):
+        return proven
     here = flat.value_grad_hess(theta, exact=False)
     return proves(flat, theta, here.grad, factorise(here.hess, C, flat.prior.free))
 
@@ -205,7 +204,7 @@ def _few_rows_prove(few: Posterior, theta: Float, proves: Callable[..., bool]) -
 
 
 def _proves(
-    flat: Posterior,
+    objective: Posterior,
     theta: Float,
     grad: Float,
     factor: Factor,
@@ -216,25 +215,27 @@ def _proves(
 ) -> bool:
     """Whether all |δ_n| < 1/2, and all activations are constant along the null directions of the Hessian.
 
-    The Hessian is that of θ or, with ``curved_at``, of another point.
+    Gradient and Hessian are those of the likelihood: at θ or, for the Hessian with ``curved_at``, at another point.
     """
     step = factor.solve(grad)
-    bounding = flat if support is None else replace(flat, source=flat.source.viewed(support.partial))
-    change = partial(bounding.reduce, max_slope_change, theta=theta, V=step, curved_at=curved_at)
-    if not (np.isfinite(step).all() and change().value < MAX_SLOPE_CHANGE):
+    bounding = objective if support is None else replace(objective, source=objective.source.viewed(support.partial))
+    if not np.isfinite(step).all():
         return False
-    smallest = MIN_EIGENVALUE[flat.units.dtype]
+    change = partial(max_slope_change, V=step, curved_at=curved_at, enough=MAX_SLOPE_CHANGE)
+    if not bounding.reduce(change, theta=theta).value < MAX_SLOPE_CHANGE:
+        return False
+    smallest = MIN_EIGENVALUE[objective.units.dtype]
     if factor.singular is None:
         with single_thread_blas():
             return bool(linalg.lapack.dpocon(factor.L, 1.0, uplo="L")[0] > smallest)  # 1 / |C⁻¹|, correlations C
-    hess, units = factor.matrix, np.tile(flat.column_units, flat.shape[0])
+    hess, units = factor.matrix, np.tile(objective.column_units, objective.shape[0])
     scale = np.sqrt(np.maximum(np.diag(hess), 0.0))
     inverse = np.divide(1.0, scale, out=1.0 / units, where=scale > 0)
     with single_thread_blas():
         values, V = linalg.eigh(hess * inverse[:, None] * inverse)
     U = (inverse[:, None] * V[:, values <= smallest * values[-1]]).T
-    U = (U / np.abs(U * units).max(axis=1, keepdims=True)).reshape(-1, flat.shape[1])
-    largest = everything.reduce(partial(largest_activation, U=U, design=flat.design))
+    U = (U / np.abs(U * units).max(axis=1, keepdims=True)).reshape(-1, objective.shape[1])
+    largest = everything.reduce(partial(largest_activation, U=U, design=objective.design))
     return largest.value <= MAX_NULL_ACTIVATION
 
 

@@ -47,7 +47,7 @@ class Factor:
         """H."""
         if self.hess is not None:
             return self.hess
-        root = self.scale[:, None] * np.tril(self.L)
+        root = self.scale[:, None] * self.L
         return np.asarray(root @ root.T)
 
     @property

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import linalg, sparse
@@ -44,6 +44,7 @@ COMPILED_LAWS: dict[type[Any], int] = {
     Logit: 0,
     Probit: 1,
 }  # likelihoods that `_kernels.row_objective` evaluates row by row
+MIN_SYMMETRIC_WIDTH = 32  # narrower symmetric products take longer than general ones
 MAX_PAIRED_VECTORS = 4  # products of sparse rows with more vectors are faster with all vectors at once
 MAX_SPREAD_ENTRIES = 2_000_000  # floats allocated at once for the covariance of several activations
 MAX_DEVICE_SPREAD = 2**26  # the same on a GPU
@@ -71,11 +72,19 @@ class Design:
         """Number of regressors P: one per column, and one for the bias."""
         return len(self.origin) + self.bias
 
-    def activate(self, block: Block, theta: Float) -> Array:
-        """θ φ̃ plus the offset of each row, in float64: (n,) for one output, (n, C) for several."""
-        X, rest = self.shifted(block.X)
-        W = theta[:, : len(self.origin)]
-        shift = (theta[:, -1] if self.bias else 0.0) - W @ rest
+    def centred(self, X: Rows) -> Array | None:
+        """x - c of a few dense rows in float64; None if the copy would take longer than correcting products with x."""
+        is_small = type(X) is np.ndarray and X.dtype == np.float64 and X.size < MIN_COMPILED_ENTRIES
+        return np.asarray(X - self.origin) if is_small else None
+
+    def activate(self, block: Block, theta: Float, Z: Array | None = None) -> Array:
+        """θ φ̃ plus the offset of each row, in float64: (n,) for one output, (n, C) for several.
+
+        ``Z`` are the centred rows, if they are known.
+        """
+        X, rest = self.shifted(block.X) if Z is None else (Z, None)
+        W, bias = theta[:, : len(self.origin)], theta[:, -1] if self.bias else np.zeros(len(theta))
+        shift = bias if rest is None else bias - W @ rest
         if len(W) == 1:
             a = dots(X, W[0])
             a += shift[0]
@@ -87,9 +96,10 @@ class Design:
             a += block.offset if a.ndim == 1 else block.offset[:, None]
         return a
 
-    def collect(self, block: Block, slope: Array) -> Float:
-        """Σ_n slope_n φ̃_n', (C, P). Slopes of rows on a device may be there, too."""
-        (X, rest), M = self.shifted(block.X), len(self.origin)
+    def collect(self, block: Block, slope: Array, Z: Array | None = None) -> Float:
+        """Σ_n slope_n φ̃_n', (C, P). Slopes of rows on a device may be there, too. ``Z`` as in `activate`."""
+        M = len(self.origin)
+        X, rest = self.shifted(block.X) if Z is None else (cast(Rows, Z), None)
         total = np.atleast_1d(to_host(slope.sum(axis=0)))
         G = np.empty((len(total), self.width))
         if isinstance(X, DeviceRows):
@@ -105,7 +115,8 @@ class Design:
         else:
             wide = X.astype(np.float64, copy=False)  # sums of products in float32 would be too inaccurate
             G[:, :M] = wide.T @ slope if slope.ndim == 1 else slope.T @ wide
-        G[:, :M] -= np.outer(total, rest)
+        if rest is not None:
+            G[:, :M] -= np.outer(total, rest)
         if self.bias:
             G[:, M] = total
         return self.without_constants(G, is_gradient=True)
@@ -118,28 +129,32 @@ class Design:
         if is_sparse(X):
             return self._sparse_gram(X, weight)
         unit = self.single_units() if single or X.dtype != np.float64 else None
-        is_positive = bool((weight >= 0).all())
-        if is_positive and X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous:
+        if X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous and bool((weight >= 0).all()):
             from separatrix.stats._kernels import add_gram
 
             H = np.zeros((self.width, self.width))
             add_gram(read_only(X), *self.gram_memory(X, self.origin, unit), read_only(weight), H)
             return self.mirrored(H, unit)
-        Z = np.empty((len(X), self.width), np.float64 if unit is None else np.float32)
         if unit is None:
-            np.subtract(X, self.origin, out=Z[:, :M])
-        else:
-            Z[:, :M] = (X - self.origin) / unit[:M]
-        Z[:, M:] = 1.0
+            return self.centred_gram(X - self.origin, weight)
         # Weights are divided by the largest, because float32 overflows at 1e38.
-        largest = 1.0 if unit is None else float(np.abs(weight).max(initial=0.0)) or 1.0
-        weight = weight if unit is None else weight / largest
-        if is_positive:  # NumPy computes one triangle of Z'Z and mirrors it
-            Z *= np.sqrt(weight).astype(Z.dtype)[:, None]
-            H = np.asarray(Z.T @ Z, dtype=np.float64)
+        largest = float(np.abs(weight).max(initial=0.0)) or 1.0
+        Z = ((X - self.origin) / unit[:M]).astype(np.float32)
+        return self.centred_gram(Z, weight / largest) * unit[:, None] * unit * largest
+
+    def centred_gram(self, Z: Array, weight: Array) -> Float:
+        """Σ_n weight_n φ̃_n φ̃_n', (P, P), from rows z_n = x_n - c; the products are in the precision of Z."""
+        M, factor = Z.shape[1], weight.astype(Z.dtype, copy=False)
+        H = np.empty((self.width, self.width), Z.dtype)
+        if M >= MIN_SYMMETRIC_WIDTH and bool((weight >= 0).all()):
+            scaled = np.multiply(Z, np.sqrt(factor)[:, None], out=scratch(Z.shape, Z.dtype))
+            np.matmul(scaled.T, scaled, out=H[:M, :M])  # NumPy computes one triangle and mirrors it
         else:
-            H = np.asarray(Z.T @ (Z * weight.astype(Z.dtype)[:, None]), dtype=np.float64)
-        return self.without_constants(H if unit is None else H * unit[:, None] * unit * largest)
+            H[:M, :M] = Z.T @ (Z * factor[:, None])
+        if self.bias:
+            H[M, :M] = H[:M, M] = factor @ Z
+            H[M, M] = factor.sum()
+        return self.without_constants(H.astype(np.float64, copy=False))
 
     def gram_dot(self, block: Block, theta: Float) -> Float:
         """Σ_n weight_n φ̃_n φ̃_n' θ for each row θ (C, P), without a P x P matrix."""
@@ -345,10 +360,10 @@ def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Desig
         return ValueGrad(*_device_objective(block, theta, likelihood, design, hessian="none")[:2])
     if type(likelihood) in COMPILED_LAWS and block.X.size >= MIN_COMPILED_ENTRIES and _is_row_major(block.X):
         return ValueGrad(*_compiled_objective(block, theta, likelihood, design)[:2])
-    log_p, slope, _ = likelihood.derivatives(design.activate(block, theta), block.targets)
-    weight = block.weight
+    Z, weight = design.centred(block.X), block.weight
+    log_p, slope, _ = likelihood.derivatives(design.activate(block, theta, Z), block.targets)
     value = log_p.sum() if weight is None else log_p @ weight
-    return ValueGrad(-float(value), -design.collect(block, _weighted(slope, weight)))
+    return ValueGrad(-float(value), -design.collect(block, _weighted(slope, weight), Z))
 
 
 def _compiled_objective(
@@ -399,33 +414,43 @@ def value_grad_hess(
     if type(likelihood) in COMPILED_LAWS and block.X.size >= MIN_COMPILED_ENTRIES and _is_row_major(block.X):
         precision = "single" if single else "double"
         return ValueGradHess(*_compiled_objective(block, theta, likelihood, design, hessian=precision))
-    a, t, weight = design.activate(block, theta), block.targets, block.weight
+    Z, t, weight = design.centred(block.X), block.targets, block.weight
+    a = design.activate(block, theta, Z)
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
         curvature = likelihood.safe_curvature(a, t)
+
+    def gram(weight: Array) -> Float:
+        return design.gram(block, weight, single=single) if Z is None else design.centred_gram(Z, weight)
+
     if isinstance(curvature, Covariances):
         hess = _hessian_of_pairs(
-            lambda j, k: design.gram(block, -_weighted(curvature.block(j, k), weight), single=single),
-            len(theta),
-            design.width,
+            lambda j, k: gram(-_weighted(curvature.block(j, k), weight)), len(theta), design.width
         )
     else:
-        hess = design.gram(block, _weighted(curvature, weight), single=single)
+        hess = gram(_weighted(curvature, weight))
     value = log_p.sum() if weight is None else log_p @ weight
-    return ValueGradHess(-float(value), -design.collect(block, _weighted(slope, weight)), hess)
+    return ValueGradHess(-float(value), -design.collect(block, _weighted(slope, weight), Z), hess)
 
 
 @device_aware
 def max_slope_change(
-    block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design, curved_at: Float | None = None
+    block: Block,
+    theta: Float,
+    V: Float,
+    likelihood: Likelihood,
+    design: Design,
+    curved_at: Float | None = None,
+    enough: float = 0.0,
 ) -> Largest:
     """Largest change of a row's slope, relative to the slope at θ, if θ moves by V and slopes are linear.
 
     Their curvatures are those at ``curved_at``, by default θ. For K classes it is an upper bound: class k has
-    p_k (a_k - p'a) with a = V φ̃ in place of the change, and |a_k - p'a| <= max a - min a.
+    p_k (a_k - p'a) with a = V φ̃ in place of the change, and |a_k - p'a| <= max a - min a. For labels of two classes, an
+    upper bound is returned if it is below ``enough``: curvature / slope <= |a| + 0.8 for the logit and the probit.
     """
     rows = block if block.weight is None else block.take(block.weight > 0)
-    bare = replace(rows, offset=None)
+    bare = rows if rows.offset is None else replace(rows, offset=None)
     if len(V) > 1:
         change = _largest_differences(bare, V, design)
         if curved_at is not None:  # p_k changes at most by the factor exp(max a - min a)
@@ -433,11 +458,16 @@ def max_slope_change(
                 change *= np.exp(_largest_differences(bare, theta - curved_at, design))
             change[np.isnan(change)] = np.inf  # 0 times infinity is no bound
         return Largest(float(change.max(initial=0.0)))
-    A = design.activate(bare, V)
-    _, slope, curvature = likelihood.derivatives(design.activate(rows, theta), rows.targets)
+    A, a, t = np.abs(design.activate(bare, V)), design.activate(rows, theta), rows.targets
+    is_label = getattr(t.dtype, "kind", "f") in "iu"  # a tensor has another dtype
+    if curved_at is None and is_label and type(likelihood) in COMPILED_LAWS:
+        bound = float((A * (np.abs(a) + 0.8)).max(initial=0.0))
+        if bound < enough:
+            return Largest(bound)
+    _, slope, curvature = likelihood.derivatives(a, t)
     if curved_at is not None:
-        curvature = likelihood.derivatives(design.activate(rows, curved_at), rows.targets).curvature
-    change, slope = np.abs(curvature * A), np.abs(slope)
+        curvature = likelihood.derivatives(design.activate(rows, curved_at), t).curvature
+    change, slope = np.abs(curvature) * A, np.abs(slope)
     share = np.divide(change, slope, out=np.where(change > 0, np.inf, 0.0), where=slope > 0)
     return Largest(float(share.max(initial=0.0)))
 
