@@ -424,9 +424,7 @@ def value_grad_hess(
         return design.gram(block, weight, single=single) if Z is None else design.centred_gram(Z, weight)
 
     if isinstance(curvature, Covariances):
-        hess = _hessian_of_pairs(
-            lambda j, k: gram(-_weighted(curvature.block(j, k), weight)), len(theta), design.width
-        )
+        hess = _hessian_of_pairs(lambda j, k: gram(-_weighted(curvature.block(j, k), weight)), len(theta), design.width)
     else:
         hess = gram(_weighted(curvature, weight))
     value = log_p.sum() if weight is None else log_p @ weight
