@@ -1,13 +1,15 @@
 """Posteriors of K classes with many weights: tuned by class, variational, and checked by chains."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 import separatrix as sx
-from separatrix.bayesian import by_class, inference
+from separatrix.bayesian import by_class, inference, posterior
 from separatrix.bayesian.by_class import (
     ParabolaByClass,
     align_by_class,
@@ -21,10 +23,23 @@ from separatrix.bayesian.by_class import (
 )
 from separatrix.bayesian.evidence import effective_parameters, prior_scales
 from separatrix.bayesian.inference import skewness, third_order
-from separatrix.bayesian.posterior import ByClassApproximation, _contrasts, laplace, laplace_by_class
-from separatrix.bayesian.sampling import Draws
+from separatrix.bayesian.posterior import (
+    ByClassApproximation,
+    _contrasts,
+    laplace,
+    laplace_by_class,
+    laplace_diagonal,
+)
+from separatrix.bayesian.sampling import Draws, Products
 from separatrix.bayesian.tuning import Limit, TuningStatus, tune_scales
-from separatrix.bayesian.variational import axis_averages, point_sets
+from separatrix.bayesian.variational import (
+    axis_averages,
+    by_class_n_points,
+    diagonal_average,
+    point_sets,
+    variational_by_class,
+    variational_diagonal,
+)
 from separatrix.exceptions import ApproximationWarning
 from separatrix.export import load, save
 from separatrix.likelihoods import Softmax
@@ -82,20 +97,20 @@ def test_a_fit_has_the_variances_and_the_drift_of_the_full_precision(rng, monkey
     q, full = fit.gaussian, laplace(objective, fit.gaussian.mean)
     missing = (full.std**2 - q.std**2).sum(axis=0)
     assert_allclose(fit.variance, missing, atol=0.1 * missing.max())
-    roots = [factor.root for factor in q.factors]
-    v = objective.reduce(log_det_slope_by_class, theta=q.mean, axes=q.axes, roots=roots).grad
+    v = objective.reduce(log_det_slope_by_class, theta=q.mean, q=q).grad
     assert_allclose(fit.drift, full.factor.solve(v), atol=1e-3 * np.abs(fit.drift).max())
 
 
+@pytest.mark.parametrize("approximate", [laplace_by_class, partial(laplace_diagonal, contrasts=True)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_slope_of_the_log_determinant_is_that_of_finite_differences(weighted, rng):
+def test_the_slope_of_the_log_determinant_is_that_of_finite_differences(approximate, weighted, rng, monkeypatch):
     weight = rng.uniform(0.5, 2.0, size=60) if weighted else None
     objective = posed(*classes(60, 3, 3, rng), weight=weight)
     theta, direction = rng.normal(size=(2, *objective.shape))
-    q, h = laplace_by_class(objective, theta), 1e-4
-    ahead, behind = (laplace_by_class(objective, theta + t * direction, axes=q.axes).log_det for t in (h, -h))
-    roots = [factor.root for factor in q.factors]
-    found = objective.reduce(log_det_slope_by_class, theta=theta, axes=q.axes, roots=roots).grad
+    q, h = approximate(objective, theta), 1e-4
+    monkeypatch.setattr(posterior, "_contrasts", lambda total: q.axes)
+    ahead, behind = (approximate(objective, theta + t * direction).log_det for t in (h, -h))
+    found = objective.reduce(log_det_slope_by_class, theta=theta, q=q).grad
     assert np.vdot(found, direction) == pytest.approx((ahead - behind) / (2 * h), rel=1e-4)
 
 
@@ -335,9 +350,75 @@ def test_a_poor_laplace_posterior_that_is_too_large_to_be_replaced_gives_a_warni
     monkeypatch.setattr(inference, "MAX_BY_CLASS_SECONDS", 0.0)
     X, y = classes(60, 4, 3, rng, signal=20.0)
     with pytest.warns(ApproximationWarning, match="average error .* 15 weights are too many"):
-        found = sx.BayesianLogisticRegression(sx.Gaussian(10.0), rng=0).fit(X, y)
+        found = sx.BayesianLogisticRegression(sx.Gaussian(10.0), structure="by class", rng=0).fit(X, y)
     assert found.approximation_ == "laplace"
     assert found.probability_error_ > 0.01
+
+
+def words(n, n_words, n_classes, rng):
+    """Sparse rows with about four different words each."""
+    X = sparse.random_array((n, n_words), density=4 / n_words, format="csr", rng=rng, data_sampler=rng.exponential)
+    t = np.argmax(X @ (2 * rng.normal(size=(n_words, n_classes))) + rng.gumbel(size=(n, n_classes)), axis=1)
+    return sparse.csr_array(X), t
+
+
+def test_the_weights_of_many_sparse_columns_are_independent_along_contrasts(rng, monkeypatch):
+    """Chains confirm the probabilities; these and the tuned scale are nearly those by class."""
+    X, y = words(400, 60, 4, rng)
+    by_class = sx.BayesianLogisticRegression(Gaussian(), tune="evidence", rng=0).fit(X, y)
+    monkeypatch.setattr(inference, "MAX_SPARSE_SECONDS", 0.0)
+    found = sx.BayesianLogisticRegression(Gaussian(), tune="evidence", rng=0).fit(X, y)
+    assert (by_class.posterior_.structure, found.posterior_.structure) == ("by class", "diagonal")
+    assert found.approximation_ == "variational"
+    assert found.probability_error_ < 0.01
+    assert found.prior_.scale == pytest.approx(by_class.prior_.scale, rel=0.1)
+    new, _ = words(200, 60, 4, rng)
+    assert np.abs(by_class.predict_proba(new) - found.predict_proba(new)).mean() < 0.01
+
+
+def test_a_mean_field_maximises_its_bound(rng):
+    """No change of a mean or of a variance raises the bound, which is lower than that by class."""
+    X, y = words(150, 20, 3, rng)
+    objective = posed(X, y, standardize=True)
+    mode = mode_of(objective)
+    found = variational_diagonal(objective, laplace_diagonal(objective, mode, contrasts=True), tol=1e-9)
+    assert found.is_converged
+    assert found.log_evidence < variational_by_class(objective, laplace_by_class(objective, mode)).log_evidence
+    Q, prior = found.axes[:, 1:], objective.prior
+    points = point_sets(2, by_class_n_points(objective))
+    average = partial(diagonal_average, axes=Q, points=points, design=objective.design)
+
+    def bound(mean, precision):
+        here = objective.source.reduce(partial(average, mean=mean, variance=1 / precision[1:]))
+        trace = (prior.diagonal[0] / precision[1:] + np.log(precision[1:])).sum()
+        return here.value - prior.value_grad(mean)[0] - 0.5 * trace
+
+    best = bound(found.mean, found.precision)
+    for _ in range(5):
+        move, ratio = 0.05 * rng.normal(size=(2, *found.mean.shape))
+        assert bound(found.mean + Q @ Q.T @ move * found.std, found.precision) < best
+        assert bound(found.mean, found.precision * np.exp(ratio)) < best
+
+
+def test_sparse_products_with_many_vectors_are_those_of_dense_rows(rng):
+    X, y = words(40, 30, 3, rng)
+    design = posed(X, y, standardize=True).design
+    theta, a = rng.normal(size=(5, 31)), rng.normal(size=(5, 40)).astype(np.float32)
+    thin, exact = Products(X, design, single=True), Products(X, design, single=False)
+    assert sparse.issparse(thin.rows)
+    assert_allclose(thin.activations(theta), exact.activations(theta), atol=1e-5)
+    assert_allclose(thin.sums(a), exact.sums(a), atol=1e-5)
+
+
+def test_the_units_of_columns_do_not_change_a_posterior_by_class(rng):
+    """The points of a row depend on its values, but not on their units."""
+    X, y = classes(120, 60, 4, rng)
+    new = rng.normal(size=(50, 60))
+    units = 3.0 ** rng.integers(-3, 4, size=60)
+    here, there = (
+        sx.BayesianLogisticRegression(tune=None, rng=0).fit(X * u, y).predict_proba(new * u) for u in (1.0, units)
+    )
+    assert_allclose(here, there, atol=1e-5)
 
 
 def test_few_rows_of_many_classes_are_fitted_by_class_if_that_takes_fewer_operations(monkeypatch, rng):

@@ -190,6 +190,22 @@ def diagonal(request):
     return objective, laplace(objective, mode), laplace_diagonal(objective, mode)
 
 
+def test_moments_of_independent_contrasts_agree_with_their_covariance(rng):
+    objective, mode = sparse_classes(3)
+    ours, (C, P) = laplace_diagonal(objective, mode, contrasts=True), objective.shape
+    assert np.allclose(ours.std.ravel() ** 2, np.diag(ours.covariance))
+    assert np.isclose(ours.log_det, -np.linalg.slogdet(ours.covariance)[1])
+    R = (ours.from_unit(np.eye(C * P)) - ours.mean).reshape(C * P, C * P)
+    assert np.allclose(R.T @ R, ours.covariance)
+    slope = rng.normal(size=(2, C, P))
+    assert np.allclose(ours.to_unit_slope(slope), slope.reshape(2, -1) @ R.T)
+    X = rng.normal(size=(5, 4))
+    S, Phi = ours.covariance.reshape(C, P, C, P), objective.design.regressors(X)
+    assert np.allclose(
+        ours.activations(X, objective.design).cov, np.einsum("np,jpkr,nr->njk", Phi, S, Phi)
+    )
+
+
 def test_the_diagonal_equals_that_of_the_hessian_and_its_errors_have_a_known_direction(diagonal):
     _, full, ours = diagonal
     assert np.allclose(ours.precision.ravel(), np.diag(full.factor.matrix), rtol=1e-10)

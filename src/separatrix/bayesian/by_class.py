@@ -36,8 +36,14 @@ from separatrix._array import Float, device_aware
 from separatrix.bayesian.alignment import ALIGNMENTS, LOG_ODDS, Directions, best_scale
 from separatrix.bayesian.averaging import MAX_SPREAD
 from separatrix.bayesian.evidence import GROUP_STD, PriorScales, effective_parameters, prior_scales
-from separatrix.bayesian.posterior import ByClassApproximation, laplace_by_class, row_squares
-from separatrix.bayesian.sampling import MAX_DRAW_ACTIVATIONS
+from separatrix.bayesian.posterior import (
+    ByClassApproximation,
+    DiagonalApproximation,
+    laplace_by_class,
+    laplace_diagonal,
+    row_squares,
+)
+from separatrix.bayesian.sampling import MAX_DRAW_ACTIVATIONS, Products
 from separatrix.bayesian.tuning import TuningReport, TuningStatus, TuningStep, reached_limits
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
@@ -46,6 +52,7 @@ from separatrix.solvers import Auto, Posterior, factorise
 from separatrix.stats import MAX_DEVICE_SPREAD, Design, Grad, device_activations
 
 N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
+N_DIAGONAL_PROBES = 8  # if M is diagonal: there are so many weights that fewer probes are enough
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
 MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; step of the logarithm of the scale, and its accuracy
@@ -73,7 +80,7 @@ class CoupledFit:
     """
 
     objective: Posterior
-    gaussian: ByClassApproximation
+    gaussian: ByClassApproximation | DiagonalApproximation
     variance: Float
     drift: Float
 
@@ -109,14 +116,20 @@ class TunedByClass(NamedTuple):
 
 
 def tune_by_class(
-    objective: Posterior, tol: float, *, groups: str | Sequence[Any] | None = None, is_shaped: bool = False
+    objective: Posterior,
+    tol: float,
+    *,
+    groups: str | Sequence[Any] | None = None,
+    is_shaped: bool = False,
+    is_diagonal: bool = False,
 ) -> TunedByClass:
     """Tune one scale, or a scale for each group of columns.
 
-    If ``is_shaped``, the evidence chooses between one scale and a scale for each column, and may align the prior.
+    If ``is_shaped``, the evidence chooses between one scale and a scale for each column, and may align the prior. If
+    ``is_diagonal``, M is diagonal, and there is one scale.
     """
     scales, (C, P), M = prior_scales(objective), objective.shape, len(objective.design.origin)
-    report, mode = tune_level(objective, scales, tol)
+    report, mode = tune_level(objective, scales, tol, is_diagonal=is_diagonal)
     tuned = replace(objective, prior=scales.prior(np.log(report.factors)))
     found = TunedByClass(tuned, mode, report, report.column_factors)
     if groups is not None or (is_shaped and M > 1 and has_cheap_shape(objective)):
@@ -154,7 +167,9 @@ def shape_by_class(found: TunedByClass, fit: CoupledFit, tol: float) -> TunedByC
     return TunedByClass(fit.objective, fit.gaussian.mean, report, factor * found.factors, shape)
 
 
-def tune_level(objective: Posterior, scales: PriorScales, tol: float) -> tuple[TuningReport, Float]:
+def tune_level(
+    objective: Posterior, scales: PriorScales, tol: float, *, is_diagonal: bool = False
+) -> tuple[TuningReport, Float]:
     """Find the most probable η of one scale by Laplace's evidence; return a report, and the last mode (C, P).
 
     ln p(D, η) is nearly a parabola. The first step is along the gradient. Steps of `LEVEL_STEP` end if the middle one
@@ -165,7 +180,7 @@ def tune_level(objective: Posterior, scales: PriorScales, tol: float) -> tuple[T
     status = TuningStatus.MAX_STEPS
     while len(values) < MAX_FITS:
         here = replace(objective, prior=scales.prior(np.array([eta])))
-        fit = coupled_fit(here, mode, tol, with_slope=not values)
+        fit = coupled_fit(here, mode, tol, with_slope=not values, is_diagonal=is_diagonal)
         mode = fit.gaussian.mean
         values[eta] = fit.log_evidence + scales.log_density(np.array([eta]))[0]
         x = sorted(values)
@@ -197,36 +212,42 @@ def tune_level(objective: Posterior, scales: PriorScales, tol: float) -> tuple[T
     return report, mode
 
 
-def coupled_fit(objective: Posterior, mode: Float, tol: float, *, with_slope: bool = False) -> CoupledFit:
+def coupled_fit(
+    objective: Posterior, mode: Float, tol: float, *, with_slope: bool = False, is_diagonal: bool = False
+) -> CoupledFit:
     """Find the mode, the Gaussian there and its evidence; if ``with_slope``, also what a gradient needs."""
     mode = Auto(max(tol, ROUGH_MODE_TOL)).minimise(objective, mode).value
-    q = laplace_by_class(objective, mode)
+    q = laplace_diagonal(objective, mode, contrasts=True) if is_diagonal else laplace_by_class(objective, mode)
     start = random_signs(q)
     if with_slope:
-        v = objective.reduce(log_det_slope_by_class, theta=mode, axes=q.axes, roots=[each.root for each in q.factors])
+        v = objective.reduce(log_det_slope_by_class, theta=mode, q=q)
         start = np.concatenate([start, q.to_unit_slope(v.grad[None])])
-    T, basis, log_det_ratio = lanczos(objective, q, start)
+    n_probes = len(start) - with_slope
+    T, basis, log_det_ratio = lanczos(objective, q, start, n_probes)
     q = replace(q, log_evidence=q.log_evidence - 0.5 * log_det_ratio)
     if not with_slope:
         return CoupledFit(objective, q, np.zeros(mode.shape[1]), np.zeros(mode.shape))
     size = np.sqrt(row_squares(start))
     first = np.linalg.solve(T, np.eye(T.shape[1])[:, :1])[:, :, 0]  # first columns of T⁻¹
     solved = np.einsum("s,sk,ksd->sd", size, first, basis)  # E⁻¹ of the start
-    here, there = (q.from_unit(z) - q.mean for z in (start[:N_PROBES], (solved - start)[:N_PROBES]))
-    variance = np.einsum("scp,scp->p", here, there) / N_PROBES
-    return CoupledFit(objective, q, variance, (q.from_unit(solved[N_PROBES:]) - q.mean)[0])
+    here, there = (q.from_unit(z) - q.mean for z in (start[:n_probes], (solved - start)[:n_probes]))
+    variance = np.einsum("scp,scp->p", here, there) / n_probes
+    return CoupledFit(objective, q, variance, (q.from_unit(solved[n_probes:]) - q.mean)[0])
 
 
-def random_signs(q: ByClassApproximation) -> Float:
-    """Return random signs for all weights (N_PROBES, CP), always the same, in coordinates of the axes."""
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(N_PROBES, *q.mean.shape))
-    return np.asarray(np.einsum("ki,skp->sip", q.axes, signs).reshape(N_PROBES, -1))  # independent of signs of axes
+def random_signs(q: ByClassApproximation | DiagonalApproximation) -> Float:
+    """Return random signs for all weights (probes, CP), always the same, in coordinates of the axes."""
+    n_probes = N_DIAGONAL_PROBES if isinstance(q, DiagonalApproximation) else N_PROBES
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n_probes, *q.mean.shape))
+    return np.asarray(np.einsum("ki,skp->sip", q.axes, signs).reshape(n_probes, -1))  # independent of signs of axes
 
 
-def lanczos(objective: Posterior, q: ByClassApproximation, start: Float) -> tuple[Float, Float, float]:
+def lanczos(
+    objective: Posterior, q: ByClassApproximation | DiagonalApproximation, start: Float, n_probes: int
+) -> tuple[Float, Float, float]:
     """Return tridiagonal matrices (S, k, k) of E for vectors (S, CP), their orthonormal bases (k, S, CP), and ln |E|.
 
-    The first `N_PROBES` vectors are random signs. The steps end if ln |E| changes by less than `LOG_DET_TOL`.
+    The first ``n_probes`` vectors are random signs. The steps end if ln |E| changes by less than `LOG_DET_TOL`.
     """
     S, D, log_det = *start.shape, 0.0
     z = start / np.sqrt(row_squares(start))[:, None]
@@ -241,7 +262,7 @@ def lanczos(objective: Posterior, q: ByClassApproximation, start: Float) -> tupl
         alpha = np.einsum("sd,sd->s", z, w)
         w -= alpha[:, None] * z
         T[:, k, k] = np.where((beta > MIN_OFF_DIAGONAL) | (k == 0), alpha, 1.0)  # such a vector has no weight here
-        values, vectors = np.linalg.eigh(T[:N_PROBES, : k + 1, : k + 1])
+        values, vectors = np.linalg.eigh(T[:n_probes, : k + 1, : k + 1])
         last, of_probes = log_det, vectors[:, 0] ** 2 * np.log(np.maximum(values, np.finfo(float).tiny))
         log_det = D * float(of_probes.sum(axis=1).mean())
         if k + 1 == N_LANCZOS_STEPS or (k >= MIN_LANCZOS_STEPS and abs(log_det - last) < LOG_DET_TOL):
@@ -325,11 +346,17 @@ def scale_derivatives(fit: CoupledFit, groups: str | Sequence[Any] | None, rate:
     tuned, C, G = scales.tuned, len(q.mean), len(scales.labels)
     d, u = q.mean - scales.mean, rate * fit.drift
     curvature, spread = np.zeros((len(tuned), len(tuned))), np.zeros(len(tuned))
-    for factor, away, drift in zip(q.factors, q.axes.T @ d * tuned, q.axes.T @ u * tuned, strict=True):
-        S = factor.root @ factor.root.T
-        spread += S.diagonal()
-        mixed = np.outer(away, away - drift)
-        curvature -= 2 * S * (np.outer(tuned, tuned) * S + mixed + mixed.T)
+    if isinstance(q, DiagonalApproximation):
+        S, along = 1 / q.precision, q.axes.T
+        spread = S.sum(axis=0)
+        mixed = (along @ d) * (along @ (d - u)) * tuned**2
+        curvature -= np.diag((2 * S * (tuned**2 * S + 2 * mixed)).sum(axis=0))
+    else:
+        for factor, away, drift in zip(q.factors, q.axes.T @ d * tuned, q.axes.T @ u * tuned, strict=True):
+            S = factor.root @ factor.root.T
+            spread += S.diagonal()
+            mixed = np.outer(away, away - drift)
+            curvature -= 2 * S * (np.outer(tuned, tuned) * S + mixed + mixed.T)
     each = tuned * (spread + (d * (d - u)).sum(axis=0))
     curvature += 2 * np.diag(each)  # without coupling, as the other terms
     each += tuned * fit.variance
@@ -354,6 +381,7 @@ def align_by_class(found: CoupledFit, tol: float) -> tuple[CoupledFit, Float, fl
     objective, scales = found.objective, prior_scales(found.objective)
     if scales.fixed.ndim > 1:
         return None
+    assert isinstance(found.gaussian, ByClassApproximation), "a diagonal precision has one scale"
     parabola, directions = ParabolaByClass(found.gaussian, objective.prior), Directions.of(objective, scales)
     uncoupled = replace(found, variance=np.zeros_like(found.variance), drift=np.zeros_like(found.drift))
     here = scale_derivatives(uncoupled, None)
@@ -401,8 +429,7 @@ def corrected_by_class(objective: Posterior, q: ByClassApproximation, tol: float
     None if a weight moves by more than `MODERATE_SHIFT` standard deviations. The log evidence includes coupling. An
     estimate by M in place of H takes one pass, and decides whether the other is worth its time.
     """
-    roots = [factor.root for factor in q.factors]
-    v = objective.reduce(log_det_slope_by_class, theta=q.mean, axes=q.axes, roots=roots).grad
+    v = objective.reduce(log_det_slope_by_class, theta=q.mean, q=q).grad
     rough = q.from_unit(q.to_unit_slope(v[None]))[0] - q.mean
     if np.abs(0.5 * rough / q.std).max() > 2 * MODERATE_SHIFT:
         return None
@@ -416,17 +443,20 @@ def corrected_by_class(objective: Posterior, q: ByClassApproximation, tol: float
 
 @device_aware
 def log_det_slope_by_class(
-    block: Block, theta: Float, likelihood: Likelihood, design: Design, axes: Float, roots: Sequence[Float]
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, q: ByClassApproximation | DiagonalApproximation
 ) -> Grad:
-    """Return ∂ ln |M|/∂θ of one block, (C, P); along each axis q the covariance is root @ root.T.
+    """Return ∂ ln |M|/∂θ of one block, (C, P), for the covariance S_i of M along each axis q_i.
 
     With var_n = φ̃'Sφ̃ and the mean and variance of q over the classes, ∂(q'C_n q)/∂a_k = p_k [(q_k - mean)² - variance].
     """
     p = likelihood.derivatives(design.activate(block, theta), block.targets).curvature.p
-    change, varied = np.zeros(p.shape), np.flatnonzero(np.ptp(axes, axis=0) > 0)
-    variances = design.row_variances(block.X, [roots[int(i)] for i in varied])
-    for q, var in zip(axes.T[varied], variances.T, strict=True):
-        square = (q - (p @ q)[:, None]) ** 2
+    change = np.zeros(p.shape)
+    if isinstance(q, DiagonalApproximation):
+        variances = design.squares_dot(block.X, 1 / q.precision[1:])
+    else:
+        variances = design.row_variances(block.X, [factor.root for factor in q.factors[1:]])
+    for axis, var in zip(q.axes.T[1:], variances.T, strict=True):  # the first axis is the mean over classes
+        square = (axis - (p @ axis)[:, None]) ** 2
         change += var[:, None] * p * (square - (p * square).sum(axis=1, keepdims=True))
     return Grad(design.collect(block, change if block.weight is None else block.weight[:, None] * change))
 
@@ -447,11 +477,10 @@ def curvature_products(block: Block, theta: Float, V: Float, likelihood: Likelih
             A = p * (A - (p * A).sum(dim=2, keepdim=True)) * (1.0 if weight is None else weight[:, None, None])
             total += design.collect(rows, A.reshape(-1, S * C)).reshape(V.shape)
             continue
-        Phi, unit = design.single(rows.X)
-        flat = (V.swapaxes(0, 1) * unit).reshape(C * S, P).astype(np.float32)
-        A = (flat @ Phi.T).reshape(C, S, len(rows))
+        products = Products(rows.X, design, single=True)
+        A = products.activations(V.swapaxes(0, 1).reshape(C * S, P)).reshape(C, S, len(rows))
         p = np.asarray(curvature.p.T, dtype=np.float32)[:, None]
         A -= (p * A).sum(axis=0)
         A *= p if rows.weight is None else p * rows.weight.astype(np.float32)
-        total += (A.reshape(C * S, -1) @ Phi).reshape(C, S, P).swapaxes(0, 1) * unit
+        total += products.sums(A.reshape(C * S, -1)).reshape(C, S, P).swapaxes(0, 1)
     return Grad(total)

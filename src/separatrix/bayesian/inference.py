@@ -76,6 +76,7 @@ from separatrix.bayesian.posterior import (
     MAX_FULL_WEIGHTS,
     Approximation,
     ByClassApproximation,
+    DiagonalApproximation,
     DualApproximation,
     choose_structure,
     improper,
@@ -120,6 +121,7 @@ from separatrix.bayesian.variational import (
     estimated_seconds,
     variational,
     variational_by_class,
+    variational_diagonal,
     variational_softmax,
 )
 from separatrix.exceptions import DataError
@@ -144,7 +146,9 @@ MAX_COUPLED_WEIGHTS = 200  # weights of K classes above which "auto" neglects co
 MIN_COUPLED_ROWS = 25  # ... unless there are so many rows per weight that Laplace's method is accurate, and quicker
 MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior without coupling
 MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posteriors neglect it, too
-MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed
+MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed ...
+MAX_SPARSE_SECONDS = 5.0  # ... and if the rows are sparse; otherwise the weights of each contrast are independent
+N_MEAN_FIELD_CHAINS = 8  # chains that check independent weights
 N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that check a posterior without coupling
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
@@ -237,7 +241,7 @@ class Difference(NamedTuple):
 
 
 def average_error(
-    objective: Posterior, approximation: Approximation | ByClassApproximation, draws: Draws
+    objective: Posterior, approximation: Approximation | ByClassApproximation | DiagonalApproximation, draws: Draws
 ) -> Difference:
     """Compare probabilities of a Gaussian with those of draws from the posterior, at training rows and mixtures of two.
 
@@ -297,8 +301,8 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     is_free = structure is None and options.groups is None and options.method == "auto" and not options.is_batch
     is_determined = MIN_COUPLED_ROWS * start.size <= N and start.size <= MAX_JOINT_WEIGHTS
     if is_free and start.size > MAX_COUPLED_WEIGHTS and has_contrasts(objective) and not (is_dual or is_determined):
-        structure = "by class"
-    structure = choose_structure(objective, structure)
+        structure = "by class" if _has_by_class(objective) else "mean field"
+    structure = structure if structure == "mean field" else choose_structure(objective, structure)
     if structure != "full":
         if options.method not in ("auto", "laplace"):
             raise DataError(
@@ -309,13 +313,14 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
             raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
     report = shape = None
     has_no_scale = options.aligns and structure == "full" and objective.shape[0] == 1
-    if options.tune and (has_no_scale or structure in ("by class", "diagonal")):
+    if options.tune and (has_no_scale or structure in ("by class", "diagonal", "mean field")):
         objective, start, report, factors, shape = _tune_part(objective, structure, start, options)
     fitter = FitLaplace(options.tol, is_rough=options.tune and structure == "full")
     solution, gaussian = fitter.solve(objective, start, structure)
     found = Inference(objective, gaussian, solution, factors, tuning=report, groups=options.groups, shape=shape)
-    if isinstance(gaussian, ByClassApproximation) and options.method == "auto" and has_contrasts(objective):
-        return _refine_by_class(found, gaussian, options)
+    is_by_class = isinstance(gaussian, ByClassApproximation) and options.method == "auto" and has_contrasts(objective)
+    if is_by_class or structure == "mean field":
+        return _refine_by_class(found, cast(ByClassApproximation | DiagonalApproximation, gaussian), options)
     if isinstance(gaussian, Approximation):
         others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
         return _refine(found, options, f"approximation={others}, ")
@@ -342,8 +347,9 @@ def _tune_part(
     """
     scales = prior_scales(objective, options.groups)
     is_many = start.size > MAX_COUPLED_WEIGHTS or options.groups is not None
-    if structure == "by class" and scales.tuned.ndim == 1 and is_many:
-        return tune_by_class(objective, options.tol, groups=options.groups, is_shaped=options.aligns)
+    if structure in ("by class", "mean field") and scales.tuned.ndim == 1 and is_many:
+        by_class = partial(tune_by_class, groups=options.groups, is_shaped=options.aligns)
+        return by_class(objective, options.tol, is_diagonal=structure == "mean field")
     report = None
     if structure == "full":
         eta = np.clip(np.log(scales.median / scales.typical), *scales.bounds(objective))
@@ -412,27 +418,41 @@ def has_contrasts(objective: Posterior) -> bool:
     return isinstance(objective.likelihood, Softmax) and C > 2 and len(prior.precision) == P
 
 
-def _refine_by_class(found: Inference, first: ByClassApproximation, options: Options) -> Inference:
-    """Compute the variational posterior without coupling between contrasts, if affordable, and check it by chains.
+def _has_by_class(objective: Posterior) -> bool:
+    """Whether the covariance of each contrast of classes is affordable."""
+    limit = MAX_BY_CLASS_SECONDS if objective.units.has_fast_products else MAX_SPARSE_SECONDS
+    is_determined = objective.source.n_rows >= MANY_ROWS_PER_WEIGHT * int(np.prod(objective.shape))
+    return is_determined or estimated_by_class_seconds(objective) <= limit
+
+
+def _refine_by_class(
+    found: Inference, first: ByClassApproximation | DiagonalApproximation, options: Options
+) -> Inference:
+    """Compute the variational posterior without coupling between contrasts, and check it by chains if affordable.
 
     With many rows, Laplace's Gaussian is kept if the mean is near the mode, as with the full covariance.
     The posterior is not averaged over the scale of the prior, whose logarithm hundreds of weights determine to a few
     hundredths.
     """
     objective, q = found.objective, first
-    if objective.source.n_rows >= MANY_ROWS_PER_WEIGHT * q.mean.size:
-        shifted = corrected_by_class(objective, first, options.tol)
-        if shifted is not None:
-            return replace(found, approximation=shifted)
-    if estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS:
-        q = variational_by_class(objective, first)
+    if isinstance(first, DiagonalApproximation):
+        q = variational_diagonal(objective, first)
         found = found.accept(q)
-    few = partial(hamiltonian, objective, q, n_chains=N_FEW_CHAINS, rng=options.rng)
-    if not _is_affordable(objective, FEW_WARM_PATHS + CHECK_PATHS, MAX_FEW_EVALUATIONS, N_FEW_CHAINS):
+    else:
+        if objective.source.n_rows >= MANY_ROWS_PER_WEIGHT * q.mean.size:
+            shifted = corrected_by_class(objective, first, options.tol)
+            if shifted is not None:
+                return replace(found, approximation=shifted)
+        if estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS:
+            q = variational_by_class(objective, first)
+            found = found.accept(q)
+    n_chains = N_FEW_CHAINS if isinstance(q, ByClassApproximation) else N_MEAN_FIELD_CHAINS
+    few = partial(hamiltonian, objective, q, n_chains=n_chains, rng=options.rng)
+    if not _is_affordable(objective, FEW_WARM_PATHS + CHECK_PATHS, MAX_FEW_EVALUATIONS, n_chains):
         return replace(found, notes=(LOW_EVIDENCE,))
     chains = few(n_paths=CHECK_PATHS, n_warm=FEW_WARM_PATHS)
     error = average_error(objective, q, chains.draws).average
-    is_replaced = error > MAX_AVERAGE_ERROR and q.name == "variational"
+    is_replaced = error > MAX_AVERAGE_ERROR and q.name == "variational" and isinstance(q, ByClassApproximation)
     if is_replaced:
         chains = few(n_paths=SAMPLED_PATHS, n_warm=LONG_WARM_PATHS)
     log_evidence, noise = chains.log_evidence()
@@ -440,7 +460,7 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
     if noise > MAX_BRIDGE_NOISE:
         log_evidence, notes = q.log_evidence, (LOW_EVIDENCE,)
     found = replace(found, approximation=replace(q, log_evidence=log_evidence), probability_error=error, notes=notes)
-    if is_replaced:
+    if is_replaced and isinstance(q, ByClassApproximation):
         sampled = sampled_by_class(q, chains.draws, log_evidence)
         noise = average_error(objective, sampled, chains.draws).noise
         found = replace(found, approximation=sampled, draws=chains.draws, probability_error=noise)

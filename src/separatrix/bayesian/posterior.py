@@ -10,6 +10,7 @@ the design. `laplace` puts the Gaussian at the mode, with the Hessian there as t
     dual        also exact, if there are fewer rows than columns             `DualApproximation`
     by class    C factors (P, P), one for each contrast between classes      `ByClassApproximation`
     diagonal    one variance for each weight                                 `DiagonalApproximation`
+    mean field  one variance for each contrast between classes and column    `DiagonalApproximation`
     arrow       exact, if most weights are the levels of one category        `ArrowApproximation`
 
 A posterior that is averaged over the scales of its prior may be a mixture of full Gaussians, `AveragedApproximation`.
@@ -22,6 +23,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -382,17 +384,20 @@ def grams_along(block: Block, theta: Float, likelihood: Likelihood, design: Desi
     """Return Σ_n (q' C_n q) φ̃ φ̃' of one block for each axis q, (axes, P, P)."""
     curvature = likelihood.derivatives(design.activate(block, theta), block.targets).curvature
     weight = 1.0 if block.weight is None else block.weight
-
-    def variance(p: Array, q: Float) -> Array:
-        """Return q' (diag p - p p') q as the variance of q over the classes, which is never negative."""
-        return np.asarray((p * (q - (p @ q)[:, None]) ** 2).sum(axis=1))
-
     grams = np.zeros((axes.shape[1], design.width, design.width))
     for gram, q in zip(grams, axes.T, strict=True):
         if np.ptp(q) > 0:
-            along = variance(curvature.p, q) - (0.0 if curvature.q is None else variance(curvature.q, q))
-            gram[:] = design.gram(block, weight * along)
+            gram[:] = design.gram(block, weight * variance_along(curvature, q))
     return Grad(grams)
+
+
+def variance_along(curvature: Any, q: Float) -> Array:
+    """Return q'C_n q of each row, (n,), as a variance of q over the classes, which is never negative."""
+
+    def variance(p: Array) -> Array:
+        return np.asarray((p * (q - (p @ q)[:, None]) ** 2).sum(axis=1))
+
+    return variance(curvature.p) if curvature.q is None else variance(curvature.p) - variance(curvature.q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -544,6 +549,9 @@ class DiagonalApproximation:
 
     It is accurate if columns are rarely non-zero in the same rows, such as words of short texts or levels of a
     category. If columns are correlated, probabilities are closer to ½ than necessary.
+
+    The columns of ``contrasts`` (C, C) are axes of the classes along which the weights are independent, as in
+    `ByClassApproximation`; ``precision`` has a row for each axis. If None, the axes are the classes themselves.
     """
 
     mean: Float
@@ -553,20 +561,42 @@ class DiagonalApproximation:
     name: str
     steps: int = 0
     structure: str = "diagonal"
+    contrasts: Float | None = None
+    is_converged: bool = True
+
+    @property
+    def axes(self) -> Float:
+        """Contrasts, or the identity (C, C)."""
+        return np.eye(len(self.mean)) if self.contrasts is None else self.contrasts
 
     @property
     def covariance(self) -> Float:
-        """The diagonal covariance as a matrix (CP, CP)."""
-        return np.diag(1 / self.precision.ravel())
+        """Covariance of all weights, (CP, CP)."""
+        Q, (C, P) = self.axes, self.mean.shape
+        blocks = np.einsum("ji,ki,ip->jkp", Q, Q, 1 / self.precision)  # between weights of the same column
+        return np.asarray(np.einsum("jkp,pr->jpkr", blocks, np.eye(P)).reshape(C * P, C * P))
 
     @property
     def std(self) -> Float:
         """Standard deviation of each weight, (C, P)."""
-        return np.asarray(self.precision**-0.5)
+        return np.asarray(np.sqrt(self.axes**2 @ (1 / self.precision)))
+
+    @property
+    def log_det(self) -> float:
+        """Minus the log determinant of the covariance."""
+        return float(np.log(self.precision).sum())
 
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P)."""
-        return np.asarray(self.mean + self.std * rng.standard_normal((n, *self.mean.shape)))
+        return self.from_unit(rng.standard_normal((n, self.mean.size)))
+
+    def from_unit(self, z: Float) -> Float:
+        """Return θ = mean + Σ_i q_i ⊗ sd_i z_i, (n, C, P), for points z (n, CP)."""
+        return np.asarray(self.mean + self.axes @ (z.reshape(len(z), *self.mean.shape) * self.precision**-0.5))
+
+    def to_unit_slope(self, slope: Float) -> Float:
+        """Return slopes in z, (n, CP), of functions with slopes (n, C, P) in θ."""
+        return np.asarray((self.axes.T @ slope) * self.precision**-0.5).reshape(len(slope), -1)
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return mean and covariance of the activations of rows; sparse rows stay sparse."""
@@ -574,12 +604,15 @@ class DiagonalApproximation:
         var = design.squares_dot(X, 1 / self.precision)
         if mean.ndim == 1:
             return Activations(mean, var[:, 0])
-        return Activations(mean, var[:, :, None] * np.eye(len(self.mean)))
+        return Activations(mean, np.asarray((self.axes * var[:, None, :]) @ self.axes.T))
 
 
-def laplace_diagonal(objective: Posterior, mode: Float, *, steps: int = 0) -> DiagonalApproximation:
-    """Return the Gaussian at the mode, from one pass."""
-    here = objective.reduce(hessian_diagonal, theta=mode)
+def laplace_diagonal(
+    objective: Posterior, mode: Float, *, contrasts: bool = False, steps: int = 0
+) -> DiagonalApproximation:
+    """Return the Gaussian at the mode, from one pass; with ``contrasts``, weights are independent along those."""
+    axes = _contrasts(objective.reduce(total_curvature, theta=mode).grad) if contrasts else None
+    here = objective.reduce(hessian_diagonal, theta=mode, axes=axes)
     precision = here.grad + objective.prior.diagonal
     flat = np.argwhere(~(precision > 0))
     if len(flat):
@@ -590,13 +623,20 @@ def laplace_diagonal(objective: Posterior, mode: Float, *, steps: int = 0) -> Di
         )
     penalty = objective.prior.value_grad(mode)[0]
     log_evidence = here.value - penalty + 0.5 * objective.prior.log_det() - 0.5 * float(np.log(precision).sum())
-    return DiagonalApproximation(mode, precision, here.value, log_evidence, "laplace", steps)
+    return DiagonalApproximation(mode, precision, here.value, log_evidence, "laplace", steps, contrasts=axes)
 
 
-def hessian_diagonal(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
-    """Return ln p(D | θ) of one block, and the diagonal of the Hessian (C, P) in place of a gradient."""
+def hessian_diagonal(
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, axes: Float | None = None
+) -> ValueGrad:
+    """Return ln p(D | θ) of one block, and the diagonal of the Hessian (C, P) in place of a gradient.
+
+    Its rows are those of the classes, or of the ``axes`` (C, C) of a softmax.
+    """
     log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.targets)
-    if len(theta) > 1:
+    if axes is not None:
+        curvature = np.column_stack([variance_along(curvature, q) for q in axes.T])
+    elif len(theta) > 1:
         curvature = np.column_stack([curvature.block(k, k) for k in range(len(theta))])
     weight = np.ones(len(block)) if block.weight is None else block.weight
     entries = curvature.reshape(len(block), -1) * weight[:, None]
@@ -698,8 +738,9 @@ LAPLACE: dict[str, Callable[..., AnyApproximation]] = {
     "dual": laplace_dual,
     "by class": laplace_by_class,
     "diagonal": laplace_diagonal,
+    "mean field": partial(laplace_diagonal, contrasts=True),
 }
-STRUCTURES = tuple(LAPLACE)
+STRUCTURES = ("full", "dual", "by class", "diagonal")
 
 
 def choose_structure(objective: Posterior, requested: str | None = None) -> str:

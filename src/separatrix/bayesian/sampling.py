@@ -26,17 +26,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, inf, isqrt, log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
+from scipy import sparse, special
 from sklearn.utils import gen_batches
 
 from separatrix._arguments import check_count, generator
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._special import LOG_SQRT_2PI
-from separatrix.bayesian.posterior import Approximation, ByClassApproximation
+from separatrix.bayesian.posterior import Approximation, ByClassApproximation, DiagonalApproximation
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Likelihood, Logit
 from separatrix.priors import Penalty
@@ -50,11 +50,13 @@ MIN_DEGREES = 3.0  # degrees of freedom of the Student's t, plus one per dimensi
 DRAWS_PER_WEIGHT = 10  # effective draws per weight that are enough to estimate a covariance
 MAX_EVALUATIONS = 2e10  # evaluations of the likelihood of a row
 MAX_DRAW_ACTIVATIONS = 2**18  # activations in memory at once
+MAX_SPARSE_FRACTION = 0.15  # of entries other than zero, up to which sparse products take less time than dense ones
+MAX_SPARSE_ORIGIN = 100.0  # |origin| of a column in standard deviations, up to which its correction keeps enough digits
 MAX_MULTIPLIED_ROWS = 512  # rows whose factors, each at most 2, are multiplied
 
 # Hamiltonian Monte Carlo
 N_CHAINS, N_WARM_PATHS = 64, 4
-FIRST_STEP, MAX_LEAPFROG_STEPS = 0.4, 32
+FIRST_STEP, FIRST_STEP_OF_ONE, MAX_LEAPFROG_STEPS = 0.4, 1.2, 32
 ACCEPTED_FRACTION, ADAPTION_RATE = 0.8, 0.7  # of paths, to which the length of leapfrog steps adapts
 LEAPFROG_STEPS_PER_PATH = 8  # typical
 MAX_BRIDGE_STEPS, BRIDGE_TOL = 200, 1e-8
@@ -259,7 +261,7 @@ class Chains:
 
 def hamiltonian(
     objective: Posterior,
-    q: Approximation | ByClassApproximation,
+    q: Approximation | ByClassApproximation | DiagonalApproximation,
     *,
     n_paths: int,
     n_warm: int = N_WARM_PATHS,
@@ -276,7 +278,7 @@ def hamiltonian(
     def at(z: Float) -> tuple[Float, Float, Float]:
         """Return θ, ln p(D, θ) and its slope in z."""
         theta = q.from_unit(z)
-        sums = objective.reduce(log_likelihood_slopes, theta=theta, single=isinstance(q, ByClassApproximation)).grad
+        sums = objective.reduce(log_likelihood_slopes, theta=theta, single=not isinstance(q, Approximation)).grad
         log_prior, pull = _log_prior(prior, theta)
         return theta, sums[:, 0] + log_prior, q.to_unit_slope((sums[:, 1:] - pull).reshape(theta.shape))
 
@@ -287,6 +289,8 @@ def hamiltonian(
     z = source.standard_normal((n_chains, D))
     theta, value, slope = at(z)
     first_log_ratio, kept, step = log_ratio(z, value), [], FIRST_STEP
+    if isinstance(q, DiagonalApproximation):  # the error of a path's energy grows with √D step²
+        step = min(step, FIRST_STEP_OF_ONE * D**-0.25)
     for path in range(n_warm + n_paths):
         momentum = source.standard_normal((n_chains, D))
         length = 0.5 * np.pi * source.uniform(0.6, 1.4)  # random, so that no direction is periodic
@@ -362,9 +366,8 @@ def log_likelihood_slopes(
     dtype = np.float32 if single else np.float64
     for start in range(0, len(block), step):
         rows = block.take(np.arange(start, min(start + step, len(block))))
-        Phi, unit = design.single(rows.X) if single else (design.regressors(rows.X), np.ones(P))
-        flat = (theta.swapaxes(0, 1) * unit).reshape(C * S, P).astype(dtype)
-        A: Array = (flat @ Phi.T).reshape(C, S, len(rows))
+        products = Products(rows.X, design, single=single)
+        A = products.activations(theta.swapaxes(0, 1).reshape(C * S, P)).reshape(C, S, len(rows))
         if rows.offset is not None:
             A += rows.offset.astype(dtype)
         t = np.tile(rows.codes, S) if rows.codes.ndim == 1 else np.tile(rows.codes, (S, 1))
@@ -373,8 +376,50 @@ def log_likelihood_slopes(
         if rows.weight is not None:
             log_p, slope = rows.weight * log_p, rows.weight.astype(dtype) * slope
         total[:, 0] += log_p.sum(axis=1, dtype=np.float64)
-        total[:, 1:] += ((slope @ Phi).reshape(C, S, P).swapaxes(0, 1) * unit).reshape(S, -1)
+        total[:, 1:] += products.sums(slope).reshape(C, S, P).swapaxes(0, 1).reshape(S, -1)
     return Grad(total)
+
+
+class Products:
+    """Products of rows φ̃ with many vectors at once, in double precision, or in ``single``.
+
+    In single precision, columns are in units of their spread. Sparse rows with few entries stay sparse: the products
+    with x are then corrected for the origin.
+    """
+
+    def __init__(self, X: Rows, design: Design, *, single: bool) -> None:
+        M = len(design.origin)
+        self.unit, self.origin = design.single_units() if single else np.ones(design.width), np.zeros(0, np.float32)
+        origin = (design.origin / self.unit[:M]).astype(np.float32)
+        is_thin = single and is_sparse(X) and X.nnz <= MAX_SPARSE_FRACTION * X.shape[0] * M
+        if is_thin and np.abs(origin).max(initial=0.0) <= MAX_SPARSE_ORIGIN:
+            entries = (X.data / self.unit[X.indices]).astype(np.float32)
+            self.origin = origin
+            self.rows: Any = sparse.csr_array((entries, X.indices, X.indptr), X.shape)
+        else:
+            self.rows = design.single(X)[0] if single else design.regressors(X)
+
+    def activations(self, theta: Float) -> Array:
+        """Return θ φ̃ of all rows, (V, n), for vectors θ (V, P)."""
+        flat, M = (theta * self.unit).astype(self.rows.dtype), len(self.origin)
+        if not M:
+            return np.asarray(flat @ self.rows.T)
+        along = self.rows @ np.ascontiguousarray(flat[:, :M].T)
+        along += flat[:, M:].sum(axis=1) - flat[:, :M] @ self.origin
+        return np.ascontiguousarray(along.T)
+
+    def sums(self, a: Array) -> Float:
+        """Return Σ_n a_n φ̃_n', (V, P), for values of all rows, (V, n)."""
+        M, found = len(self.origin), np.empty((len(a), len(self.unit)))
+        if not M:
+            np.multiply(a @ self.rows, self.unit, out=found)
+            return found
+        total = a.sum(axis=1, dtype=np.float64)[:, None]
+        found[:, :M] = (self.rows.T @ np.ascontiguousarray(a.T)).T
+        found[:, :M] -= total * self.origin
+        found[:, M:] = total
+        found *= self.unit
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -331,7 +331,8 @@ def activations(approximation: Any, Phi: Value) -> tuple[Value, Value]:
             return Phi @ approximation.mean.T, (var.expand(1) * axes) @ axes.T
         case bayesian.DiagonalApproximation():
             mean, var = Phi @ approximation.mean.T, Phi.square() @ (1 / approximation.precision).T
-            return (mean.column(0), var.column(0)) if C == 1 else (mean, var.expand(2) * np.eye(C))
+            axes = approximation.axes
+            return (mean.column(0), var.column(0)) if C == 1 else (mean, (var.expand(1) * axes) @ axes.T)
         case bayesian.ArrowApproximation():
             x, z = Phi.columns(approximation.levels.tolist()), Phi.columns(approximation.others.tolist())
             rest = (z - x @ approximation.border) @ approximation.root
