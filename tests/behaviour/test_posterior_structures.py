@@ -201,9 +201,7 @@ def test_moments_of_independent_contrasts_agree_with_their_covariance(rng):
     assert np.allclose(ours.to_unit_slope(slope), slope.reshape(2, -1) @ R.T)
     X = rng.normal(size=(5, 4))
     S, Phi = ours.covariance.reshape(C, P, C, P), objective.design.regressors(X)
-    assert np.allclose(
-        ours.activations(X, objective.design).cov, np.einsum("np,jpkr,nr->njk", Phi, S, Phi)
-    )
+    assert np.allclose(ours.activations(X, objective.design).cov, np.einsum("np,jpkr,nr->njk", Phi, S, Phi))
 
 
 def test_the_diagonal_equals_that_of_the_hessian_and_its_errors_have_a_known_direction(diagonal):
