@@ -32,8 +32,9 @@ from separatrix.cli.errors import CODES, CommandError, failure_of
 from separatrix.cli.explain import PICTURES, curves_of, sparkline
 from separatrix.cli.files import name_of
 from separatrix.cli.options import MODELS, model_names, names_among, split_types
-from separatrix.cli.output import MAX_LISTED_COLUMNS, MAX_LISTED_NOTES, column_table, listed_notes
+from separatrix.cli.output import MAX_LISTED_COLUMNS, MAX_LISTED_NOTES, column_table, comparison_table, listed_notes
 from separatrix.cli.predict import expected_rows
+from separatrix.comparison import Comparison, Evidence, Scores, Trial
 from separatrix.datasets import make_loans
 from separatrix.exceptions import DataError
 from separatrix.export import FileError, read_about
@@ -769,6 +770,23 @@ def test_only_the_first_of_many_columns_and_notes_are_listed():
     assert listed_notes(notes) == ["a", "file"]
     many = listed_notes(Note("dropped", f"column {d} was dropped.") for d in range(30))
     assert (len(many), many[-1][:13]) == (MAX_LISTED_NOTES + 1, "10 more notes")
+
+
+def test_names_of_models_that_failed_are_not_broken_within_a_word():
+    scores = Scores(*[metrics.Estimate(0.5, 0.01)] * 5, 0.02, np.zeros(4))
+    trials = (
+        Trial("logistic (Bayesian)", None, scores, scores, Evidence(-1234.5, 1.0, 1.0, of_labels=True), 1.0),
+        Trial("prior only", None, scores, scores, Evidence(-1240.0, 1.0, 1.0, of_labels=True), 1.0),
+        Trial("linear discriminant", failure="ValueError: a bug"),
+        Trial("quadratic discriminant", failure="Not tried: it would take 9 s."),
+    )
+    comparison = Comparison(trials, np.array(["a", "b"]), np.arange(4), np.arange(4))
+    terminal = Console(width=80, file=io.StringIO())
+    terminal.print(comparison_table(comparison))
+    words = terminal.file.getvalue().split()
+    assert words.count("discriminant") == 2
+    assert {"(failed)", "(not", "tried)"} <= set(words)
+    assert trials[-1].problem == "quadratic discriminant was not tried: it would take 9 s."
 
 
 # -- plot and export ---------------------------------------------------------------------------------------------------

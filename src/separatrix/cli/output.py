@@ -70,7 +70,7 @@ def comparison_table(comparison: Comparison) -> Table:
     table = text_table("model", *columns.values(), "ln p(D)", "P(model)", "fit (s)", right=range(1, 8))
     for i, trial in enumerate(comparison):
         if trial.failure:
-            table.add_row(Text(trial.name), trial.outcome)
+            table.add_row(Text(f"{trial.name} ({trial.outcome})"))
             continue
         cells = []
         for key in columns:

@@ -101,7 +101,9 @@ class Trial:
     @property
     def problem(self) -> str:
         """Name and reason of a model without scores, in a line."""
-        return f"{self.name} failed. {self.failure}" if self.outcome == "failed" else f"{self.name}: {self.failure}"
+        if self.outcome == "failed":
+            return f"{self.name} failed. {self.failure}"
+        return f"{self.name} was {NOT_TRIED.lower()}{self.failure.removeprefix(NOT_TRIED)}"
 
     @property
     def rank(self) -> tuple[float, ...]:

@@ -195,7 +195,8 @@ def _run_trials(
 def _not_tried(expected: float, budget: Budget) -> str:
     return (
         f"{NOT_TRIED}: it would take about {max(expected, 1):,.0f} s, and {budget.left:.0f} of {budget.seconds:g} s "
-        f"are left; one model may take {MAX_CANDIDATE_FRACTION:.0%} of them. Allow more with --time (in Python, time=)."
+        f"are left; one model may take {100 * MAX_CANDIDATE_FRACTION:.0f} % of them. Allow more with --time (in "
+        "Python, time=)."
     )
 
 
