@@ -27,6 +27,7 @@ from separatrix.stats import (
     require_finite,
     require_squares,
 )
+from separatrix.stats.moments import gram
 
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
 
@@ -141,6 +142,18 @@ def test_column_moments_equal_those_of_dense_rows(store, offset, weighted, n, rn
     assert found.total == pytest.approx(w.sum())
     assert_allclose(found.mean[0], mean, rtol=1e-14, atol=1e-14)
     assert_allclose(found.scatter.squares[0], w @ (X - mean) ** 2, rtol=1e-9, atol=1e-25)
+
+
+@pytest.mark.parametrize("n", [50, 4000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gram_matrix_of_sparse_rows_is_that_of_dense_rows(n, weighted, rng):
+    X = rng.normal(size=(n, 40)) * (rng.random((n, 40)) < 0.4)
+    X[:, 7] = 0.0
+    rows, weight = sparse.csr_array(X), rng.normal(size=n) if weighted else None
+    rows.indices[: rows.indptr[1]] = rows.indices[: rows.indptr[1]][::-1]  # any order of the entries is accepted
+    rows.data[: rows.indptr[1]] = rows.data[: rows.indptr[1]][::-1]
+    want = X.T @ (X if weight is None else weight[:, None] * X)
+    assert_allclose(gram(rows, weight), want, rtol=1e-12, atol=1e-12 * n)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -38,6 +38,7 @@ from separatrix.stats import MAX_MAGNITUDE, ClassMoments, Design, FactoredScatte
 MIN_SPARSE_COLUMNS = 500  # with fewer columns, S_T takes less time than dozens of passes
 MAX_OFFSET_IN_STD = 100.0  # with a larger |mean|/std of a column, products with sparse rows lose four digits
 OPERATIONS_PER_SPARSE_ENTRY = 40  # operations of a Cholesky factor in the time of a product with one sparse entry
+MIN_STEPS = 10  # conjugate gradients converge in no fewer
 FEW_OPERATIONS, MANY_OPERATIONS = 2e9, 1e11  # a dense factor of fewer takes negligible time; of more, over ten seconds
 RESIDUAL_TOL = 1e-9  # relative to the right-hand side
 SMALL_PENALTY = 1e-4  # relative to the largest column; a larger penalty makes the solution unique and precise
@@ -76,15 +77,16 @@ def fit_least_squares(
         with blas_for(F.size * len(F)):
             W = solve_factored(F, np.where(constant[:, None], 0.0, B), np.full(len(B), alpha), overwrite=True).T
     else:
-        A = scatter.matrix + rows.T @ rows
-        constant = moments.is_constant(np.diag(A) / moments.total)
-        A[constant], A[:, constant] = 0.0, 0.0
-        A[np.diag_indices_from(A)] += alpha
-        try:
-            W = solve_positive_definite(A, B).T
-        except SingularError as singular:
-            warn_of_collinear(singular, columns)
-            W = solve_minimum_norm(A, B).T
+        with blas_for(scatter.matrix.size * len(B)):
+            A = scatter.matrix + rows.T @ rows
+            constant = moments.is_constant(np.diag(A) / moments.total)
+            A[constant], A[:, constant] = 0.0, 0.0
+            A[np.diag_indices_from(A)] += alpha
+            try:
+                W = solve_positive_definite(A, B).T
+            except SingularError as singular:
+                warn_of_collinear(singular, columns)
+                W = solve_minimum_norm(A, B).T
     return LeastSquares(W, moments.count / N - W @ m if fit_intercept else np.zeros(len(W)))
 
 
@@ -111,6 +113,9 @@ def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution
     is_small = N < M and alpha == 0 and operations < FEW_OPERATIONS
     if n_stored is None or source.has_basis or M < MIN_SPARSE_COLUMNS or is_small:
         return None
+    max_steps = int(operations / (OPERATIONS_PER_SPARSE_ENTRY * n_stored * K))
+    if max_steps < MIN_STEPS and operations < MANY_OPERATIONS:
+        return None
     units = Units.of(source, fit_intercept=fit_intercept)
     if fit_intercept and (np.abs(units.mean) > MAX_OFFSET_IN_STD * units.spread)[units.spread > 0].any():
         return None
@@ -134,7 +139,6 @@ def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution
         signs = np.random.default_rng(0).choice([-1.0, 1.0], len(scale))
         known = np.divide(signs, scale, out=np.zeros_like(scale), where=scale > 0)
         B = np.vstack([B, product(known[None])])
-    max_steps = int(operations / (OPERATIONS_PER_SPARSE_ENTRY * n_stored * len(B)))
     tol = np.where(np.arange(len(B)) < len(start), RESIDUAL_TOL, KNOWN_TOL)
     found = conjugate_gradients(product, B, diagonal, tol=tol, max_steps=max_steps)
     is_unique = not is_checked or (np.abs(found.value[-1] - known) * scale).max() <= MAX_KNOWN_ERROR

@@ -85,6 +85,24 @@ def sparse_slope(data: Array, indices: Codes, indptr: Codes, j: int, r: Float, u
 
 
 @njit(cache=True, nogil=True)
+def column_squares(
+    data: Array, indices: Codes, indptr: Codes, weight: Float, members: Codes, width: int
+) -> Float:
+    """Σ_n weight_kn φ_nj² for some weights, of class k and column j: the diagonal of H without the prior."""
+    found, N = np.zeros(len(members)), weight.shape[1]
+    for g in range(len(members)):
+        k, j, total = members[g] // width, members[g] % width, 0.0
+        if len(indices) == 0:
+            for n in range(N):
+                total += weight[k, n] * data[j * N + n] ** 2
+        else:
+            for i in range(np.uintp(indptr[j]), np.uintp(indptr[j + 1])):
+                total += weight[k, np.uintp(indices[i])] * data[i] ** 2
+        found[g] = total
+    return found
+
+
+@njit(cache=True, nogil=True)
 def add_column(
     data: Array, indices: Codes, indptr: Codes, j: int, step: float, p: Float, r: Float, u: Float, q: Float
 ) -> None:

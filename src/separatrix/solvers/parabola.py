@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import linalg, sparse
 
-from separatrix._array import Codes, Float, is_sparse
+from separatrix._array import Array, Codes, Float, is_sparse
 from separatrix._threads import single_thread_blas
 from separatrix.likelihoods import Covariances
 from separatrix.priors import Corner
@@ -41,6 +41,7 @@ MAX_NEWTON_STEPS = 8
 MAX_NEWTON_HALVINGS = 6
 ADDED_CURVATURE = 1e-11  # relative; larger than rounding errors, and too small to change a step
 NEGLIGIBLE_DECREASE = 1e-9  # relative to all steps before; Newton's method over groups then ends
+NEAR_THRESHOLD = 0.9  # fraction of its threshold that the gradient of a zero weight must exceed to take part in sweeps
 MAX_ROW_SWEEPS, SWEEPS_OF_NONZERO = 20, 10  # sweeps over all weights, each followed by sweeps over nonzero weights
 
 
@@ -74,6 +75,12 @@ class Partition(NamedTuple):
         groups = np.arange(len(corner.threshold)) if corner.groups is None else corner.groups
         members, bounds = np.argsort(groups, kind="stable"), np.append(0, np.cumsum(np.bincount(groups)))
         return cls(members, bounds, corner.threshold[members[bounds[:-1]]])
+
+    def only(self, is_live: Array) -> Partition:
+        """The groups whose weights are live (P,); all weights of a group are, or none."""
+        kept = np.flatnonzero(is_live[self.members[self.bounds[:-1]]])
+        sizes = np.diff(self.bounds)[kept]
+        return Partition(self.members[is_live[self.members]], np.append(0, np.cumsum(sizes)), self.threshold[kept])
 
     def parts(self) -> list[Codes]:
         """The weights of each group."""
@@ -192,7 +199,9 @@ class Columns:
             return cls(block, np.asfortranarray(design.regressors(block.X) * varies), np.zeros(M))
         X, rest = design.shifted(block.X.astype(np.float64, copy=False))
         N, Z = X.shape[0], X.tocsc()
-        entries = [Z.data * np.repeat(varies[:M], np.diff(Z.indptr)), Z.indices, Z.indptr]
+        for j in np.flatnonzero(varies[:M] == 0):
+            Z.data[Z.indptr[j] : Z.indptr[j + 1]] = 0.0
+        entries = [Z.data, Z.indices, Z.indptr]
         if design.bias:
             more = (np.ones(N), np.arange(N, dtype=Z.indices.dtype), np.array([Z.nnz + N], dtype=Z.indptr.dtype))
             entries = [np.concatenate(pair) for pair in zip(entries, more, strict=True)]
@@ -219,15 +228,20 @@ class ByRows:
     r: Float
 
     def minimum(self, objective: Posterior, theta: Float, grad: Float, tol: float) -> Float:
-        """Minimum by sweeps over all weights, alternating with sweeps over the nonzero weights."""
-        from separatrix.solvers._kernels import sweep_rows
+        """Minimum by sweeps over all weights, alternating with sweeps over the nonzero weights.
+
+        Weights that are zero and whose gradient is far below the threshold stay zero.
+        """
+        from separatrix.solvers._kernels import column_squares, sweep_rows
 
         (C, P), Z, shift = theta.shape, self.columns.regressors, self.columns.shift
         M, corner, ridge = len(shift), in_one_row(corner_of(objective), C), np.tile(objective.prior.precision, C)
-        groups, variance = Partition.of(corner), self.r - self.r * self.p
+        is_near = corner.lengths(grad.reshape(1, -1))[0] >= NEAR_THRESHOLD * corner.threshold
+        groups = Partition.of(corner).only(is_near | (corner.lengths(theta.reshape(1, -1))[0] > 0))
+        none, variance = np.zeros(0, np.int32), self.r - self.r * self.p
+        entries = (Z.data, Z.indices, Z.indptr) if is_sparse(Z) else (Z.T.ravel(), none, none)
         if corner.groups is None:
-            squares = Z.multiply(Z) if is_sparse(Z) else Z**2
-            bound = (squares.T @ variance.T).T.ravel() + ridge
+            bound = column_squares(*entries, variance, groups.members, P) + ridge[groups.members]
         else:  # no eigenvalue of R_n is above its largest sum of absolute values in a row
             largest = variance.max(axis=0) * (1 if C == 1 else 2)
             parts = [np.unique(part % P) for part in groups.parts()]
@@ -238,8 +252,7 @@ class ByRows:
             slope[:, :M] += shift * grad[:, M:]
             start[:, M] -= theta[:, :M] @ shift
         linear, x = slope.ravel() - ridge * theta.ravel(), start.flatten()
-        unit, none = np.tile(objective.column_units, C) * objective.units.total, np.zeros(0, np.int32)
-        entries = (Z.data, Z.indices, Z.indptr) if is_sparse(Z) else (Z.T.ravel(), none, none)
+        unit = np.tile(objective.column_units, C) * objective.units.total
         U, q = np.zeros_like(self.p), np.zeros(0 if C == 1 else self.p.shape[1])  # see the kernel
         rest = (linear, ridge, x, *groups, bound, unit)
         for _ in range(MAX_ROW_SWEEPS):

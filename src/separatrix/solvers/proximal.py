@@ -15,12 +15,13 @@ and the size of a violation plays the part that the size of the gradient has in 
 Hessian is recomputed only if the last step shrank the violation by less than ten times, so most steps take a single
 gradient. A large table starts from the fit to a sample, and with its Hessian.
 
-**Working sets** (Johnson & Guestrin 2015). In a wide table, steps are taken over the few columns that violate the
+**Working sets** (Johnson & Guestrin 2015). In a wide dense table, steps are taken over the few columns that violate the
 conditions most; these columns are copied to memory, if they fit. A pass over all columns then shows whether others
 violate the conditions. So Hessians are small however many columns there are, and the rows need not fit in memory.
 
 **Many nonzero weights.** A Hessian has (CP)² entries. With more than 1500 weights, or more weights than rows, it is not
-formed, and the minimum of the parabola is found through the rows: all of them, or as many as fit in memory.
+formed, and the minimum of the parabola is found through the rows: all of them, or as many as fit in memory. Sparse rows
+are stored by column once, and sweeps skip the columns that are far from entering.
 """
 
 from __future__ import annotations
@@ -68,14 +69,13 @@ class ProximalNewton(Limits):
             start = near.minimise(objective.of_sample(), start).value
         (C, P), n_rows = objective.shape, objective.source.n_rows
         is_small = C * P <= MAX_CHEAP_WEIGHTS or (has_hessian(objective) and n_rows >= MIN_ROWS_PER_WEIGHT * P)
-        return self._step(objective, start) if is_small else self._widen(objective, start)
+        is_sparse = not objective.units.has_fast_products and n_rows <= rows_in_memory(objective, P)
+        return self._step(objective, start) if is_small or is_sparse else self._widen(objective, start)
 
     def _widen(self, objective: Posterior, start: Float) -> Solution[Float]:
         """Minimise over growing sets of columns, until no other column violates the conditions of the minimum."""
         corner, M = corner_of(objective), len(objective.design.origin)
         found, trace, progress = Solution(start, Status.MAX_STEPS, 0, 0), [], Progress(MAX_IDLE_NEWTON_STEPS)
-        # Sweeps over sparse columns are cheap, so that all columns which violate the conditions enter, if they fit.
-        takes_all = not objective.units.has_fast_products and objective.source.n_rows <= rows_in_memory(objective, M)
         while True:
             theta, here = found.value, objective.value_grad(found.value)
             violation = np.abs(corner.violation(theta, here.grad) / objective.column_units) / objective.units.total
@@ -96,7 +96,7 @@ class ProximalNewton(Limits):
                 rank = of_group[corner.groups[:M]]
             n_columns = min(max(FIRST_COLUMNS, 2 * int(is_used.sum())), M)
             kept = np.flatnonzero(rank)
-            if len(kept) > n_columns and not takes_all:
+            if len(kept) > n_columns:
                 kept = kept[rank[kept] >= np.sort(rank[kept])[-n_columns]]
             rest = replace(self, tol=max(self.tol, SET_TOL * size), max_steps=self.max_steps - found.steps, trace=False)
             part = on_columns(objective, kept)

@@ -351,6 +351,17 @@ def csr_pair_products(
 
 
 @njit(cache=True, nogil=True)
+def csr_gram(data: Array, indices: Array, indptr: Array, weight: Float, G: Float) -> None:
+    """Add weight_n x_ni x_nj to G (M, M) for each pair of entries of a row, once; ``weight`` (0,) counts as 1."""
+    for n in range(len(indptr) - 1):
+        start, stop = np.uintp(indptr[n]), np.uintp(indptr[n + 1])
+        for i in range(start, stop):
+            x, sums = data[i] * weight[n] if len(weight) else data[i], G[np.uintp(indices[i])]
+            for j in range(start, i + np.uintp(1)):
+                sums[np.uintp(indices[j])] += x * data[j]
+
+
+@njit(cache=True, nogil=True)
 def csr_stored_sums(data: Array, indices: Array, indptr: Array, weight: Float, stored: Float, sums: Float) -> None:
     """Add Σ w to stored (M,) and Σ w x to sums (M,), over the entries of compressed sparse rows."""
     for n in range(len(weight)):

@@ -86,9 +86,20 @@ def spread_out(array: Float, position: Codes, n_classes: int) -> Float:
     return wide
 
 
-def gram(Z: Rows) -> Float:
-    """Z'Z computed in the precision of Z (NumPy computes one triangle and mirrors it), returned in float64."""
-    product = Z.T @ Z
+def gram(Z: Rows, weight: Float | None = None) -> Float:
+    """Z'Z computed in the precision of Z (NumPy computes one triangle and mirrors it), returned in float64.
+
+    Sparse rows may have a weight each, of any sign.
+    """
+    if is_sparse(Z) and Z.nnz >= MIN_COMPILED_ENTRIES:
+        from separatrix.stats._kernels import csr_gram
+
+        G = np.zeros((Z.shape[1], Z.shape[1]))
+        csr_gram(Z.data, Z.indices, Z.indptr, np.zeros(0) if weight is None else weight, G)
+        product = G + G.T  # each pair of entries was added once, in one of the triangles
+        np.einsum("ii->i", product)[:] -= G.diagonal()
+        return product
+    product = Z.T @ (Z if weight is None else Z.multiply(weight[:, None]).tocsr())
     return np.asarray(to_dense(product), dtype=np.float64)
 
 

@@ -36,6 +36,7 @@ from separatrix.likelihoods import Covariances, Likelihood, Logit, Probit, Softm
 from separatrix.rows import CHUNK_ROWS, Block, DeviceRows, Summed
 from separatrix.stats.checks import GRAM_BYTES, MAX_GRAM_ROWS, MIN_COMPILED_ENTRIES
 from separatrix.stats.device import DERIVATIVES, SKEWS, bordered, gram_with_bias, has_kernels
+from separatrix.stats.moments import gram
 
 CANCELLED = 1e-14  # a sum of squares about c below this fraction of that about 0 is rounding error
 FAR_IN_STD = 1e5  # with a larger |origin|/std, products with x corrected for c cancel
@@ -282,9 +283,7 @@ class Design:
     def _sparse_gram(self, block_X: Rows, weight: Array) -> Float:
         """Gram matrix by Σ w (x - c)(x - c)' = Σ w x x' - s c' - c s' + (Σ w) c c' with s = Σ w x."""
         X, c = self.shifted(block_X)
-        scaled = X.multiply(weight[:, None]).tocsr()
-        s, total, M = np.asarray(scaled.sum(axis=0)).ravel(), weight.sum(), len(self.origin)
-        raw = to_dense(X.T @ scaled)
+        s, total, M, raw = np.asarray(X.T @ weight), weight.sum(), len(self.origin), gram(X, weight)
         shift = np.outer(s - 0.5 * total * c, c)
         H = bordered(raw - shift - shift.T, s - total * c if self.bias else None, total)
         if self.spread is None:
