@@ -85,9 +85,7 @@ def sparse_slope(data: Array, indices: Codes, indptr: Codes, j: int, r: Float, u
 
 
 @njit(cache=True, nogil=True)
-def column_squares(
-    data: Array, indices: Codes, indptr: Codes, weight: Float, members: Codes, width: int
-) -> Float:
+def column_squares(data: Array, indices: Codes, indptr: Codes, weight: Float, members: Codes, width: int) -> Float:
     """Σ_n weight_kn φ_nj² for some weights, of class k and column j: the diagonal of H without the prior."""
     found, N = np.zeros(len(members)), weight.shape[1]
     for g in range(len(members)):
