@@ -143,8 +143,11 @@ class _Hold:
     limits: Sequence[int] = ()
 
 
-class _SingleThread(ContextDecorator):
-    """Context of a pass; one object is enough, because all of its state belongs to a thread or to the process."""
+class single_thread_blas(ContextDecorator):  # noqa: N801  (used as a function)
+    """Limit BLAS to one thread: in this thread, and in the process while at least one pass is running.
+
+    A limit of the process is restored when the last of nested and concurrent passes ends.
+    """
 
     def __enter__(self) -> None:
         if _worker.passes == 0:
@@ -165,17 +168,6 @@ class _SingleThread(ContextDecorator):
                 if _Hold.threads == 0:
                     _limit(of_process, _Hold.limits)
             _limit(of_thread, _worker.limits)
-
-
-_single_thread = _SingleThread()
-
-
-def single_thread_blas() -> _SingleThread:
-    """Limit BLAS to one thread: in this thread, and in the process while at least one pass is running.
-
-    A limit of the process is restored when the last of nested and concurrent passes ends.
-    """
-    return _single_thread
 
 
 def _after_fork() -> None:

@@ -245,7 +245,7 @@ def check_columns(model: Any, table: Any, *, reset: bool) -> None:
 
     Arrays skip its search for names, which takes as long as a small prediction.
     """
-    has_names = type(table) is not np.ndarray or known_columns(model) is not None
+    has_names = type(table) is not np.ndarray or getattr(model, "feature_names_in_", None) is not None
     if has_names or not (reset or model.n_features_in_ == table.shape[1]):
         validate_data(model, table, skip_check_array=True, reset=reset)
     elif reset:

@@ -109,7 +109,10 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
         labels = labels.astype(str)  # strings sort and compare ten times faster than objects
     try:
         # Sorting all labels takes as long as the rest of a fast fit; a search among a few classes is much faster.
-        classes = np.unique(labels[:FIRST_LABELS])
+        first = np.sort(labels[:FIRST_LABELS])
+        is_new = np.ones(len(first), dtype=bool)
+        is_new[1:] = first[1:] != first[:-1]
+        classes = first[is_new]  # np.unique takes three times as long
         codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
         if not np.array_equal(classes[codes], labels):
             classes, codes = np.unique(labels, return_inverse=True)

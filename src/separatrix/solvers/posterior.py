@@ -62,7 +62,7 @@ class Units:
         with np.errstate(over="ignore", invalid="ignore"):
             found = source.reduce(column_survey)
             moments = found.moments
-            mean, total = moments.mean[0], moments.total
+            mean, total = moments.mean[0], float(moments.count[0])
             if not 0 < total < np.inf:
                 raise DataError(f"The sample weights add up to {total:g}; multiply them by a suitable constant.")
             variance = moments.scatter.squares[0] / total

@@ -367,13 +367,17 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
             return _sparse_column_moments(X, weight)
         if X.size >= MIN_COMPILED_ENTRIES:
             return _compiled_moments(X, np.zeros(len(X), dtype=np.intp), weight, 1, DiagonalScatter)
-        # The copy keeps the memory order of X, as in `class_moments`, so that both add rows in the same order.
-        Z = scratch(X.T.shape, X.dtype).T if X.strides[0] < X.strides[1] else scratch(X.shape, X.dtype)
-        total, mean = _centre(X, weight, out=Z)
+        total = float(len(X) if weight is None else weight.sum())
+        fraction = (np.ones(len(X)) if weight is None else weight) / (total or 1.0)
+        origin = (fraction @ X).astype(X.dtype)  # the mean up to rounding, in the precision of the rows
+        Z = X - origin
+        shift = fraction @ Z
         if weight is not None:
             Z = _times_root(Z, weight)
-        squares = np.einsum("nm,nm->m", Z, Z).astype(np.float64, copy=False)
-        return ClassMoments(np.array([total]), mean[None], DiagonalScatter(squares[None]))
+        squares = np.einsum("nm,nm->m", Z, Z) - total * shift**2
+        return ClassMoments(
+            np.array([total]), (origin + shift)[None], DiagonalScatter(np.maximum(squares, 0.0)[None])
+        )
 
 
 def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
@@ -382,8 +386,7 @@ def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[
     count, mean = np.zeros(K), np.zeros((K, M))
     for k, (start, stop) in enumerate(pairwise(bounds)):
         if start < stop:
-            rows = Z[start:stop]
-            count[k], mean[k] = _centre(rows, None if weight is None else weight[start:stop], out=rows)
+            count[k], mean[k] = _centre(Z[start:stop], None if weight is None else weight[start:stop])
     return ClassMoments(count, mean, scatter.of(Z if weight is None else _times_root(Z, weight), bounds))
 
 
@@ -396,21 +399,20 @@ def _times_root(Z: Array, weight: Float) -> Array:
     return Z
 
 
-def _centre(X: Array, weight: Float | None, *, out: Array) -> tuple[float, Float]:
-    """Write X minus its mean to ``out``; return the total weight and the mean.
+def _centre(Z: Array, weight: Float | None) -> tuple[float, Float]:
+    """Subtract the mean from Z in place; return the total weight and the mean.
 
     The mean is subtracted twice. The first mean has a rounding error if the data are far from zero; the mean of the
     remainder does not. A constant column becomes exactly zero.
     """
-    total = float(len(X)) if weight is None else float(weight.sum())
-    mean = np.zeros(X.shape[1])
+    total = float(len(Z)) if weight is None else float(weight.sum())
     if total == 0.0:  # no rows, or all weights are zero
-        np.copyto(out, X)
-        return 0.0, mean
-    fraction = np.full(len(X), 1.0 / total) if weight is None else weight / total
-    for rows in (X, out):
-        part = (fraction @ rows).astype(X.dtype)  # summed in float64, subtracted in the precision of the rows
-        np.subtract(rows, part, out=out)
+        return 0.0, np.zeros(Z.shape[1])
+    fraction = (np.ones(len(Z)) if weight is None else weight) / total
+    mean = np.zeros(Z.shape[1])
+    for _ in range(2):
+        part = (fraction @ Z).astype(Z.dtype)  # summed in float64, subtracted in the precision of the rows
+        Z -= part
         mean += part
     return total, mean
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, cast
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -83,26 +83,31 @@ class Design:
 
         ``Z`` are the centred rows, if they are known.
         """
-        X, rest = self.shifted(block.X) if Z is None else (Z, None)
-        W, bias = theta[:, : len(self.origin)], theta[:, -1] if self.bias else np.zeros(len(theta))
-        shift = bias if rest is None else bias - W @ rest
-        if len(W) == 1:
-            a = dots(X, W[0])
-            a += shift[0]
+        W, shift = theta[:, : len(self.origin)], theta[:, -1] if self.bias else np.zeros(len(theta))
+        if Z is not None:
+            a = Z @ W[0] if len(W) == 1 else Z @ W.T
         else:
-            wide = X if isinstance(X, DeviceRows) else X.astype(np.float64, copy=False)
-            a = np.asarray(wide @ W.T)
-            a += shift
+            X, rest = self.shifted(block.X)
+            shift = shift - W @ rest
+            if len(W) == 1:
+                a = dots(X, W[0])
+            else:
+                wide = X if isinstance(X, DeviceRows) else X.astype(np.float64, copy=False)
+                a = np.asarray(wide @ W.T)
+        a += shift if a.ndim == 2 else shift[0]
         if block.offset is not None:
             a += block.offset if a.ndim == 1 else block.offset[:, None]
         return a
 
     def collect(self, block: Block, slope: Array, Z: Array | None = None) -> Float:
         """Σ_n slope_n φ̃_n', (C, P). Slopes of rows on a device may be there, too. ``Z`` as in `activate`."""
-        M = len(self.origin)
-        X, rest = self.shifted(block.X) if Z is None else (cast(Rows, Z), None)
+        G, M = np.empty((1 if slope.ndim == 1 else slope.shape[1], self.width)), len(self.origin)
+        if Z is not None:
+            G[:, :M] = slope.T @ Z
+            G[:, M:] = slope.sum(axis=0).reshape(-1, 1)
+            return self.without_constants(G, is_gradient=True)
+        X, rest = self.shifted(block.X)
         total = np.atleast_1d(to_host(slope.sum(axis=0)))
-        G = np.empty((len(total), self.width))
         if isinstance(X, DeviceRows):
             G[:, :M] = to_host(X.sums(X.on(slope)))
         elif slope.ndim == 1 and X.size >= MIN_COMPILED_ENTRIES and _is_row_major(X):
@@ -116,46 +121,41 @@ class Design:
         else:
             wide = X.astype(np.float64, copy=False)  # sums of products in float32 would be too inaccurate
             G[:, :M] = wide.T @ slope if slope.ndim == 1 else slope.T @ wide
-        if rest is not None:
-            G[:, :M] -= np.outer(total, rest)
+        G[:, :M] -= np.outer(total, rest)
         if self.bias:
             G[:, M] = total
         return self.without_constants(G, is_gradient=True)
 
-    def gram(self, block: Block, weight: Array, *, single: bool = False) -> Float:
-        """Σ_n weight_n φ̃_n φ̃_n', (P, P); with ``single``, the products are computed in single precision."""
-        X, M = block.X, len(self.origin)
-        if isinstance(X, DeviceRows):
-            return self.without_constants(gram_with_bias(X, self.origin, self.bias, X.on(weight)))
-        if is_sparse(X):
-            return self._sparse_gram(X, weight)
-        unit = self.single_units() if single or X.dtype != np.float64 else None
-        if X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous and bool((weight >= 0).all()):
-            from separatrix.stats._kernels import add_gram
+    def gram(self, block: Block, weight: Array, Z: Array | None = None, *, single: bool = False) -> Float:
+        """Σ_n weight_n φ̃_n φ̃_n', (P, P), from centred rows Z if known; with ``single``, in single precision."""
+        X, M, unit, largest = block.X, len(self.origin), None, 1.0
+        if Z is None:
+            if isinstance(X, DeviceRows):
+                return self.without_constants(gram_with_bias(X, self.origin, self.bias, X.on(weight)))
+            if is_sparse(X):
+                return self._sparse_gram(X, weight)
+            unit = self.single_units() if single or X.dtype != np.float64 else None
+            if X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous and bool((weight >= 0).all()):
+                from separatrix.stats._kernels import add_gram
 
-            H = np.zeros((self.width, self.width))
-            add_gram(read_only(X), *self.gram_memory(X, self.origin, unit), read_only(weight), H)
-            return self.mirrored(H, unit)
-        if unit is None:
-            return self.centred_gram(X - self.origin, weight)
-        # Weights are divided by the largest, because float32 overflows at 1e38.
-        largest = float(np.abs(weight).max(initial=0.0)) or 1.0
-        Z = ((X - self.origin) / unit[:M]).astype(np.float32)
-        return self.centred_gram(Z, weight / largest) * unit[:, None] * unit * largest
-
-    def centred_gram(self, Z: Array, weight: Array) -> Float:
-        """Σ_n weight_n φ̃_n φ̃_n', (P, P), from rows z_n = x_n - c; the products are in the precision of Z."""
-        M, factor = Z.shape[1], weight.astype(Z.dtype, copy=False)
-        H = np.empty((self.width, self.width), Z.dtype)
+                H = np.zeros((self.width, self.width))
+                add_gram(read_only(X), *self.gram_memory(X, self.origin, unit), read_only(weight), H)
+                return self.mirrored(H, unit)
+            Z = np.asarray(X - self.origin)
+            if unit is not None:
+                Z = (Z / unit[:M]).astype(np.float32)
+                largest = float(np.abs(weight).max(initial=0.0)) or 1.0  # float32 overflows at 1e38
+                weight = (weight / largest).astype(np.float32)
+        H = np.empty((self.width, self.width))
         if M >= MIN_SYMMETRIC_WIDTH and bool((weight >= 0).all()):
-            scaled = np.multiply(Z, np.sqrt(factor)[:, None], out=scratch(Z.shape, Z.dtype))
+            scaled = np.multiply(Z, np.sqrt(weight)[:, None], out=scratch(Z.shape, Z.dtype))
             np.matmul(scaled.T, scaled, out=H[:M, :M])  # NumPy computes one triangle and mirrors it
         else:
-            H[:M, :M] = Z.T @ (Z * factor[:, None])
+            H[:M, :M] = Z.T @ (Z * weight[:, None])
         if self.bias:
-            H[M, :M] = H[:M, M] = factor @ Z
-            H[M, M] = factor.sum()
-        return self.without_constants(H.astype(np.float64, copy=False))
+            H[M, :M] = H[:M, M] = weight @ Z
+            H[M, M] = weight.sum()
+        return self.without_constants(H if unit is None else H * unit[:, None] * unit * largest)
 
     def gram_dot(self, block: Block, theta: Float) -> Float:
         """Σ_n weight_n φ̃_n φ̃_n' θ for each row θ (C, P), without a P x P matrix."""
@@ -418,10 +418,7 @@ def value_grad_hess(
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
         curvature = likelihood.safe_curvature(a, t)
-
-    def gram(weight: Array) -> Float:
-        return design.gram(block, weight, single=single) if Z is None else design.centred_gram(Z, weight)
-
+    gram = partial(design.gram, block, Z=None if single else Z, single=single)
     if isinstance(curvature, Covariances):
         hess = _hessian_of_pairs(lambda j, k: gram(-_weighted(curvature.block(j, k), weight)), len(theta), design.width)
     else:
@@ -444,7 +441,7 @@ def max_slope_change(
 
     Their curvatures are those at ``curved_at``, by default θ. For K classes it is an upper bound: class k has
     p_k (a_k - p'a) with a = V φ̃ in place of the change, and |a_k - p'a| <= max a - min a. For labels of two classes, an
-    upper bound is returned if it is below ``enough``: curvature / slope <= |a| + 0.8 for the logit and the probit.
+    upper bound is returned if it is below ``enough``: curvature / slope is below 1 (logit) or |a| + 0.8 (probit).
     """
     rows = block if block.weight is None else block.take(block.weight > 0)
     bare = rows if rows.offset is None else replace(rows, offset=None)
@@ -458,7 +455,7 @@ def max_slope_change(
     A, a, t = np.abs(design.activate(bare, V)), design.activate(rows, theta), rows.targets
     is_label = getattr(t.dtype, "kind", "f") in "iu"  # a tensor has another dtype
     if curved_at is None and is_label and type(likelihood) in COMPILED_LAWS:
-        bound = float((A * (np.abs(a) + 0.8)).max(initial=0.0))
+        bound = float((A if type(likelihood) is Logit else A * (np.abs(a) + 0.8)).max(initial=0.0))
         if bound < enough:
             return Largest(bound)
     _, slope, curvature = likelihood.derivatives(a, t)
