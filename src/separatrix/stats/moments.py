@@ -375,9 +375,7 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
         if weight is not None:
             Z = _times_root(Z, weight)
         squares = np.einsum("nm,nm->m", Z, Z) - total * shift**2
-        return ClassMoments(
-            np.array([total]), (origin + shift)[None], DiagonalScatter(np.maximum(squares, 0.0)[None])
-        )
+        return ClassMoments(np.array([total]), (origin + shift)[None], DiagonalScatter(np.maximum(squares, 0.0)[None]))
 
 
 def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
