@@ -30,7 +30,7 @@ def test_the_member_of_a_zip_archive_determines_the_format(tmp_path):
     assert find(tmp_path / "all.zip").format == "tsv"
     with zipfile.ZipFile(tmp_path / "all.zip", "a") as archive:
         archive.writestr("second.tsv", "")
-    with pytest.raises(FileReadError, match=r"all.zip contains 2 files \(folder/inside.tsv, second.tsv\)"):
+    with pytest.raises(FileReadError, match=r"all.zip contains 2 files \(folder/inside.tsv and second.tsv\)"):
         find(tmp_path / "all.zip")
 
 
@@ -56,7 +56,7 @@ def test_a_missing_file_suggests_similar_names(tmp_path):
     touch(tmp_path, "customers.csv", "orders.parquet", "notes.md")
     with pytest.raises(FileReadError, match=r"There is no file .*custmers.csv. Did you mean .*customers.csv\?"):
         find(tmp_path / "custmers.csv")
-    with pytest.raises(FileReadError, match=r"The tables in that folder are customers.csv, orders.parquet\."):
+    with pytest.raises(FileReadError, match=r"The tables in that folder are customers.csv and orders.parquet\."):
         find(tmp_path / "zzz")
     with pytest.raises(FileReadError, match=rf"the folder .*/no/such does not exist.*existing folder is {tmp_path}\."):
         find(tmp_path / "no/such/file.csv")

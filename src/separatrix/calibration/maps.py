@@ -144,9 +144,8 @@ def fit_affine(method: str, L: Float, codes: Codes, weight: Float) -> tuple[Floa
 
     def unpack(v: Float) -> tuple[Float, Float]:
         a, b = v[:n_slopes], v[n_slopes:]
-        return a.reshape(K, K) if method == "dirichlet" else np.diag(
-            np.broadcast_to(a, K)
-        ), b if n_biases else np.zeros(K)
+        W = a.reshape(K, K) if method == "dirichlet" else np.diag(np.broadcast_to(a, K))
+        return W, b if n_biases else np.zeros(K)
 
     # Decision values may have any unit: the prior allows slopes that spread the log-odds by one nat.
     spread = max(float(np.sqrt(weight @ L.var(axis=1) / weight.sum())), TINY_SPREAD)

@@ -57,19 +57,15 @@ def failure_of(error: BaseException) -> CommandError:
             kind, message = "unexpected", f"{error}. Install all optional libraries: pip install 'separatrix[all]'"
         case ImportError():
             library = (error.name or "'separatrix[all]'").partition(".")[0]
-            again = f"pip install --force-reinstall {library}"
-            kind, message = (
-                "unexpected",
-                f"{library} is installed, but cannot be loaded: {error}. Reinstall it: {again}",
-            )
+            remedy = f"Reinstall it: pip install --force-reinstall {library}"
+            kind, message = "unexpected", f"{library} is installed, but cannot be loaded: {error}. {remedy}"
         case _ if (reason := _reason(error)) is not None:
             kind, message = reason, getattr(error, "for_command_line", str(error))
         case _:
-            kind, message = (
-                "unexpected",
-                f"{type(error).__name__}: {error}. This is a bug in separatrix: please report it with the command you "
-                "typed and its output with --debug.",
+            bug = (
+                "This is a bug in separatrix: please report it with the command you typed and its output with --debug."
             )
+            kind, message = "unexpected", f"{type(error).__name__}: {error}. {bug}"
     return CommandError(kind, message, trace="".join(traceback.format_exception(error)))
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 MAX_LISTED_COLUMNS = 40  # in the list of columns of the table
 MAX_LISTED_NOTES = 20
-OTHER_MODEL_TOPICS = ("other model", "failure")  # notes about models that were not chosen
 EVIDENCE_KEYS = ("log_evidence", "log_likelihood", "occam_factor", "effective_parameters", "bic", "aic", "pareto_k")
 
 
@@ -100,6 +99,8 @@ def coefficient_table(
 
 def listed_notes(notes: Iterable[Any]) -> list[str]:
     """Distinct notes on the table and the chosen model; at most MAX_LISTED_NOTES of them."""
+    from separatrix.study import OTHER_MODEL_TOPICS
+
     found = list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in OTHER_MODEL_TOPICS))
     more = len(found) - MAX_LISTED_NOTES
     return found if more <= 1 else [*found[:MAX_LISTED_NOTES], f"{more} more notes are in the report and in --json."]

@@ -224,11 +224,6 @@ class ValueCounts:
         return np.array([len(v) for v in self.values])
 
     @property
-    def total(self) -> Float:
-        """Weighted number of observations per class and column."""
-        return self.by_code.total
-
-    @property
     def by_code(self) -> LevelCounts:
         return LevelCounts(self.counts)
 

@@ -107,10 +107,6 @@ class PseudoPredictive(Density):
         object.__setattr__(self, "vector", self.prior.family.vector)
 
     @property
-    def arrays(self) -> list[Float]:
-        return self.prior.arrays
-
-    @property
     def batch(self) -> tuple[int, ...]:
         return self.prior.batch
 

@@ -23,6 +23,7 @@ from pathlib import Path, PurePath
 from typing import IO, Any
 
 from separatrix._output import DRAFT_SUFFIX, locked, remove_abandoned
+from separatrix._text import first_few
 from separatrix.exceptions import DataError
 
 STANDARD = "-"  # the path of standard input and output, which are CSV
@@ -126,7 +127,7 @@ def expand(path: str) -> tuple[Path, ...]:
     shown = [file for file in found if not any(part[0] in "._" for part in file.relative_to(where).parts)]
     if not shown:
         names = sorted(entry.name for entry in where.iterdir())
-        inside = f"it contains {_some(names)}" if names else "it is empty"
+        inside = f"it contains {first_few(names, 8)}" if names else "it is empty"
         raise FileReadError(
             f"{where} is a folder without Parquet files: {inside}. Give one file, or a folder of .parquet files."
         )
@@ -172,7 +173,9 @@ def only_member(where: Path) -> str:
     except zipfile.BadZipFile as error:
         raise FileReadError(f"{where} is damaged or not a zip archive ({error}). Copy or download it again.") from error
     if len(names) != 1:
-        raise FileReadError(f"{where} contains {len(names)} files ({_some(names)}). Unpack it, and give one of them.")
+        raise FileReadError(
+            f"{where} contains {len(names)} files ({first_few(names, 8)}). Unpack it, and give one of them."
+        )
     return names[0]
 
 
@@ -186,7 +189,7 @@ def _not_found(where: Path) -> str:
     if near:
         return f"There is no file {where}. Did you mean {' or '.join(str(folder / name) for name in near)}?"
     known = [name for name in names if {suffix.lower() for suffix in Path(name).suffixes} & BY_SUFFIX.keys()]
-    tables = f"The tables in that folder are {_some(known)}." if known else "There are no tables in that folder."
+    tables = f"The tables in that folder are {first_few(known, 8)}." if known else "There are no tables in that folder."
     return f"There is no file {where}. {tables}"
 
 
@@ -197,10 +200,6 @@ def _unknown_suffix(where: Path, verb: str) -> str:
         f"{where} cannot be {verb}: {suffix}. Supported: {known}; each also compressed ({' '.join(COMPRESSIONS)}). "
         "Rename or convert it."
     )
-
-
-def _some(names: list[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def open_input(where: Location) -> Any:

@@ -316,9 +316,8 @@ class ColumnSurvey:
             return "only 0 and 1"
         if self.whole[d]:
             return f"whole numbers {low:.0f} to {high:.0f}, {count}"
-        kind = (
-            "in (0, 1)" if low > 0 and high < 1 else "positive" if low > 0 else "not negative" if low >= 0 else "real"
-        )
+        kind = "positive" if low > 0 else "not negative" if low >= 0 else "real"
+        kind = "in (0, 1)" if low > 0 and high < 1 else kind
         return f"{kind}, {low:.4g} to {high:.4g}, {count}"
 
 

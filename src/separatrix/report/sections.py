@@ -22,9 +22,9 @@ from separatrix.comparison import Comparison, notes_on
 from separatrix.report import drawing
 from separatrix.report.drawing import Mark, Scale, bar, nice_scale
 from separatrix.report.performance import Performance
-from separatrix.report.summary import OTHER_MODEL_TOPICS, influential
+from separatrix.report.summary import influential
 from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number, percent, seconds, shortened
-from separatrix.study import Effect, Study
+from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study
 
 N_COLOURS = 8  # colours in the style sheet; further classes reuse them with dashed lines
 MAX_NAME_LETTERS, MAX_COLUMN_LETTERS, MAX_ESTIMATOR_LETTERS = 60, 80, 160

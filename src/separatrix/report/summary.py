@@ -11,7 +11,7 @@ from separatrix._text import enumerated
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance
 from separatrix.report.words import counted, fixed, percent, points, shortened
-from separatrix.study import Effect, Study
+from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study
 
 N_TOP_COLUMNS = 3
 MAX_NAMED_CLASSES = 4  # in the first sentence
@@ -81,9 +81,8 @@ def _quality(study: Study, perf: Performance) -> str:
         return sentence
     if not perf.r2 > 0:
         return f"{sentence} Its probabilities are no better than the class proportions: do not act on them."
-    return (
-        f"{sentence} It explains {percent(perf.r2)} of the uncertainty left by the class proportions (McFadden's R²)."
-    )
+    explained = f"It explains {percent(perf.r2)} of the uncertainty left by the class proportions (McFadden's R²)."
+    return f"{sentence} {explained}"
 
 
 def calibration_sentence(perf: Performance) -> str:
@@ -190,7 +189,6 @@ HEADINGS = {
     "separation not checked": ("Separation", ""),
     "effects": ("Effects", ""),
 }
-OTHER_MODEL_TOPICS = ("failure", "other model")  # shown next to the comparison table
 
 
 def warnings_on(study: Study, perf: Performance) -> list[Warned]:

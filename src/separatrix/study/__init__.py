@@ -13,7 +13,7 @@ from separatrix.study.compare import compare_models, labelled_rows
 from separatrix.study.notes import captured, notes_on_model
 from separatrix.study.progress import Stage
 from separatrix.study.ramps import RampFunctions, RampProducts, Ramps
-from separatrix.study.records import Compared, Effect, HeldOut, Note, PairEffect, Study, Topic
+from separatrix.study.records import OTHER_MODEL_TOPICS, Compared, Effect, HeldOut, Note, PairEffect, Study, Topic
 from separatrix.study.scoring import BatchScorer, ValueCounts
 from separatrix.study.study import N_LATER_STAGES, conduct, examine, spread_rows, study_of
 from separatrix.study.weights import INTERCEPT, Coefficient, explain

@@ -390,12 +390,9 @@ class TableClassifier(ClassifierMixin, Estimator):
                 f"{column!r} ({listed(list(rows))}; {(n := rows.total()):,} row{'s' * (n != 1)})"
                 for column, rows in unseen.items()
             )
-            has_variance = unseen.keys() <= schema.new_levels.keys()
-            effect = (
-                "The effect of a new level has the mean 0 and the variance of the levels of its column."
-                if has_variance
-                else "New levels and new missing values have no weight of their own."
-            )
+            effect = "New levels and new missing values have no weight of their own."
+            if unseen.keys() <= schema.new_levels.keys():
+                effect = "The effect of a new level has the mean 0 and the variance of the levels of its column."
             warn(f"Some columns have values that did not occur in training: {', '.join(found)}. {effect}")
         if not is_scan and features.shape[0] == 0:  # predict a row of zeros, and drop it
             one = function(named(np.zeros((1, features.shape[1])), schema, self.estimator_), *arguments)

@@ -192,9 +192,7 @@ def _activations_and_importances(
         total[at] = Phi @ W.T
         for column, functions in own.items():
             part = Phi[:, functions] @ W[:, functions].T
-            away = part - shift.setdefault(
-                column, part.mean(axis=0)
-            )  # a mean of the first rows, so that squares are small
+            away = part - shift.setdefault(column, part.mean(axis=0))  # close to the mean, so that squares are small
             sums[column] += away.sum(axis=0)
             squares[column] += (away**2).sum(axis=0)
     N = len(features)

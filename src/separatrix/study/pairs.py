@@ -404,10 +404,8 @@ class _Search:
 
     def with_products(self) -> tuple[Float, tuple[Pair, ...]]:
         """Activations of all rows with products of all pairs of columns, or of those with the largest scores."""
-        pairs, sizes = (
-            list(combinations(self.cells, 2)),
-            {name: 1 if each.is_number else len(each.feature) for name, each in self.cells.items()},
-        )
+        pairs = list(combinations(self.cells, 2))
+        sizes = {name: 1 if each.is_number else len(each.feature) for name, each in self.cells.items()}
         if sum(sizes[a] * sizes[b] for a, b in pairs) > MAX_PRODUCTS:
             names, scores = list(self.cells), self._scores(self.start)
             pairs.sort(key=lambda pair: -scores[names.index(pair[0]), names.index(pair[1])])

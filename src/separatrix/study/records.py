@@ -48,6 +48,7 @@ Topic = Literal[  # in the order of importance for the reader
     "other model",  # a warning of a compared model that was not chosen
 ]
 
+OTHER_MODEL_TOPICS = ("failure", "other model")  # notes about models that were not chosen
 NOTHING_BEATS = (
     "No model predicts clearly better than the class proportions: these columns contain little or no information about "
     "the label. Look for columns that contain more."

@@ -200,9 +200,7 @@ def _are_read(column: ColumnStatistics, found: Readings) -> bool:
         return False
     if column.kind is not Kind.TEXT or not found.n_odd:
         return True
-    n_regular = (
-        column.levels.n_distinct - found.n_odd
-    )  # a lower bound on the number of distinct values that are not odd
+    n_regular = column.levels.n_distinct - found.n_odd  # lower bound on the distinct values that are not odd
     is_rare = found.n_odd <= max(1, MAX_ODD_FRACTION * found.n_values)
     return is_rare and n_regular > ALWAYS_CATEGORY_LEVELS and not found.padded
 
@@ -372,12 +370,10 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
         is_kept = rank < options.max_levels and counts[level] >= options.min_count and level not in (OTHER, NEW)
         (kept if is_kept else pooled).append(level)
     if not n_missing and len(kept) + bool(pooled) == 1:
-        why = (
-            f"none of its {len(pooled)} values is in {options.min_count} rows or more"
-            if pooled
-            else f"every value is {_only_value(column)}"
-        )
-        return DropPlan(name, "rare levels" if pooled else "constant", why)
+        if pooled:
+            why = f"none of its {len(pooled)} values is in {options.min_count} rows or more"
+            return DropPlan(name, "rare levels", why)
+        return DropPlan(name, "constant", f"every value is {_only_value(column)}")
     reference = kept[0] if options.drop == "first" and kept else ""
     why = f"{what}, {len(ranked)} level{'s' * (len(ranked) != 1)}"
     why += f", {len(pooled)} of them rare" if pooled else ""

@@ -84,12 +84,10 @@ class Schema:
         for at, plan in enumerate(plans):
             if isinstance(plan, CategoryPlan):
                 n_levels = 0 if keep_pooled else len(plan.levels) + len(plan.pooled)
-                is_whole = n_levels > MAX_POOLED and not {OTHER, NEW} & {*plan.pooled}
-                levels, pooled = ((*plan.levels, *plan.pooled), ()) if is_whole else (plan.levels, plan.pooled)
-                note = (
-                    plan.note.partition(f"{plan.column}: {len(plan.pooled)} of")[0].strip() if is_whole else plan.note
-                )
-                plans[at] = replace(plan, new=True, levels=levels, pooled=pooled, note=note)
+                plans[at] = replace(plan, new=True)
+                if n_levels > MAX_POOLED and not {OTHER, NEW} & {*plan.pooled}:
+                    note = plan.note.partition(f"{plan.column}: {len(plan.pooled)} of")[0].strip()
+                    plans[at] = replace(plan, new=True, levels=(*plan.levels, *plan.pooled), pooled=(), note=note)
         return replace(self, plans=tuple(plans))
 
     @property
