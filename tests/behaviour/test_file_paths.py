@@ -68,7 +68,7 @@ def test_folders_and_patterns_are_parquet(tmp_path):
     assert names == ["a.parquet", "b.parquet"]
     assert [part.name for part in find(f"{tmp_path}/parts/*.parquet").parts] == names
     touch(tmp_path, "text/a.csv", "text/b.csv")
-    with pytest.raises(FileReadError, match=r"a folder without Parquet files: it contains a.csv, b.csv\."):
+    with pytest.raises(FileReadError, match=r"a folder without Parquet files: it contains a.csv and b.csv\."):
         find(tmp_path / "text")
     with pytest.raises(FileReadError, match=r"matches .*a.csv, but only Parquet files are read together"):
         find(f"{tmp_path}/text/*.csv")

@@ -62,10 +62,8 @@ def failure_of(error: BaseException) -> CommandError:
         case _ if (reason := _reason(error)) is not None:
             kind, message = reason, getattr(error, "for_command_line", str(error))
         case _:
-            bug = (
-                "This is a bug in separatrix: please report it with the command you typed and its output with --debug."
-            )
-            kind, message = "unexpected", f"{type(error).__name__}: {error}. {bug}"
+            report = "please report it with the command you typed and its output with --debug."
+            kind, message = "unexpected", f"{type(error).__name__}: {error}. This is a bug in separatrix: {report}"
     return CommandError(kind, message, trace="".join(traceback.format_exception(error)))
 
 
