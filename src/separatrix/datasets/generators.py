@@ -73,16 +73,14 @@ def make_overlapping(
 
     Parameters
     ----------
-    n : int, default 200
-        Number of rows; classes have equal sizes, up to rounding.
+    n, rng
+        As in `make_separable`; classes have equal sizes, up to rounding.
     n_features : int, default 2
         Number of columns, at least two if there are more than two classes.
     n_classes : int, default 2
         Number of classes K.
     distance : float, default 2.0
         Distance between the means of neighbouring classes, in standard deviations.
-    rng : int or Generator, optional
-        Seed or generator; with None a fixed seed is used.
 
     Examples
     --------
@@ -113,14 +111,12 @@ def make_outliers(
 
     Parameters
     ----------
-    n : int, default 100
-        Number of rows without the outliers.
+    n, rng
+        As in `make_separable`, without the outliers.
     n_outliers : int, default 20
         Number of outliers, which are the last rows.
     distance : float, default 10.0
         The outliers are centred at (distance, -distance).
-    rng : int or Generator, optional
-        Seed or generator; with None a fixed seed is used.
 
     Examples
     --------
@@ -157,11 +153,6 @@ def make_label_noise(
     noise : float, default 0.1
         Probability of a wrong label, at most one half.
 
-    Returns
-    -------
-    NoisyLabels
-        ``X``, ``y`` and ``y_true``.
-
     Examples
     --------
     >>> from separatrix.datasets import make_label_noise
@@ -192,12 +183,10 @@ def make_xor_clusters(n: int = 400, *, std: float = 0.35, rng: Seed = None) -> t
 
     Parameters
     ----------
-    n : int, default 400
-        Number of rows, a quarter of them in each cluster.
+    n, rng
+        As in `make_separable`; a quarter of the rows is in each cluster.
     std : float, default 0.35
         Standard deviation of a cluster in each direction.
-    rng : int or Generator, optional
-        Seed or generator; with None a fixed seed is used.
 
     Examples
     --------
@@ -231,8 +220,8 @@ def make_gaussian_grid(
 
     Parameters
     ----------
-    n : int, default 500
-        Number of rows, divided equally among the cells.
+    n, rng
+        As in `make_separable`; the rows are divided equally among the cells.
     variance : float, default 0.03
         Variance of a cluster in each direction.
     side : int, default 5
@@ -242,8 +231,6 @@ def make_gaussian_grid(
     pattern : {"alternate", "random"}, default "alternate"
         "alternate" gives cell (i, j) the class (i + j) mod K, which is a chessboard for two classes. "random" gives
         each cell a random class; the classes have equally many cells, up to rounding.
-    rng : int or Generator, optional
-        Seed or generator; with None a fixed seed is used.
 
     Examples
     --------
@@ -275,19 +262,12 @@ def make_rbf_experiment(n: int = 800, *, n_test: int = 200, noise: float = 0.25,
 
     Parameters
     ----------
-    n : int, default 800
-        Number of training rows.
-    n_test : int, default 200
-        Number of test rows.
+    n, n_test : int, default 800 and 200
+        Numbers of training and test rows.
     noise : float, default 0.25
         Distance from the wave, along x_1, at which p(t = 1 | x) = σ(1) = 0.73.
-    rng : int or Generator, optional
-        Seed or generator; with None a fixed seed is used.
-
-    Returns
-    -------
-    Experiment
-        ``X``, ``y``, ``X_test`` and ``y_test``.
+    rng
+        As in `make_separable`.
 
     Examples
     --------

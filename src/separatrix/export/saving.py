@@ -47,15 +47,8 @@ def save(
         Names to store in the header of the file, for the command line: "target" is the column that the model
         predicts, "positive" is the class of interest, "model" is the name of the model.
 
-    Returns
-    -------
-    Path
-        Path of the file. The file is written completely or not at all.
-
-    Raises
-    ------
-    FileError
-        If the file exists or cannot be written, the disk is full, or a part of the model is not of this package.
+    Returns the path. The file is written completely or not at all: FileError is raised if it exists or cannot be
+    written, or a part of the model is not of this package.
     """
     if not isinstance(path, str | os.PathLike):
         raise FileError(f"save: path={path!r} is not a path. Give the name of a file, such as 'model.sx'.")

@@ -99,19 +99,16 @@ class ExcelSheet(TableFile):
             yield from repeat([], n_empty)
             yield cells
             has_begun, n_empty = True, 0
-        if n_empty and self._n_failed is None:
-            self._n_failed = self._count_failed(sheet.end[0] + 2 - n_empty)
+        if n_empty and self._n_failed is None:  # count the rows up to the last failed formula, which calamine skips
+            from openpyxl import load_workbook
+
+            with closing(load_workbook(self._file, read_only=True, data_only=True)) as book:
+                cells = book[self._sheet]
+                cells.reset_dimensions()  # the file may state them wrongly
+                last = enumerate(cells.iter_rows(min_row=sheet.end[0] + 2 - n_empty, values_only=True), start=1)
+                failed = [n for n, row in last if FORMULA_ERRORS.intersection(map(str, row))]
+                self._n_failed = max(failed, default=0)
         yield from repeat([], self._n_failed or 0)
-
-    def _count_failed(self, first: int) -> int:
-        """Number of rows, counted from ``first``, up to the last failed formula; calamine reads failures as blank."""
-        from openpyxl import load_workbook
-
-        with closing(load_workbook(self._file, read_only=True, data_only=True)) as book:
-            sheet = book[self._sheet]
-            sheet.reset_dimensions()  # the file may state them wrongly
-            rows = enumerate(sheet.iter_rows(min_row=first, values_only=True), start=1)
-            return max((n for n, row in rows if FORMULA_ERRORS.intersection(map(str, row))), default=0)
 
     def _chunks(self, sheet: Any) -> Iterator[list[list[Any]]]:
         rows = (row[self._margin :] for row in islice(self._rows(sheet), self._first_row, None))

@@ -54,6 +54,10 @@ class GenerativeClassifier(Classifier):
         """ln p(x | C_k), (n, K); NaN entries are marginalised."""
 
     @abstractmethod
+    def _scores(self, X: Rows) -> Float:
+        """ln p(x, C_k) up to a term that is the same for all classes, (n, K)."""
+
+    @abstractmethod
     def _draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
         """Draw ``size`` rows from p(x | C_k)."""
 
@@ -179,10 +183,6 @@ class GenerativeClassifier(Classifier):
         if self._collinear:
             message, self._collinear = self._collinear, ""
             warn(message, CollinearWarning)
-
-    def _scores(self, X: Rows) -> Float:
-        """ln p(x, C_k) up to a term that is the same for all classes, (n, K)."""
-        return self._log_joint(X)
 
     def _log_joint(self, X: Rows) -> Float:
         """ln p(x, C_k) = ln p(x | C_k) + ln p(C_k), (n, K)."""

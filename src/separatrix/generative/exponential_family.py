@@ -38,8 +38,6 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     shared_scale : bool, default True
         Whether all classes have the same variance (normal), shape (gamma) or covariance (multivariate normal), which
         makes the classifier linear. Other families have no separate scale.
-    priors : sequence or mapping, optional
-        Class probabilities p(C_k); by default the class proportions.
     estimate : {"map", "ml", "predictive"}, default "map"
         "map" is the mode under a conjugate prior, "ml" maximum likelihood; "predictive" integrates over parameters.
     pseudo_count : float, default 1
@@ -48,7 +46,7 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     unlabelled : "error", "missing" or a label, default "error"
         How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. EM includes these rows in
         the fit. If the family is wrong, unlabelled rows can make the boundary worse.
-    class_weight, prior_correction : as in `NaiveBayes`
+    priors, class_weight, prior_correction : as in `LinearDiscriminantAnalysis`
 
     Attributes
     ----------

@@ -85,8 +85,7 @@ class NaiveBayes(FamilyClassifier):
         are "auto". Names: "normal" (mean and variance for each class), "normal_known_variance" (one variance for all
         classes), "bernoulli", "categorical", "poisson", "exponential", "gamma", "beta". "auto" chooses the family with
         the largest marginal likelihood of the column; `report` lists the choices and the reasons.
-    priors : sequence or mapping, optional
-        Class probabilities p(C_k); by default the class proportions.
+    priors, class_weight, prior_correction : as in `LinearDiscriminantAnalysis`
     estimate : {"map", "ml", "predictive"}, default "map"
         "map" is the mode under a conjugate prior, "ml" is maximum likelihood, "predictive" integrates the parameters
         out (Student t for normal, negative binomial for Poisson, Lomax for exponential columns).
@@ -101,11 +100,6 @@ class NaiveBayes(FamilyClassifier):
         the training labels, in a few more passes. If columns are correlated, naive Bayes is overconfident, and τ < 1
         corrects its probabilities. With two classes, the ranking of the rows does not change; predicted labels change
         only if the priors are unequal, because the priors have more influence if τ is smaller.
-    class_weight : {"balanced"} or mapping {label: factor}, optional
-        Factor of the weights of each class, as in `LogisticRegression`. `partial_fit` needs a mapping.
-    prior_correction : bool, default False
-        Whether to divide the class proportions by the factors again, so that probabilities refer to the original class
-        proportions. Given ``priors`` are not changed.
 
     Attributes
     ----------

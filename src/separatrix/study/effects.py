@@ -311,7 +311,11 @@ def grid_of(plan: Plan, features: Float) -> Grid:
     else:
         is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
         seen = features[features[:, -1] == 0, 0] if is_flagged else features[:, 0]
-        values = at = _days(plan, seen) if isinstance(plan, DatePlan) else _points(seen)
+        values = at = _days(plan, seen) if isinstance(plan, DatePlan) else np.unique(seen)
+        if len(at) > MAX_POINTS:  # quantiles and equal steps, whole numbers if all values are
+            even = np.linspace(at[0], at[-1], N_EVEN_STEPS)
+            even = np.rint(even) if (at == np.rint(at)).all() else even
+            values = at = np.union1d(np.quantile(seen, QUANTILES, method="closest_observation"), even)
         nearest = np.searchsorted((at[1:] + at[:-1]) / 2, seen)
         share = np.asarray(np.bincount(nearest, minlength=len(at)) / max(len(seen), 1))
         if isinstance(plan, DatePlan):
@@ -324,17 +328,6 @@ def grid_of(plan: Plan, features: Float) -> Grid:
     encoded = np.zeros((len(values), len(plan.names)))
     encoded[entries.row, entries.column] = entries.value
     return Grid(plan, values, encoded, share)
-
-
-def _points(x: Float) -> Float:
-    """All distinct values if there are at most MAX_POINTS; otherwise quantiles and equal steps, integers if x is."""
-    values = np.unique(x)
-    if len(values) <= MAX_POINTS:
-        return values
-    even = np.linspace(values[0], values[-1], N_EVEN_STEPS)
-    if (values == np.rint(values)).all():
-        even = np.rint(even)
-    return np.union1d(np.quantile(x, QUANTILES, method="closest_observation"), even)
 
 
 def _days(plan: DatePlan, x: Float) -> Float:
