@@ -9,7 +9,7 @@ from scipy import special, stats
 
 import separatrix as sx
 from separatrix.bayesian import AveragedApproximation, averaging, tuning
-from separatrix.bayesian.averaging import average, average_draws, scale_nodes, scale_precision
+from separatrix.bayesian.averaging import average, average_draws, normal_fall, scale_nodes, scale_precision
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import FitEP, FitLaplace, prior_scales
 from separatrix.bayesian.posterior import LAPLACE, mixture_quantiles
@@ -61,6 +61,17 @@ def test_the_precision_of_the_scales_is_the_curvature_of_the_predicted_evidence(
     e = h * np.eye(G)
     numeric = [[value(a + b) - value(a - b) - value(b - a) + value(-a - b) for a in e] for b in e]
     assert_allclose(scale_precision(scales, found, objective), -np.array(numeric) / (4 * h * h), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.0, 0.0), (0.4, 0.1), (0.5, -0.1)])
+def test_a_cubic_finds_where_the_evidence_falls_as_a_normal_law_does(a, b):
+    t = normal_fall(a + b, 2 * a + 3 * b, 0.9)
+    assert_allclose(a * t**2 + b * t**3, 0.9)
+    assert 2 * a + 3 * b * t > 0
+
+
+def test_a_fall_that_no_cubic_explains_is_that_of_a_parabola():
+    assert_allclose(normal_fall(0.1, -5.0, 0.9), 3.0)
 
 
 CASES = {"laplace": FitLaplace(), "ep": FitEP()}

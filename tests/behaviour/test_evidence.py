@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from problems import blobs
 from separatrix import evidence_surface
@@ -19,6 +19,7 @@ from separatrix.bayesian.evidence import (
     rescaled,
     rotate,
 )
+from separatrix.bayesian.posterior import laplace
 from separatrix.bayesian.tuning import Parabola, Surrogate, TuningStatus, tune_scales
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Gaussian
@@ -248,6 +249,61 @@ def test_a_refit_near_a_prediction_keeps_its_curvature_and_corrects_the_evidence
     assert_allclose(kept.log_likelihood, fitted.log_likelihood, rtol=1e-9)
     assert abs(kept.log_evidence - fitted.log_evidence) < 0.1 * abs(change)
     assert FitLaplace(1e-11).refit(there, near, 1.0).factor is not near.factor
+
+
+def many_rows(noise=1.0, *, scale=0.1):
+    """A table with a sample for first fits, whose Hessian is not cheap; ten columns repeat others, up to noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24_000, 100)) * rng.uniform(0.1, 10, size=100) + rng.normal(size=100)
+    t = (X / X.std(axis=0) @ rng.normal(size=100) * 0.1 + rng.logistic(size=24_000) > 0).astype(int)
+    X[:, :10] = X[:, 10:20] + noise * X[:, :10]
+    return pose(as_source(X, t), Logit(), Gaussian(scale, intercept_scale=10.0), fit_intercept=True, standardize=True)
+
+
+def test_tuning_from_a_rough_mode_ends_at_the_mode_of_the_best_scale():
+    objective = many_rows()
+    assert objective.sample is not None
+    solution, start = FitLaplace(is_rough=True).solve(objective, np.zeros(objective.shape))
+    passes = objective.source.passes
+    assert not start.is_converged
+    found = tune_scales(objective, start=start, curved_at=solution.value)
+    assert objective.source.passes - passes <= 4
+    exact = tune_scales(objective, start=FitLaplace().fit(objective))
+    size = found.objective.gradient_size(found.objective.value_grad(found.approximation.mean).grad)
+    assert size <= 1e-8
+    assert_allclose(found.report.factors, exact.report.factors, rtol=1e-3)
+    again = FitLaplace().fit(found.objective)
+    assert abs(found.approximation.log_evidence - again.log_evidence) < 0.01
+    assert_allclose(found.approximation.std, again.std, rtol=5e-3)
+
+
+def test_a_rough_start_is_fitted_even_if_its_scale_is_the_best():
+    objective = many_rows()
+    best = tune_scales(objective).objective
+    solution, start = FitLaplace(is_rough=True).solve(best, np.zeros(best.shape))
+    found = tune_scales(best, start=start, curved_at=solution.value)
+    assert_allclose(found.report.factors, 1.0, rtol=5e-3)
+    assert found.approximation.is_converged
+    assert found.objective.gradient_size(found.objective.value_grad(found.approximation.mean).grad) <= 1e-8
+
+
+def test_collinear_columns_of_a_rough_start_are_fitted_in_double_precision():
+    near = many_rows(1e-4, scale=10.0)
+    found = FitLaplace(is_rough=True).solve(near, np.zeros(near.shape))[1]
+    exact = FitLaplace().fit(near)
+    assert exact.factor.single_error > evidence.MAX_SINGLE_ERROR
+    assert_allclose(found.factor.log_det, exact.factor.log_det, atol=0.05)
+
+
+def test_the_last_hessian_of_newtons_method_is_used_again():
+    """The Gaussian is the same as after another pass at the mode."""
+    objective = overlapping_blobs(n=300)
+    passes = objective.source.passes
+    solution, found = FitLaplace().solve(objective, np.zeros(objective.shape))
+    assert objective.source.passes - passes == solution.passes
+    again = laplace(objective, solution.value)
+    assert found.log_evidence == again.log_evidence
+    assert_array_equal(found.factor.L, again.factor.L)
 
 
 @pytest.mark.parametrize("seed", [1, 5])

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
+from separatrix.bayesian import ep
 from separatrix.bayesian.ep import (
     Iterate,
     cavities,
@@ -290,6 +291,25 @@ def test_the_correction_halves_the_errors_of_evidence_and_variances(name, seed):
         return abs(approximation.log_evidence - exact.log_evidence), np.abs(sd - 1).max()
 
     assert all(after < 0.5 * before for before, after in zip(errors(plain), errors(corrected), strict=True))
+
+
+def test_sweeps_of_a_search_predict_the_next_step_and_may_be_in_single_precision(monkeypatch):
+    """The Gaussian of a search is nearer to the fixed point than its tolerance, so that the gradient is accurate."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 12))
+    objective = posed(X, (X[:, 0] * 3 + rng.logistic(size=150) > 0).astype(int))
+    start = at_the_mode(objective)
+    exact = expectation_propagation(objective, start, tol=1e-9, corrected=False)
+    monkeypatch.setattr(ep, "MAX_DOUBLE_PRODUCTS", 0)
+    for single in (False, True):
+        memory = []
+        rough = expectation_propagation(objective, start, tol=0.3, corrected=False, single=single, memory=memory)
+        last = expectation_propagation(objective, start, tol=0.3, corrected=False)
+        distances = [np.sqrt(exact.factor.square(each.mean - exact.mean)) for each in (rough, last)]
+        assert 1.5 * distances[0] < distances[1] < 0.3
+        assert_allclose(rough.log_evidence, exact.log_evidence, atol=0.05)
+        again = expectation_propagation(objective, start, tol=1e-9, corrected=False, memory=memory)
+        assert_allclose(again.mean, exact.mean, atol=1e-8)
 
 
 def test_the_correction_does_not_change_predictions():

@@ -140,6 +140,16 @@ def test_a_hessian_in_single_precision_does_not_depend_on_the_units_of_columns(c
     np.testing.assert_allclose(found / copies / every / every[:, None], expected, atol=2e-6 * N)
 
 
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
+def test_variances_of_activations_in_single_precision_have_its_digits(size, rng):
+    X = size * (rng.normal(size=(500, 6)) + 3.0)
+    design = Design(X.mean(axis=0), bias=True, spread=X.std(axis=0))
+    R = np.triu(rng.normal(size=(7, 7))) / np.append(np.full(6, size), 1.0)[:, None]
+    double, single = (design.row_variance(X, R, single=each) for each in (False, True))
+    np.testing.assert_allclose(single, double, rtol=1e-5)
+    assert (single != double).any()
+
+
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("n_outputs", [1, 2, 3])
 @pytest.mark.parametrize("weighted", [True, False])

@@ -68,6 +68,7 @@ MIN_WIDTH_OF_SPREAD = 0.25  # half the distance of nodes: a narrower density fal
 MAX_CUMULANT_FLOPS = 2e10  # takes one or two seconds
 MAX_CUMULANT_FLOATS = 2.5e7  # floats in memory at once
 MAX_DOUBLE_PRODUCTS = 2e6  # N P² above which products are in single precision: the correction is less accurate
+MAX_SINGLE_ERROR = 1e-3  # nats, of the evidence in a search with sweeps in single precision
 MAX_PAIRED_ROWS = 512
 MAX_VARIANCE_CHANGE = 3.0  # relative change of a variance above which the correction is not used
 
@@ -79,6 +80,7 @@ def expectation_propagation(
     tol: float = 1e-3,
     max_sweeps: int = 100,
     corrected: bool = True,
+    single: bool = False,
     memory: list[Sites] | None = None,
 ) -> Approximation:
     """Return the fixed point of expectation propagation, for a likelihood of one activation.
@@ -87,6 +89,7 @@ def expectation_propagation(
     less than ``tol`` posterior standard deviations and the precision by a relative change below ``tol``.
     ``is_converged`` is False if that takes more than ``max_sweeps``, and ``steps`` is the number of sweeps. If
     ``corrected``, variances and evidence are corrected for third cumulants unless that is too expensive (`correct`).
+    With ``single``, large products are in single precision, unless columns are so collinear that it matters.
     If ``memory`` contains the sites of a fit of the same rows under another prior, the iteration starts there; the
     sites of this fit replace them.
     """
@@ -105,7 +108,8 @@ def expectation_propagation(
         q = posterior_of(sites, objective)
     if q is None:
         raise ValueError("expectation_propagation: there is no proper Gaussian to start from; fit the mode first.")
-    here = Iterate.of(objective, sites, q)
+    single = single and objective.source.n_rows * objective.design.width**2 > MAX_DOUBLE_PRODUCTS
+    here = Iterate.of(objective, sites, q, single=single)
     # Earlier iterates are kept without q, whose factor and its inverse are as large as both precisions.
     past, fraction, sweeps = [(here.sites, here.update)], FIRST_STEP, 1
     while here.distance > (0.0 if here.result.skipped else tol) and sweeps < max_sweeps:
@@ -118,7 +122,7 @@ def expectation_propagation(
             q = posterior_of(sites, objective)
         if q is None:
             break
-        there, sweeps = Iterate.of(objective, sites, q), sweeps + 1
+        there, sweeps = Iterate.of(objective, sites, q, single=single), sweeps + 1
         growth = there.distance / here.distance
         if near and growth > MAX_GROWTH and fraction > MIN_STEP:  # undo the combination
             past, fraction = [(here.sites, here.update)], fraction * STEP_SHRINK
@@ -127,11 +131,18 @@ def expectation_propagation(
         past, here = [*past, (there.sites, there.update)][-N_MIXED - 1 :], there
     q, result, prior = here.q, here.result, objective.prior
     mean, is_converged = q.mean[None, :], result.skipped == 0 and here.distance <= tol
-    if memory is not None and is_converged:
-        memory.append(here.update)
     occam = 0.5 * (prior.log_det() - q.factor.log_det) - prior.value_grad(mean)[0]
     log_evidence = result.log_ratio + occam
-    found = Approximation(mean, q.factor, result.log_likelihood, log_evidence, "ep", sweeps, is_converged=is_converged)
+    if memory is not None and is_converged:
+        memory.append(here.update)
+        if not corrected:
+            # The error of the evidence is quadratic in that of q, that of its gradient is linear: predict one step.
+            sites = _anderson_step(past) if len(past) > 1 else here.update
+            ahead = posterior_of(sites, objective)
+            q, memory[-1] = (q, here.update) if ahead is None else (ahead, sites)
+    found = Approximation(
+        q.mean[None, :], q.factor, result.log_likelihood, log_evidence, "ep", sweeps, is_converged=is_converged
+    )
     return correct(objective, found, here.sites, q) if corrected and is_converged else found
 
 
@@ -150,9 +161,10 @@ class Iterate:
     distance: float
 
     @classmethod
-    def of(cls, objective: Posterior, sites: Sites, q: Normal) -> Iterate:
+    def of(cls, objective: Posterior, sites: Sites, q: Normal, *, single: bool = False) -> Iterate:
         """Update every site in one pass, each with the other sites fixed."""
-        result = objective.source.reduce(partial(update_sites, sites=sites, q=q, objective=objective))
+        single = single and q.factor.single_error <= MAX_SINGLE_ERROR
+        result = objective.source.reduce(partial(update_sites, sites=sites, q=q, objective=objective, single=single))
         update, root = result.sites, q.factor.root
         change = update.precision - sites.precision
         pull = update.shift - sites.shift - change @ q.mean
@@ -279,12 +291,12 @@ class Cavities(NamedTuple):
     is_density: Array  # whether the cavity is a density; if not, mu_out and var_out equal mu and var
 
 
-def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cavities:
+def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior, *, single: bool = False) -> Cavities:
     """Return the cavity of every row of a block."""
     row = slice(block.row.start, block.row.stop) if isinstance(block.row, range) else block.row
     tau, nu = sites.tau[row], sites.nu[row]
     mu = objective.design.activate(block, q.mean[None, :])
-    var = objective.design.row_variance(block.X, q.factor.root)
+    var = objective.design.row_variance(block.X, q.factor.root, single=single)
     power = np.ones(len(block)) if block.weight is None else np.where(block.weight > 0, np.minimum(block.weight, 1), 1)
     left = 1.0 - power * tau * var  # fraction of the precision that remains in the cavity
     is_density = left > MIN_CAVITY
@@ -293,9 +305,9 @@ def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cav
     return Cavities(tau, nu, mu, var, mu_out, var / left, left, power, is_density)
 
 
-def update_sites(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep:
+def update_sites(block: Block, sites: Sites, q: Normal, objective: Posterior, *, single: bool = False) -> Sweep:
     """Return new sites of the rows of a block, and the terms of these rows in ln p(D | mean) and ln p(D)."""
-    out = cavities(block, sites, q, objective)
+    out = cavities(block, sites, q, objective, single=single)
     found = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power)
     left = 1.0 - out.var_out * found.curvature  # variance of the tilted density relative to the cavity
     is_valid = out.is_density & (left > 0)
@@ -308,7 +320,7 @@ def update_sites(block: Block, sites: Sites, q: Normal, objective: Posterior) ->
     moved = (out.mu - out.mu_out) ** 2
     away = np.divide(moved, out.var_out, out=np.zeros_like(moved), where=out.var_out > 0)
     log_ratio = (found.log_z - 0.5 * np.log(out.left) + 0.5 * away) / out.power
-    updated = _with_sums(block, tau, nu, objective)
+    updated = _with_sums(block, tau, nu, objective, single=single)
     return replace(
         updated,
         log_likelihood=float(updated.weight @ log_p),
@@ -324,11 +336,11 @@ def laplace_sites(block: Block, mean: Float, objective: Posterior) -> Sweep:
     return _with_sums(block, tau, slope + tau * a, objective)
 
 
-def _with_sums(block: Block, tau: Float, nu: Float, objective: Posterior) -> Sweep:
+def _with_sums(block: Block, tau: Float, nu: Float, objective: Posterior, *, single: bool = False) -> Sweep:
     """Return sites of a block with their sums Σ weight τ φ̃ φ̃' and Σ weight (ν - τ offset) φ̃."""
     weight = np.ones(len(block)) if block.weight is None else block.weight
     pull = nu if block.offset is None else nu - tau * block.offset
-    precision = objective.design.gram(block, weight * tau)
+    precision = objective.design.gram(block, weight * tau, single=single)
     shift = objective.design.collect(block, weight * pull)[0]
     return Sweep(np.asarray(block.row), tau, nu, weight, precision, shift)
 

@@ -297,11 +297,18 @@ def evidence_slope(objective: Posterior, approximation: Approximation, *, sample
 
 
 def log_det_gradient(objective: Posterior, approximation: Approximation, *, sampled: bool) -> Float:
-    """Return v = ∂ ln |A|/∂θ (C, P) of `evidence_slope`; zero unless the approximation is Laplace's."""
+    """Return v = ∂ ln |A|/∂θ (C, P) of `evidence_slope`; zero unless the approximation is Laplace's.
+
+    Of a rough fit, it is computed in single precision.
+    """
     if approximation.name != "laplace":
         return np.zeros(objective.shape)
-    posed = objective.of_sample() if sampled and objective.sample is not None else objective
-    return np.asarray(posed.reduce(log_det_slope, theta=approximation.mean, root=approximation.factor.root).grad)
+    posed, factor = (
+        objective.of_sample() if sampled and objective.sample is not None else objective,
+        approximation.factor,
+    )
+    single = not approximation.is_converged and factor.single_error <= MAX_SINGLE_ERROR
+    return np.asarray(posed.reduce(log_det_slope, theta=approximation.mean, root=factor.root, single=single).grad)
 
 
 def stationary_slope(prior: Penalty, approximation: Approximation, u: Float | None = None) -> Float:
@@ -407,11 +414,9 @@ class FitLaplace:
         factor = factorise(here.hess, objective.shape[0], objective.prior.free)
         if factor.singular is not None:
             return None
-        # Rounding errors of size ε of the correlations C change ln |C| by at most about ε tr C⁻¹.
-        error = np.finfo(np.float32).eps * row_squares(factor.scale[:, None] * factor.root).sum()
         known = ValueGrad(here.value, here.grad), factor
         found = laplace(objective, point, steps=near.steps, known=known, max_fall=MAX_ROUGH_FALL)
-        if error > MAX_SINGLE_ERROR or found.mean is point:
+        if factor.single_error > MAX_SINGLE_ERROR or found.mean is point:
             return None
         return replace(near, value=point, status=Status.GRADIENT), replace(found, is_converged=False)
 
@@ -451,7 +456,12 @@ class FitEP:
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""
-        options: dict[str, Any] = {"tol": self.tol_in_std, "max_sweeps": MAX_EP_SWEEPS, "corrected": False}
+        options: dict[str, Any] = {
+            "tol": self.tol_in_std,
+            "max_sweeps": MAX_EP_SWEEPS,
+            "corrected": False,
+            "single": True,
+        }
         options["memory"], is_hopeless = self.memory, False
         if start is not None and inverse is not None and inverse.singular is None:  # no mode is needed
             near = Approximation(start, inverse, np.nan, np.nan, "guess")

@@ -153,7 +153,7 @@ N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that ch
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
-EP_TOL_IN_STD, ROUGH_EP_TOL_IN_STD = 0.05, 0.1  # tolerance of fixed points in tuning, and if sweeps are expensive
+EP_TOL_IN_STD, ROUGH_EP_TOL_IN_STD = 0.1, 0.2  # tolerance of fixed points in tuning, and if sweeps are expensive
 
 # Errors of probabilities
 MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # a warning is given above this; Laplace's method if requested
@@ -616,7 +616,9 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         is_cheap = objective.source.n_rows * objective.shape[1] ** 2 <= CHEAP_EP
         fitter = FitEP(options.tol, memory, EP_TOL_IN_STD if is_cheap else ROUGH_EP_TOL_IN_STD)
         plain = found.accept(
-            expectation_propagation(objective, first, tol=fitter.tol_in_std, corrected=False, memory=memory)
+            expectation_propagation(
+                objective, first, tol=fitter.tol_in_std, corrected=False, single=True, memory=memory
+            )
         )
         if plain.approximation is first:
             exact = tune_prior(found, options, FitLaplace(options.tol))

@@ -59,6 +59,7 @@ MAX_RADIUS, MIN_RADIUS = 2.0, 1e-3
 POOR_RATIO, GOOD_RATIO = 0.25, 0.75  # ratio of actual to predicted gain that shrinks the region, and that enlarges it
 EVIDENCE_ROUNDING = 1e-10  # relative rounding error of the evidence, a sum over rows
 FLAT_GRADIENT = 0.05  # gradient in η, in nats, that counts as zero
+MAX_EXTRAPOLATION = 4.0  # length of a step relative to the last one, if gradients are inexact
 N_EARLIER_GRADIENTS = 8  # earlier gradients that the surrogate reproduces
 MAX_SAMPLED_GROUPS = 20  # number of groups up to which the effect of the moving mode is computed from a sample of rows
 
@@ -421,6 +422,9 @@ class Search:
         pairs = [pair for pair in earlier if is_exact or (pair[1] - here.gradient) @ (pair[0] - here.eta) < 0]
         surrogate = Surrogate(self.scales, *here[:3], pairs if is_exact or len(here.eta) == 1 else ())
         low, high = np.maximum(self.low, here.eta - radius), np.minimum(self.high, here.eta + radius)
+        if pairs and not is_exact:  # differences of inexact gradients hold only nearby
+            reach = MAX_EXTRAPOLATION * np.abs(pairs[-1][0] - here.eta)
+            low, high = np.maximum(low, here.eta - reach), np.minimum(high, here.eta + reach)
         if len(low) == 1:  # stay between earlier points whose gradients point inwards
             low = max([low, *(eta for eta, slope in earlier if slope > 0 and low < eta < here.eta)])
             high = min([high, *(eta for eta, slope in earlier if slope < 0 and here.eta < eta < high)])

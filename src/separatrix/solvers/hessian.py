@@ -78,6 +78,12 @@ class Factor:
             inverse, _ = linalg.lapack.dtrtri(self.L, lower=True)
         return np.asarray((np.tril(inverse) / self.scale).T)
 
+    @property
+    def single_error(self) -> float:
+        """Error of ln |H| if H is computed in single precision: ε tr C⁻¹ for correlations C with errors of size ε."""
+        inverse = self.scale[:, None] * self.root
+        return float(np.finfo(np.float32).eps * np.vdot(inverse, inverse))
+
     def solve(self, grad: Float) -> Float:
         """H⁻¹ g, in the shape of g."""
         with single_thread_blas():

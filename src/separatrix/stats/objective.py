@@ -188,14 +188,22 @@ class Design:
         unit = self.single_units()
         return (self.regressors(X) / unit).astype(np.float32), unit
 
-    def row_variance(self, X: Rows, R: Float) -> Float:
+    def row_variance(self, X: Rows, R: Float, *, single: bool = False) -> Float:
         """|R'φ̃_n|² of each row, (n,): the variance of its activation if R R' is the covariance of θ.
 
-        R is upper triangular.
+        R is upper triangular. With ``single``, products of dense rows are computed in single precision.
         """
         if isinstance(X, DeviceRows):
             top = R[: len(self.origin)]
             return np.asarray(to_host(X.row_squares(top, (R[-1] if self.bias else 0.0) - self.origin @ top)))
+        if single and not is_sparse(X) and X.flags.c_contiguous:
+            from separatrix.stats._kernels import scaled_rows
+
+            unit, Z = self.single_units(), np.empty((len(X), self.width), np.float32)
+            origin, inverse, _ = self.gram_memory(X, self.origin, unit)
+            scaled_rows(read_only(X), origin, inverse, np.ones(len(X), X.dtype), Z)
+            Z = linalg.blas.strmm(1.0, (unit[:, None] * R).T.astype(np.float32), Z.T, lower=1, overwrite_b=1).T
+            return np.asarray(np.einsum("ni,ni->n", Z, Z), np.float64)
         Z = linalg.blas.dtrmm(1.0, R.T, self.regressors(X).T, lower=1, overwrite_b=1).T  # half the products of Z R
         return np.asarray(np.einsum("ni,ni->n", Z, Z))
 
@@ -487,11 +495,13 @@ def negative_smallest_margin(block: Block, theta: Float, design: Design) -> Larg
 
 
 @device_aware
-def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, design: Design) -> Grad:
+def log_det_slope(
+    block: Block, theta: Float, root: Float, likelihood: Any, design: Design, *, single: bool = False
+) -> Grad:
     """∂ ln |A|/∂θ of the Hessian A of -ln p, (C, P), on one block; ``root`` is R with A⁻¹ = R R'.
 
     It is Σ_n weight_n ∂ tr(V_n C_n)/∂a ⊗ φ̃_n with V_n = cov a_n under A⁻¹ and C_n = -∂² ln p/∂a∂a'. The term of a row
-    is a third derivative of ln p times a variance.
+    is a third derivative of ln p times a variance. With ``single``, variances of one output are in single precision.
     """
     C = len(theta)
     if isinstance(block.X, DeviceRows) and type(likelihood) in (*SKEWS, Softmax):
@@ -499,7 +509,7 @@ def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, desi
         return Grad(design.collect(block, _weighted(change, block.X.on(block.weight))))
     a, t = design.activate(block, theta), block.targets
     if C == 1:
-        change = likelihood.skew(a, t) * design.row_variance(block.X, root)
+        change = likelihood.skew(a, t) * design.row_variance(block.X, root, single=single)
         return Grad(design.collect(block, _weighted(change, block.weight)))
     change = np.empty_like(a)
     for rows in gen_batches(len(a), max(1, MAX_SPREAD_ENTRIES // (C * len(root)))):
