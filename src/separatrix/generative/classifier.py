@@ -24,6 +24,7 @@ from separatrix._arguments import generator
 from separatrix._array import Array, Float, Rows, bincount
 from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.exceptions import CollinearError, CollinearWarning, DataError, NoEstimateError, warn
+from separatrix.likelihoods import Softmax
 from separatrix.rows import Source, class_factors, labels_of, open_rows
 from separatrix.solvers import Solution
 
@@ -193,11 +194,8 @@ class GenerativeClassifier(Classifier):
         self._require_parameters()
 
         def log_posterior(rows: Rows) -> Float:
-            log_joint = self._scores(rows)
             with np.errstate(invalid="ignore"):
-                # Without the largest score, which may have a rounding error of many nats, the sum of all p is 1.
-                log_joint = log_joint - log_joint.max(axis=1, keepdims=True)
-                return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))  # (4.62)
+                return Softmax(len(self.classes_)).log_probability(self._scores(rows))  # (4.62)
 
         log_proba = self._map_rows(X, log_posterior, allow_nan=True)
         # The result is NaN if p(x | C_k) = 0 for all classes. Then the prior is returned.

@@ -460,13 +460,14 @@ def max_slope_change(
                 change *= np.exp(_largest_differences(bare, theta - curved_at, design))
             change[np.isnan(change)] = np.inf  # 0 times infinity is no bound
         return Largest(float(change.max(initial=0.0)))
-    A, a, t = np.abs(design.activate(bare, V)), design.activate(rows, theta), rows.targets
+    A, t = np.abs(design.activate(bare, V)), rows.targets
     is_label = getattr(t.dtype, "kind", "f") in "iu"  # a tensor has another dtype
     if curved_at is None and is_label and type(likelihood) in COMPILED_LAWS:
-        bound = float((A if type(likelihood) is Logit else A * (np.abs(a) + 0.8)).max(initial=0.0))
+        ratio = 1.0 if type(likelihood) is Logit else np.abs(design.activate(rows, theta)) + 0.8
+        bound = float((A * ratio).max(initial=0.0))
         if bound < enough:
             return Largest(bound)
-    _, slope, curvature = likelihood.derivatives(a, t)
+    _, slope, curvature = likelihood.derivatives(design.activate(rows, theta), t)
     if curved_at is not None:
         curvature = likelihood.derivatives(design.activate(rows, curved_at), t).curvature
     change, slope = np.abs(curvature) * A, np.abs(slope)
