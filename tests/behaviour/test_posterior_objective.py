@@ -13,7 +13,8 @@ from separatrix.likelihoods import Logit, Probit
 from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.rows import Block, as_source
 from separatrix.solvers import LBFGS, Newton, Units, pose
-from separatrix.solvers.hessian import average_diagonal, by_class, diagonal, diagonal_at
+from separatrix.solvers import hessian
+from separatrix.solvers.hessian import average_diagonal, by_class, diagonal
 from separatrix.stats import Design, class_grams, max_slope_change
 
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
@@ -198,13 +199,25 @@ def test_the_diagonal_is_an_upper_bound_of_the_hessian_diagonal(name, store, rng
         assert (curvature.mean(axis=0) <= average * (1 + 1e-12)).all()
 
 
-@pytest.mark.parametrize("name", [name for name in PROBLEMS if name not in SOFTMAX])
+@pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-def test_the_diagonal_of_a_point_is_that_of_its_hessian(name, store, rng):
+@pytest.mark.parametrize("n_columns", [0, 2, 300])
+def test_the_head_of_a_hessian_is_its_average_over_classes(name, store, n_columns, rng, monkeypatch):
+    monkeypatch.setattr(hessian, "MAX_HEAD_COLUMNS", n_columns)
+    monkeypatch.setattr(hessian, "MIN_HEAD_VARIANCE", 1e-9)
     objective = PROBLEMS[name].posterior(store, rows_per_block=50)
-    theta = 0.3 * rng.normal(size=objective.shape) / objective.column_units
-    expected = np.diag(objective.value_grad_hess(theta, exact=False).hess)
-    np.testing.assert_allclose(diagonal_at(objective, theta).curvature[0], expected, rtol=1e-9)
+    (C, P), M = objective.shape, len(objective.design.origin)
+    theta = 0.3 * rng.normal(size=(C, P)) / objective.column_units
+    blocks = objective.value_grad_hess(theta, exact=False).hess.reshape(C, P, C, P)
+    mean = np.einsum("kpkq->pq", blocks) / C
+    top = np.sort(np.argsort(-objective.units.spread, kind="stable")[:n_columns])
+    weights = np.append(top, M) if objective.design.bias else top
+    grad = rng.normal(size=(C, P)) * objective.column_units
+    expected = grad / np.diag(mean)
+    if n_columns:
+        expected[:, weights] = np.linalg.solve(mean[np.ix_(weights, weights)], grad[:, weights].T).T
+    found = hessian.head_at(objective, theta).solve(grad)
+    np.testing.assert_allclose(found * objective.column_units, expected * objective.column_units, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", SOFTMAX)

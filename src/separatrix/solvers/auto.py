@@ -115,7 +115,7 @@ class Auto(Limits):
 
         def stage(objective: Posterior, start: Float, steps: int) -> Solution[Float]:
             memory = PAIRS if objective.units.has_fast_products else SPARSE_PAIRS
-            return self._lbfgs(steps, limit, memory).minimise(objective, start)
+            return self._lbfgs(steps, limit, memory).minimise(objective, objective.centre_classes(start))
 
         return stage
 

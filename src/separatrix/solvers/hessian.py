@@ -3,7 +3,8 @@
 
     factorise   the whole Hessian H (CP, CP) = D L L' D in correlation units, or its pseudo-inverse if H is singular
     by_class    the C diagonal blocks (P, P) of H; steps do not change the mean of the weights over classes
-    diagonal    a bound on the diagonal of H, or the diagonal itself
+    diagonal    a bound on the diagonal of H
+    head_at     for sparse rows, the diagonal of H and its block for the columns that vary most
 
 With C classes, H = Σ_n (diag p - p p') ⊗ φ̃ φ̃' has no curvature along a vector added to every class, but its diagonal
 blocks do. A preconditioner of those blocks alone takes steps along such vectors, which only the prior reverses, slowly.
@@ -14,22 +15,25 @@ thirds of the passes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
 from scipy import linalg
 
-from separatrix._array import Array, Float
+from separatrix._array import Array, Codes, Float
 from separatrix._linalg import SingularError, cholesky_of_correlation, solve_minimum_norm
 from separatrix._threads import single_thread_blas
-from separatrix.rows import Block
+from separatrix.likelihoods import Covariances
+from separatrix.rows import Block, Summed
 from separatrix.solvers.posterior import Posterior
 from separatrix.stats import Grad, class_grams
 
 MAX_JOINT_WEIGHTS = 1500  # largest number of weights of all classes whose joint Hessian is factorised
 MAX_BLOCK_WEIGHTS = 5000  # largest number of weights per class whose Hessian is factorised
 BLOCK_FACTOR = 8  # blocks have this many times more rows than in other passes, because each yields C matrices
+MAX_HEAD_COLUMNS = 300  # a Cholesky factor of this size takes as long as a pass over a small sparse table
+MIN_HEAD_VARIANCE = 0.2  # smallest fraction of the variance of all columns for which such a factor saves steps
 RIDGE_OF_DIAGONAL = 1e-6  # relative ridge for a block that is singular in single precision or on a small sample
 
 
@@ -136,16 +140,69 @@ def average_diagonal(objective: Posterior) -> Diagonal:
     return Diagonal(bound + objective.prior.diagonal)
 
 
-def diagonal_at(objective: Posterior, theta: Float) -> Diagonal:
-    """Diagonal of H at θ for one output, in one pass; at least a small fraction of its bound."""
+@dataclass(frozen=True, eq=False)
+class Head:
+    """The Hessian of some weights and the diagonal of the others, the same matrix for all classes.
 
-    def squares(block: Block) -> Grad:
-        curvature = objective.likelihood.safe_curvature(objective.design.activate(block, theta), block.targets)
-        weighted = curvature if block.weight is None else curvature * block.weight
-        return Grad(objective.design.collect_squares(block.X, weighted[:, None]))
+    ``weights`` (m,) are those of the columns with the largest variance, and the bias; H = D L L' D for them.
+    """
 
-    found = objective.source.reduce(squares).grad + objective.prior.diagonal
-    return Diagonal(np.maximum(found, RIDGE_OF_DIAGONAL * diagonal(objective).curvature))
+    curvature: Float
+    weights: Codes
+    scale: Float
+    L: Float
+
+    def solve(self, grad: Float) -> Float:
+        """The approximate H⁻¹ g, in the shape of g."""
+        step = grad / self.curvature
+        with single_thread_blas():
+            x, _ = linalg.lapack.dpotrs(self.L, (grad[:, self.weights] / self.scale).T, lower=True)
+        step[:, self.weights] = x.T / self.scale
+        return np.asarray(step)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadSums(Summed):
+    """Diagonal of the Hessian of the likelihood (1, P), and the block (m, m) of some weights."""
+
+    diagonal: Float
+    block: Float
+
+
+def head_at(objective: Posterior, theta: Float) -> Head | Diagonal:
+    """Hessian at θ, averaged over classes, in one pass: a block for the columns that vary most, and the diagonal.
+
+    Words have Zipf's frequencies: a few hundred columns have most of the entries, and most of the correlation. If the
+    columns are alike, a block of some saves no steps and only the diagonal is computed.
+    """
+    design, prior, (C, P) = objective.design, objective.prior, objective.shape
+    M, variance = len(design.origin), objective.units.spread**2
+    top = np.sort(np.argsort(-variance, kind="stable")[:MAX_HEAD_COLUMNS])
+    if variance[top].sum() < MIN_HEAD_VARIANCE * variance.sum():
+        top = top[:0]
+    part = replace(design, origin=design.origin[top], spread=None if design.spread is None else design.spread[top])
+
+    def sums(block: Block) -> HeadSums:
+        bend = objective.likelihood.safe_curvature(design.activate(block, theta), block.targets)
+        curvature = (bend.p - bend.p**2).mean(axis=1) if isinstance(bend, Covariances) else bend
+        weight = curvature if block.weight is None else curvature * block.weight
+        H = part.gram(replace(block, X=block.X[:, top]), weight) if len(top) else np.zeros((0, 0))
+        return HeadSums(design.collect_squares(block.X, weight[:, None]), H)
+
+    found = objective.source.reduce(sums, reads_once=True)
+    diagonal_found = np.maximum(found.diagonal + prior.diagonal, RIDGE_OF_DIAGONAL * diagonal(objective).curvature)
+    if not len(top):
+        return Diagonal(diagonal_found)
+    weights = np.append(top, M) if design.bias else top
+    precision = prior.precision
+    if len(precision) != P:
+        precision = np.einsum("kpkq->pq", precision.reshape(C, P, C, P)) / C
+    precision = np.diag(precision[weights]) if precision.ndim == 1 else precision[np.ix_(weights, weights)]
+    try:
+        with single_thread_blas():
+            return Head(diagonal_found, weights, *cholesky_of_correlation(found.block + precision))
+    except SingularError:
+        return Diagonal(diagonal_found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +241,7 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
     return ByClass(tuple(factors), keeps_mean=not is_joint)
 
 
-Inverse = Factor | Diagonal | ByClass  # H⁻¹, exact or approximate
+Inverse = Factor | Diagonal | Head | ByClass  # H⁻¹, exact or approximate
 
 
 def fits_in_memory(objective: Posterior) -> bool:

@@ -4,7 +4,7 @@
 The inverse Hessian is a given matrix B, corrected by the last m pairs (s, y) of a step and its change of the gradient.
 If B comes from a subsample or from the last full Hessian, a step is almost a Newton step, but costs only one gradient;
 the pairs correct the error of B. A diagonal B gives standard L-BFGS. It starts as a bound. With sparse rows and classes
-that are nearly separated, the curvature is soon far below the bound, so that it is computed a few times.
+that are nearly separated, the curvature is soon far below the bound, so that it is computed a few times (`head_at`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.linalg import blas
 
 from separatrix._arguments import check_count
 from separatrix._array import Float
-from separatrix.solvers.hessian import Inverse, average_diagonal, diagonal, diagonal_at
+from separatrix.solvers.hessian import Inverse, average_diagonal, diagonal, head_at
 from separatrix.solvers.newton import Progress, descend
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import End, Limits, Solution, Status, Step, status_at_rest
@@ -26,7 +26,7 @@ from separatrix.stats import ValueGrad
 MAX_IDLE_LBFGS_STEPS = 50  # number of steps without progress after which L-BFGS stops
 MIN_CURVATURE = 1e-14  # smallest s'y relative to its terms; below this it is rounding error
 MIN_GRADIENT_DECREASE = 0.5  # a step -B g is accepted if the gradient shrinks by this factor
-BOUND_STEPS, RENEWAL = 12, 4  # steps with a bound on the diagonal, and the ratio of the steps of its renewals
+BOUND_STEPS, RENEWAL = 10, 4  # steps with a bound on the diagonal, and the ratio of the steps of its renewals
 MAX_RISE_IN_ROUNDINGS = 10  # largest rise of the objective by a step -B g, in units of its rounding error
 
 
@@ -55,8 +55,7 @@ class LBFGS(Limits):
         """
         theta, passes = start, 0 if known else 1
         here = known or objective.value_grad(theta)
-        # For K classes the bound is nearly as good, and dense rows have better preconditioners than any diagonal.
-        is_rough = inverse is None and len(start) == 1 and not objective.units.has_fast_products
+        is_rough = inverse is None and not objective.units.has_fast_products  # dense rows have better preconditioners
         renewal = BOUND_STEPS if is_rough else self.max_steps + 1
         if inverse is None:  # the average bound is exceeded by some classes, but sparse passes are cheap
             inverse = (diagonal if objective.units.has_fast_products else average_diagonal)(objective)
@@ -72,7 +71,7 @@ class LBFGS(Limits):
             if step == self.max_steps:
                 break
             if step == renewal:
-                inverse, passes, renewal = diagonal_at(objective, theta), passes + 1, RENEWAL * renewal
+                inverse, passes, renewal = head_at(objective, theta), passes + 1, RENEWAL * renewal
                 pairs = _Pairs(inverse, self.memory)
             moved, trials, is_idle = None, 0, progress.ends(here.value, size)
             if not is_idle:

@@ -228,7 +228,14 @@ class Design:
         if not is_sparse(X):
             return np.asarray(weight.T @ self.regressors(X) ** 2)
         c, total = self.origin, weight.sum(axis=0)[:, None]
-        squares = (X.power(2, np.float64).T @ weight).T - 2 * c * (X.T @ weight).T + total * c**2
+        if len(total) == 1 and X.size >= MIN_COMPILED_ENTRIES:
+            from separatrix.stats._kernels import csr_centred_sums
+
+            sums, raw = np.zeros((2, 1, len(c)))
+            csr_centred_sums(X.data, X.indices, X.indptr, weight[:, 0].copy(), np.zeros(len(c)), sums[0], raw[0])
+        else:
+            sums, raw = (X.T @ weight).T, (X.power(2, np.float64).T @ weight).T
+        squares = raw - 2 * c * sums + total * c**2
         return np.column_stack([squares, total]) if self.bias else np.asarray(squares)
 
     def in_user_units(self, theta: Float) -> tuple[Float, Float]:
