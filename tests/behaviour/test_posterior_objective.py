@@ -12,8 +12,7 @@ from posteriors import PROBLEMS, Problem, overlapping
 from separatrix.likelihoods import Logit, Probit
 from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.rows import Block, as_source
-from separatrix.solvers import LBFGS, Newton, Units, pose
-from separatrix.solvers import hessian
+from separatrix.solvers import LBFGS, Newton, Units, hessian, pose
 from separatrix.solvers.hessian import average_diagonal, by_class, diagonal
 from separatrix.stats import Design, class_grams, max_slope_change
 

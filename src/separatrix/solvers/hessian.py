@@ -27,7 +27,7 @@ from separatrix._threads import single_thread_blas
 from separatrix.likelihoods import Covariances
 from separatrix.rows import Block, Summed
 from separatrix.solvers.posterior import Posterior
-from separatrix.stats import Grad, class_grams
+from separatrix.stats import class_grams
 
 MAX_JOINT_WEIGHTS = 1500  # largest number of weights of all classes whose joint Hessian is factorised
 MAX_BLOCK_WEIGHTS = 5000  # largest number of weights per class whose Hessian is factorised
