@@ -144,6 +144,7 @@ AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling un
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
 MAX_COUPLED_WEIGHTS = 200  # weights of K classes above which "auto" neglects coupling between contrasts of classes ...
 MIN_COUPLED_ROWS = 25  # ... unless there are so many rows per weight that Laplace's method is accurate, and quicker
+MAX_COUPLED_CLASSES = 10  # ... for so few classes: a Hessian takes K²/2 Gram matrices instead of K
 MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior without coupling
 MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posteriors neglect it, too
 MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed ...
@@ -299,7 +300,7 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     if structure is None and options.tune and is_simple and is_dual:
         structure = "dual" if M >= MIN_ROTATED_COLUMNS else None  # exact, with as many unknowns as there are rows
     is_free = structure is None and options.groups is None and options.method == "auto" and not options.is_batch
-    is_determined = MIN_COUPLED_ROWS * start.size <= N and start.size <= MAX_JOINT_WEIGHTS
+    is_determined = MIN_COUPLED_ROWS * start.size <= N and start.size <= MAX_JOINT_WEIGHTS and K <= MAX_COUPLED_CLASSES
     if is_free and start.size > MAX_COUPLED_WEIGHTS and has_contrasts(objective) and not (is_dual or is_determined):
         structure = "by class" if _has_by_class(objective) else "mean field"
     structure = structure if structure == "mean field" else choose_structure(objective, structure)
