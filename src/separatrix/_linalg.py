@@ -53,9 +53,9 @@ def solve_positive_definite(A: Float, B: Float) -> Float:
 def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
     """Scales d and lower triangular L with A = D L L' D; raises `SingularError` with the dependent columns."""
     variance = A.diagonal()
-    if not variance.min(initial=np.inf) > 0:  # also if it is NaN
+    if not variance.min() > 0:  # also if it is NaN
         raise _diagnose(A)
-    if variance.max(initial=0.0) == np.inf:
+    if variance.max() == np.inf:
         raise DataError("Sums over the rows overflow. Divide the columns, or the sample weights, by a constant first.")
     scale = np.sqrt(variance)
     C = A / scale

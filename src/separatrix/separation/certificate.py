@@ -166,7 +166,7 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
     proves = partial(_proves, everything=objective.source, support=support)
     if solution.end is not None and solution.end.is_exact:
         grad, factor = solution.end.grad, solution.end.inverse
-        if not prior.precision.any():
+        if objective.is_flat:
             return proves(objective, theta, grad, factor)
         whole = factor.matrix
         hess = -prior.add_to(-whole)

@@ -130,7 +130,9 @@ class Posterior:
 
     def value_grad(self, theta: Float) -> ValueGrad:
         """E and ∂E/∂θ, in one pass."""
-        here = self.reduce(value_grad, reads_once=type(self.likelihood) in COMPILED_LAWS, theta=theta)
+        here: ValueGrad = self.reduce(value_grad, reads_once=type(self.likelihood) in COMPILED_LAWS, theta=theta)
+        if self.is_flat:
+            return here
         value, pull = self.prior.value_grad(theta)
         return ValueGrad(here.value + value, here.grad + pull)
 
@@ -140,13 +142,20 @@ class Posterior:
         Without ``exact``, the Hessian is never indefinite. With ``single``, it is computed in single precision.
         """
         once = type(self.likelihood) in COMPILED_LAWS
-        here = self.reduce(value_grad_hess, reads_once=once, theta=theta, exact=exact, single=single)
+        here: ValueGradHess = self.reduce(value_grad_hess, reads_once=once, theta=theta, exact=exact, single=single)
+        if self.is_flat:
+            return here
         value, pull = self.prior.value_grad(theta)
         return ValueGradHess(here.value + value, here.grad + pull, self.prior.add_to(here.hess))
 
     def gradient_size(self, grad: Float) -> float:
         """Largest component of a gradient, per standard deviation of its column and per unit of weight."""
         return float(np.abs(grad / self.column_units).max(initial=0.0)) / self.units.total
+
+    @cached_property
+    def is_flat(self) -> bool:
+        """Whether no weight has a Gaussian prior, so that E is the negative log likelihood."""
+        return not self.prior.precision.any()
 
     @cached_property
     def column_units(self) -> Float:
