@@ -122,7 +122,7 @@ class Threads(Runner):
         pieces = rows.pieces(height)
         if type(pieces) is list and len(pieces) == 1 and WATCH.get() is None:
             with single_thread_blas():
-                return row_function(rows.read(pieces[0]))
+                return stack(iter([row_function(rows.read(pieces[0]))]), rows.known_rows)
         with _closing(pieces):
             return stack(iter(self._each(lambda p: row_function(rows.read(p)), pieces, rows)), rows.known_rows)
 
