@@ -24,7 +24,7 @@ from separatrix._output import output_problem, write_atomically
 from separatrix.bayesian import interval_tails
 from separatrix.exceptions import ExportError, optional_import
 from separatrix.export.graph import Graph, Value
-from separatrix.export.onnx_models import Predictions, predictions
+from separatrix.export.onnx_models import predictions
 from separatrix.generative import FamilyClassifier
 from separatrix.study import TableClassifier
 from separatrix.table import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Schema
@@ -97,7 +97,17 @@ def to_onnx(
     else:
         X = graph.input("X", kind, ["N", int(model.n_features_in_)]).as_double()
     found = predictions(inner, X)
-    outputs = _outputs(found, graph, kind)
+    outputs: dict[str, Output] = {}
+    if found.mean is not None:
+        outputs["mean"] = (found.mean, kind, ["N"])
+    if found.code is not None:
+        labels, _ = _as_tensor(found.labels)
+        label = graph.op("Gather", labels, found.code, axis=0)
+        outputs["label"] = (label, "string" if labels.dtype.kind == "U" else "int64", ["N"])
+    if found.probabilities is not None:
+        outputs["probabilities"] = (found.probabilities, kind, ["N", "K"])
+    elif found.scores is not None:
+        outputs["scores"] = (found.scores, kind, ["N"] if len(found.labels) == 2 else ["N", "K"])
     if intervals:
         if found.centre is None or found.spread is None:
             raise ExportError(
@@ -118,20 +128,6 @@ def to_onnx(
     if target is not None:
         write_atomically(target, proto.SerializeToString())
     return proto
-
-
-def _outputs(found: Predictions, graph: Graph, kind: str) -> dict[str, Output]:
-    if found.mean is not None:
-        return {"mean": (found.mean, kind, ["N"])}
-    assert found.code is not None, "every classifier predicts a label"
-    labels, _ = _as_tensor(found.labels)
-    element = "string" if labels.dtype.kind == "U" else "int64"
-    outputs: dict[str, Output] = {"label": (graph.op("Gather", labels, found.code, axis=0), element, ["N"])}
-    if found.probabilities is not None:
-        outputs["probabilities"] = (found.probabilities, kind, ["N", "K"])
-    elif found.scores is not None:
-        outputs["scores"] = (found.scores, kind, ["N"] if len(found.labels) == 2 else ["N", "K"])
-    return outputs
 
 
 def _as_tensor(labels: Array) -> tuple[Array, str]:

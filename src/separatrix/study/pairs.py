@@ -284,7 +284,10 @@ def supported_interactions(
     # The prior stays the same without a fold, even if an outlier of the fold dominates the deviation of a column.
     source = as_source(Phi, codes, weight)
     additive = pose(source, tuned.likelihood_, tuned.prior_, fit_intercept=True, standardize=True)
-    mode, fold_of = FitLaplace().fit(additive).mean, _folds(codes)
+    mode, fold_of = FitLaplace().fit(additive).mean, np.empty(len(codes), dtype=np.intp)
+    order = np.random.default_rng(0).permutation(len(codes))  # folds have nearly equal class proportions
+    fold_of[order[np.argsort(codes[order], kind="stable")]] = np.arange(len(codes)) % N_FOLDS
+    fold_of[np.bincount(codes)[codes] == 1] = -1  # the only row of a class is never held out
     gains = np.zeros((2, MAX_PAIRS + 1, len(X)))  # without and with products; by number of surfaces
     for fold in range(N_FOLDS):
         held, kept = fold_of == fold, np.where(fold_of == fold, 0.0, weight)
@@ -306,15 +309,6 @@ def supported_interactions(
     products = tuple(pair for pair in products if pair not in surfaces)
     found = Interactions(surfaces, products, float(gain / weight.sum()), float(noise / weight.sum()))
     return ramp_products(cells, found, X, schema.new_levels)
-
-
-def _folds(codes: Codes) -> Codes:
-    """Fold of each row, with nearly equal class proportions; -1 (never held out) for a class of one row."""
-    order = np.random.default_rng(0).permutation(len(codes))
-    by_class = order[np.argsort(codes[order], kind="stable")]
-    fold = np.empty(len(codes), dtype=np.intp)
-    fold[by_class] = np.arange(len(codes)) % N_FOLDS
-    return np.where(np.bincount(codes)[codes] == 1, -1, fold)
 
 
 def weighted_std(Phi: Float, weight: Float) -> Float:
