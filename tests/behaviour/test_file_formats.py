@@ -212,6 +212,19 @@ def make_database(connect, path, *statements):
         database.commit()
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".arrows", ".sqlite"])
+def test_names_with_blanks_and_columns_without_a_name_can_be_read(tmp_path, suffix):
+    path, table = tmp_path / f"t{suffix}", pa.table({" size ": [1, 2], "": ["a", "b"], "y": [0.5, None]})
+    with open_writer(path) as writer:
+        writer.write(table)
+    found = open_table(path)
+    names = ("size", "column 2", "y")
+    assert found.columns == names
+    assert found.read().to_pydict() == dict(zip(names, table.to_pydict().values(), strict=True))
+    (batch,) = found.batches(columns=names[1:])
+    assert batch.schema.names == list(names[1:])
+
+
 def test_sqlite_cells_of_several_types_form_a_column_of_one(tmp_path):
     make_database(
         sqlite3.connect,

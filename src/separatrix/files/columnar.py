@@ -35,6 +35,7 @@ class ParquetTable(TableFile):
                 self.n_rows += opened.metadata.num_rows
         self.columns, notes = name_columns(schemas[0].names, self._name(self._files[0]))
         self._notes += notes
+        self._stored = dict(zip(self.columns, schemas[0].names, strict=True))  # names in the file
         # Whether DuckDB and pyarrow can read the file directly: uncompressed, names distinct ignoring case. DuckDB
         # would read a file name with [, * or ? as a pattern.
         self.is_plain = (
@@ -46,7 +47,7 @@ class ParquetTable(TableFile):
         )
         self.travels = self.is_plain
         require_same_columns(dict(zip(self._files, [schema.names for schema in schemas], strict=True)))
-        self.types = unify_types(dict(zip(self._files, schemas, strict=True)))
+        self.types = renamed(unify_types(dict(zip(self._files, schemas, strict=True))), self._stored)
         if any("=" in file.parent.name for file in where.parts):
             self._notes.append("Folders named column=value contain parts of the table; those columns were not read.")
 
@@ -55,10 +56,20 @@ class ParquetTable(TableFile):
         return file if self.where.parts else self.path
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        schema = self.schema(columns)
+        import pyarrow as pa
+
+        schema, stored = self.schema(columns), tuple(self._stored[name] for name in columns)
         for file in self._files:
-            for batch in read_groups(file, columns, rows, called=self._name(file)):
-                yield batch if batch.schema.equals(schema) else batch.cast(schema)
+            for batch in read_groups(file, stored, rows, called=self._name(file)):
+                named = batch if stored == columns else pa.RecordBatch.from_arrays(batch.columns, list(columns))
+                yield named if named.schema.equals(schema) else named.cast(schema)
+
+
+def renamed(types: pa.Schema, stored: Mapping[str, str]) -> pa.Schema:
+    """Types of columns whose names in the file, ``stored``, may be blank or surrounded by white space."""
+    import pyarrow as pa
+
+    return pa.schema([types.field(name).with_name(new) for new, name in stored.items()])
 
 
 def require_same_columns(columns: Mapping[Any, Sequence[str]]) -> None:
@@ -133,11 +144,13 @@ class ArrowFile(TableFile):
             head = file.read(6)
         self._is_stream = head != b"ARROW1"
         with self._opened_file() as reader:
-            self.types = reader.schema.remove_metadata()
+            types = reader.schema.remove_metadata()
             if not self._is_stream:
                 self.n_rows = int(dataset(str(self._file), format="ipc").count_rows())
-        self.columns, notes = name_columns(self.types.names, self.path)
+        self.columns, notes = name_columns(types.names, self.path)
         self._notes += notes
+        self._stored = dict(zip(self.columns, types.names, strict=True))
+        self.types = renamed(types, self._stored)
 
     @contextmanager
     def _opened_file(self) -> Iterator[Any]:
@@ -148,8 +161,11 @@ class ArrowFile(TableFile):
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the table from the beginning of the file."""
+        import pyarrow as pa
+
         schema = self.schema(columns)
         with self._opened_file() as reader:
             batches = reader if self._is_stream else map(reader.get_batch, range(reader.num_record_batches))
             for batch in batches:
-                yield batch.select(list(columns)).cast(schema)
+                arrays = [batch.column(self._stored[name]) for name in columns]
+                yield pa.RecordBatch.from_arrays(arrays, list(columns)).cast(schema)

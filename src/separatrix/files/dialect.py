@@ -107,13 +107,11 @@ def name_columns(header: Iterable[object], where: object) -> tuple[tuple[str, ..
     if twice:
         places = " and ".join(str(i) for i, name in enumerate(names, 1) if name == twice[0])
         more = f" (also duplicated: {', '.join(map(repr, twice[1:6]))})" if len(twice) > 1 else ""
-        raise FileReadError(
-            f"{where}: columns {places} are both called {twice[0]!r}{more}. Rename one of them in the first line."
-        )
+        raise FileReadError(f"{where}: columns {places} are both called {twice[0]!r}{more}. Rename one of them.")
     notes = []
     nameless = [name for name, cell in zip(names, given, strict=True) if not cell]
     if nameless:
-        notes.append(f"The first line has no name for {', '.join(map(repr, nameless[:5]))}; the position is the name.")
+        notes.append(f"The table has no name for {', '.join(map(repr, nameless[:5]))}; the position is the name.")
     if all(NUMBER.fullmatch(cell) for cell in given):
         notes.append(
             f"Every name in the first line is a number ({', '.join(given[:3])}). If this is the first row of data, "
