@@ -324,7 +324,7 @@ def test_the_correction_does_not_change_predictions():
 
 
 def test_the_correction_is_skipped_for_many_rows_and_columns():
-    assert pair_method(1000, 50) == "tensor"
+    assert pair_method(2000, 50) == "tensor"
     assert pair_method(800, 801) == "rows"
     assert pair_method(10**6, 300) is None
     assert pair_method(10**4, 10**4) is None

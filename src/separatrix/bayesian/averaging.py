@@ -130,8 +130,8 @@ def _nodes_of_one_scale(
         parabola = Parabola(found, objective.prior)
         for _ in range(n_fits):
             eta = np.array([sign * inner * sd])
-            if isinstance(fitter, FitEP) and known:  # sites are nearly linear in η
-                fraction = eta[0] / known[-1][0] if len(known) > 1 else 0.0
+            if isinstance(fitter, FitEP) and known:  # along one side, sites are nearly linear in η
+                fraction = max(eta[0] / known[-1][0], 0.0) if len(known) > 1 else 0.0
                 start = combine_sites([sites for _, sites in known], np.array([1 - fraction, fraction])[: len(known)])
                 fitter = replace(fitter, memory=[start], tol_in_std=max(fitter.tol_in_std, NODE_TOL_IN_STD))
             here = replace(objective, prior=scales.prior(eta))

@@ -70,6 +70,7 @@ MAX_CUMULANT_FLOATS = 2.5e7  # floats in memory at once
 MAX_DOUBLE_PRODUCTS = 2e6  # N P² above which products are in single precision: the correction is less accurate
 MAX_SINGLE_ERROR = 1e-3  # nats, of the evidence in a search with sweeps in single precision
 MAX_PAIRED_ROWS = 512
+SLOWER_TENSOR = 1.4  # time of an operation of the tensor method, relative to the method of pairs of rows
 MAX_VARIANCE_CHANGE = 3.0  # relative change of a variance above which the correction is not used
 
 
@@ -493,7 +494,7 @@ def pair_method(N: int, P: int) -> str | None:
     tensor_flops, row_flops = 0.67 * N * P**3, 2.0 * N**2 * P
     by_tensor = P**3 <= MAX_CUMULANT_FLOATS and tensor_flops <= MAX_CUMULANT_FLOPS
     by_rows = N * P <= MAX_CUMULANT_FLOATS and row_flops <= MAX_CUMULANT_FLOPS
-    if by_tensor and (tensor_flops <= row_flops or not by_rows):
+    if by_tensor and (SLOWER_TENSOR * tensor_flops <= row_flops or not by_rows):
         return "tensor"
     return "rows" if by_rows else None
 
