@@ -152,7 +152,8 @@ class DiscriminativeClassifier(LinearClassifier):
         """
         a = self._activation(Phi)
         P = probability(a)
-        P = P if P.ndim == 2 else np.column_stack([probability(-a), P])
+        if P.ndim == 1:
+            P = np.stack([probability(-a), P], axis=1)
         if not np.isfinite(a).all():
             infinite = np.flatnonzero(~np.isfinite(a.reshape(len(P), -1)).all(axis=1))
             P[infinite[~np.isfinite(to_dense(Phi[infinite])).all(axis=1)]] = np.nan

@@ -46,7 +46,8 @@ class Logit(LogConcave):
 
     def probability(self, a: Array) -> Array:
         """p(t = 1 | a)."""
-        return sigmoids(a)[0]
+        e = np.exp(-np.abs(a))
+        return np.asarray(np.where(a >= 0, 1.0, e) / (1.0 + e))
 
     def log_probability(self, a: Array) -> Array:
         """ln σ(a)."""
