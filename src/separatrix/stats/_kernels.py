@@ -231,6 +231,14 @@ def add_gram(X: Array, origin: Array, inverse_unit: Array, Z: Array, weight: Flo
 
 
 @njit(cache=True, nogil=True)
+def mirror(H: Float, unit: Float) -> None:
+    """Multiply row and column i of H by unit_i, and copy the lower triangle to the upper one."""
+    for i in range(len(H)):
+        for j in range(i + 1):
+            H[i, j] = H[j, i] = H[i, j] * unit[i] * unit[j]
+
+
+@njit(cache=True, nogil=True)
 def row_hessian(
     law: int,
     X: Array,

@@ -85,7 +85,7 @@ class Design:
         """
         W, shift = theta[:, : len(self.origin)], theta[:, -1] if self.bias else np.zeros(len(theta))
         if Z is not None:
-            a = Z @ W[0] if len(W) == 1 else Z @ W.T
+            a = Z @ W[0] if len(W) == 1 else (W @ Z.T).T  # the order of K activations that the softmax needs
         else:
             X, rest = self.shifted(block.X)
             shift = shift - W @ rest
@@ -93,7 +93,7 @@ class Design:
                 a = dots(X, W[0])
             else:
                 wide = X if isinstance(X, DeviceRows) else X.astype(np.float64, copy=False)
-                a = np.asarray(wide @ W.T)
+                a = (W @ wide.T).T if isinstance(wide, np.ndarray) else np.asarray(wide @ W.T)
         a += shift if a.ndim == 2 else shift[0]
         if block.offset is not None:
             a += block.offset if a.ndim == 1 else block.offset[:, None]
@@ -291,9 +291,11 @@ class Design:
         return origin.astype(X.dtype), inverse.astype(X.dtype), Z
 
     def mirrored(self, H: Float, unit: Float | None) -> Float:
-        """A Gram matrix, in its own units, from its lower triangle."""
-        H = np.where(np.tri(len(H), dtype=bool), H, H.T)
-        return self.without_constants(H if unit is None else H * unit[:, None] * unit)
+        """A Gram matrix, in its own units, from its lower triangle, in place."""
+        from separatrix.stats._kernels import mirror
+
+        mirror(H, np.ones(len(H)) if unit is None else unit)
+        return self.without_constants(H)
 
     def _sparse_gram(self, block_X: Rows, weight: Array) -> Float:
         """Gram matrix by Σ w (x - c)(x - c)' = Σ w x x' - s c' - c s' + (Σ w) c c' with s = Σ w x."""
