@@ -9,14 +9,19 @@ from typing import Any
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """End of an error message about an unknown name: the closest known names, or the first ten."""
+    """End of an error message about an unknown name: the closest known names, or the first ten.
+
+    >>> did_you_mean("agee", ["age", "size"]), did_you_mean("x", ["size"])
+    (" Did you mean 'age'?", " There is only 'size'.")
+    """
     options = list(known)
     by_fold = {option.casefold(): option for option in options}
     near = difflib.get_close_matches(name.casefold(), by_fold, n=3)
     if near:
         return f" Did you mean {' or '.join(repr(by_fold[option]) for option in near)}?"
     more = len(options) - 10
-    return f" There are {', '.join(map(repr, options[:10]))}{f' and {more} more' if more > 0 else ''}."
+    there = "There is only" if len(options) == 1 else "There are"
+    return f" {there} {', '.join(map(repr, options[:10]))}{f' and {more} more' if more > 0 else ''}."
 
 
 def listed(labels: list[Any]) -> str:

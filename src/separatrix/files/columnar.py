@@ -144,13 +144,13 @@ class ArrowFile(TableFile):
             head = file.read(6)
         self._is_stream = head != b"ARROW1"
         with self._opened_file() as reader:
-            types = reader.schema.remove_metadata()
+            stored = reader.schema.remove_metadata()
             if not self._is_stream:
                 self.n_rows = int(dataset(str(self._file), format="ipc").count_rows())
-        self.columns, notes = name_columns(types.names, self.path)
+        self.columns, notes = name_columns(stored.names, self.path)
         self._notes += notes
-        self._stored = dict(zip(self.columns, types.names, strict=True))
-        self.types = renamed(types, self._stored)
+        self._stored = dict(zip(self.columns, stored.names, strict=True))
+        self.types = renamed(stored, self._stored)
 
     @contextmanager
     def _opened_file(self) -> Iterator[Any]:
