@@ -47,7 +47,7 @@ from separatrix.solvers import (
     factorise,
     has_cheap_hessian,
 )
-from separatrix.stats import Design, ValueGrad, collect_sample, log_det_slope
+from separatrix.stats import DOUBLE_ROUNDING, Design, ValueGrad, collect_sample, log_det_slope
 
 # The law of the scales
 TYPICAL_SIGNAL = 2.0  # median of the standard deviation of the activations over rows, under the prior
@@ -410,7 +410,8 @@ class FitLaplace:
         near = lbfgs.minimise(objective, of_sample.value, inverse=of_sample.end.inverse)
         assert near.end is not None, "L-BFGS keeps its last gradient"
         point = near.value + near.end.step
-        here = objective.value_grad_hess(point, single=True)
+        # On a GPU, the faster products of float32 rows have too few digits.
+        here = objective.value_grad_hess(point, single=objective.units.rounding == DOUBLE_ROUNDING)
         factor = factorise(here.hess, objective.shape[0], objective.prior.free)
         if factor.singular is not None:
             return None
