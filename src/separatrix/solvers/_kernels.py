@@ -85,6 +85,29 @@ def sparse_slope(data: Array, indices: Codes, indptr: Codes, j: int, r: Float, u
 
 
 @njit(cache=True, nogil=True)
+def by_column(data: Array, indices: Codes, indptr: Codes, n_columns: int, bias: bool) -> tuple[Array, Codes, Codes]:
+    """Entries, rows and bounds of compressed columns from compressed rows; the last column is ones if ``bias``."""
+    N, n_entries = len(indptr) - 1, len(data)
+    bounds = np.zeros(n_columns + 1 + bias, np.int32)
+    for i in range(n_entries):
+        bounds[np.uintp(indices[i] + 1)] += 1
+    for j in range(n_columns):
+        bounds[j + 1] += bounds[j]
+    place, size = bounds[:n_columns].copy(), n_entries + N * bias
+    entries, rows = np.empty(size), np.empty(size, np.int32)
+    for n in range(N):
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
+            j = np.uintp(indices[i])
+            at = np.uintp(place[j])
+            entries[at], rows[at] = data[i], n
+            place[j] += 1
+    for n in range(N * bias):
+        entries[n_entries + n], rows[n_entries + n] = 1.0, n
+    bounds[-1] = size
+    return entries, rows, bounds
+
+
+@njit(cache=True, nogil=True)
 def column_squares(data: Array, indices: Codes, indptr: Codes, weight: Float, members: Codes, width: int) -> Float:
     """Σ_n weight_kn φ_nj² for some weights, of class k and column j: the diagonal of H without the prior."""
     found, N = np.zeros(len(members)), weight.shape[1]

@@ -198,14 +198,13 @@ class Columns:
         if not is_sparse(block.X):
             return cls(block, np.asfortranarray(design.regressors(block.X) * varies), np.zeros(M))
         X, rest = design.shifted(block.X.astype(np.float64, copy=False))
-        N, Z = X.shape[0], X.tocsc()
+        from separatrix.solvers._kernels import by_column
+
+        entries, indices, indptr = by_column(X.data, X.indices, X.indptr, M, design.bias)
         for j in np.flatnonzero(varies[:M] == 0):
-            Z.data[Z.indptr[j] : Z.indptr[j + 1]] = 0.0
-        entries = [Z.data, Z.indices, Z.indptr]
-        if design.bias:
-            more = (np.ones(N), np.arange(N, dtype=Z.indices.dtype), np.array([Z.nnz + N], dtype=Z.indptr.dtype))
-            entries = [np.concatenate(pair) for pair in zip(entries, more, strict=True)]
-        return cls(block, sparse.csc_array(tuple(entries), shape=(N, design.width)), rest * varies[:M])
+            entries[indptr[j] : indptr[j + 1]] = 0.0
+        Z = sparse.csc_array((entries, indices, indptr), shape=(X.shape[0], design.width))
+        return cls(block, Z, rest * varies[:M])
 
     def at(self, objective: Posterior, theta: Float) -> ByRows:
         """The curvature of every row at θ."""
