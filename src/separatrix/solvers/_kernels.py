@@ -85,7 +85,7 @@ def sparse_slope(data: Array, indices: Codes, indptr: Codes, j: int, r: Float, u
 
 
 @njit(cache=True, nogil=True)
-def by_column(data: Array, indices: Codes, indptr: Codes, n_columns: int, bias: bool) -> tuple[Array, Codes, Codes]:
+def by_column(data: Array, indices: Codes, indptr: Codes, n_columns: int, bias: bool) -> tuple[Array, Array, Array]:
     """Entries, rows and bounds of compressed columns from compressed rows; the last column is ones if ``bias``."""
     N, n_entries = len(indptr) - 1, len(data)
     bounds = np.zeros(n_columns + 1 + bias, np.int32)
@@ -97,10 +97,10 @@ def by_column(data: Array, indices: Codes, indptr: Codes, n_columns: int, bias: 
     entries, rows = np.empty(size), np.empty(size, np.int32)
     for n in range(N):
         for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
-            j = np.uintp(indices[i])
-            at = np.uintp(place[j])
+            column = np.uintp(indices[i])
+            at = np.uintp(place[column])
             entries[at], rows[at] = data[i], n
-            place[j] += 1
+            place[column] += 1
     for n in range(N * bias):
         entries[n_entries + n], rows[n_entries + n] = 1.0, n
     bounds[-1] = size
