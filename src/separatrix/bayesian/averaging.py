@@ -24,6 +24,7 @@ nearly separable: the scale may then be large, and few wide nodes determine the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import NamedTuple, cast
 
@@ -196,7 +197,7 @@ def average(objective: Posterior, found: Approximation, best: Approximation, nod
     log_evidence = best.log_evidence + nodes.log_ratio
     if len(nodes.fits) == 1:
         return replace(best, log_evidence=log_evidence)
-    moved = tuple(_move(best, found, fit) for fit in nodes.fits)
+    moved = _moved(best, found, nodes.fits)
     weights, means = nodes.weights, np.stack([node.mean for node in moved])
     mean = np.tensordot(weights, means, 1)
     away = (means - mean).reshape(len(moved), -1)
@@ -237,20 +238,33 @@ def average_draws(draws: Draws, found: Approximation, nodes: Nodes, rng: np.rand
     return replace(draws, theta=theta)
 
 
-def _move(best: Approximation, found: Approximation, fit: Approximation) -> Approximation:
-    """Move the better Gaussian from η*, where ``found`` is the tuned one, to the node of ``fit``."""
-    shift = (best.mean - found.mean).ravel() @ _lower(found.factor) @ fit.factor.root.T  # T δ; R = G⁻ᵀ
+def _moved(best: Approximation, found: Approximation, fits: Sequence[Approximation]) -> tuple[Approximation, ...]:
+    """Move the better Gaussian from η*, where ``found`` is the tuned one, to the node of each fit."""
+    lower = _lower(found.factor)
+    shift = (best.mean - found.mean).ravel() @ lower
+    with single_thread_blas():
+        ratios = [  # G_0⁻¹ G for both factors
+            None if each is None or each is found.factor else linalg.solve_triangular(lower, _lower(each), lower=True)
+            for each in (best.factor, best.moments)
+        ]
 
-    def factor_of(better: Factor) -> Factor:
+    def factor_of(ratio: Float | None, fit: Approximation) -> Factor:
         """Factorise T⁻ᵀ A T⁻¹ = F F', F = G_j G_0⁻¹ G, a product of triangular matrices."""
-        if better is found.factor:
+        if ratio is None:
             return fit.factor
         with single_thread_blas():
-            F = _lower(fit.factor) @ linalg.solve_triangular(_lower(found.factor), _lower(better), lower=True)
+            F = _lower(fit.factor) @ ratio
         return Factor(np.ones(len(F)), np.tril(F))
 
-    moments = None if best.moments is None else factor_of(best.moments)
-    return replace(best, mean=fit.mean + shift.reshape(fit.mean.shape), factor=factor_of(best.factor), moments=moments)
+    return tuple(
+        replace(
+            best,
+            mean=fit.mean + (shift @ fit.factor.root.T).reshape(fit.mean.shape),  # T δ; R = G⁻ᵀ
+            factor=factor_of(ratios[0], fit),
+            moments=None if best.moments is None else factor_of(ratios[1], fit),
+        )
+        for fit in fits
+    )
 
 
 def _lower(factor: Factor) -> Float:
