@@ -46,6 +46,7 @@ from separatrix.likelihoods import Softmax
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose
+from separatrix.stats import representative_sample
 
 
 def classes(n, columns, n_classes, rng, *, signal=1.5):
@@ -332,8 +333,9 @@ def test_the_mean_of_many_rows_is_corrected_as_with_the_full_covariance(rng):
     mode = mode_of(objective)
     full = laplace(objective, mode)
     expected = third_order(objective, full, skewness(objective, full))
-    found = corrected_by_class(objective, laplace_by_class(objective, mode), 1e-10)
+    found, largest = corrected_by_class(objective, laplace_by_class(objective, mode), 1e-10)
     assert np.abs((expected.mean - mode) / full.std).max() > 0.03
+    assert largest == pytest.approx(np.abs((expected.mean - mode) / full.std).max(), abs=0.01)
     assert_allclose((found.mean - expected.mean) / full.std, 0.0, atol=0.01)
     assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=0.01)
     assert found.log_evidence == pytest.approx(full.log_evidence, abs=1.0)
@@ -341,7 +343,31 @@ def test_the_mean_of_many_rows_is_corrected_as_with_the_full_covariance(rng):
 
 def test_the_mean_of_a_skewed_posterior_is_not_corrected(rng):
     objective = posed(*classes(60, 4, 3, rng, signal=20.0), scale=10.0)
-    assert corrected_by_class(objective, laplace_by_class(objective, mode_of(objective)), 1e-8) is None
+    q = laplace_by_class(objective, mode_of(objective))
+    assert corrected_by_class(objective, q, 1e-8) is None
+    moved, largest = corrected_by_class(objective, q, 1e-8, max_shift=np.inf)
+    assert largest > 1
+    assert np.abs((moved.mean - q.mean) / q.std).max() == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_skewed_posterior_of_many_rows_and_classes_is_corrected_with_a_note(rng, monkeypatch):
+    monkeypatch.setattr(inference, "MAX_DETERMINED_SECONDS", 0.0)
+    X, y = classes(2000, 15, 12, rng)
+    X, y = (np.concatenate(part) for part in ((X, X[:3] + 4.0), (y, np.full(3, 12))))  # a class of three rows
+    found = sx.BayesianLogisticRegression(Gaussian(3.0), tune=None, rng=0).fit(X, y)
+    assert found.approximation_ == "laplace"
+    assert found.posterior_.structure == "by class"
+    assert any("standard deviations from its mode" in note for note in found.notes_)
+
+
+def test_coupling_of_a_sample_is_nearly_that_of_all_rows(rng):
+    objective = posed(*classes(4000, 6, 5, rng))
+    everything = coupled_fit(objective, np.zeros(objective.shape), 1e-8, with_slope=True)
+    sample = representative_sample(objective.source, 2000, 10)
+    found = coupled_fit(replace(objective, sample=sample), np.zeros(objective.shape), 1e-8, with_slope=True)
+    assert found.log_evidence != everything.log_evidence
+    assert found.log_evidence == pytest.approx(everything.log_evidence, abs=0.4)
+    assert_allclose(found.drift, everything.drift, atol=0.2 * np.abs(everything.drift).max())
 
 
 def test_a_poor_laplace_posterior_that_is_too_large_to_be_replaced_gives_a_warning(monkeypatch, rng):

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
 N_DIAGONAL_PROBES = 8  # if M is diagonal: there are so many weights that fewer probes are enough
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
+MIN_SAMPLE_PER_WEIGHT = 5  # rows of a sample that are enough for the coupling between contrasts
 MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; step of the logarithm of the scale, and its accuracy
 ROUGH_MODE_TOL = 1e-5  # tolerance of modes in tuning; the error of the evidence is its square
 
@@ -213,26 +215,41 @@ def tune_level(
 
 
 def coupled_fit(
-    objective: Posterior, mode: Float, tol: float, *, with_slope: bool = False, is_diagonal: bool = False
+    objective: Posterior,
+    mode: Float,
+    tol: float,
+    *,
+    with_slope: bool = False,
+    is_diagonal: bool = False,
+    of_sample: bool = True,
 ) -> CoupledFit:
-    """Find the mode, the Gaussian there and its evidence; if ``with_slope``, also what a gradient needs."""
+    """Find the mode, the Gaussian there and its evidence; if ``with_slope``, also what a gradient needs.
+
+    If ``of_sample`` and the table is large, coupling is computed from a sample of the rows: it hardly changes with the
+    prior there, and products with E would take most of the time.
+    """
     mode = Auto(max(tol, ROUGH_MODE_TOL)).minimise(objective, mode).value
-    q = laplace_diagonal(objective, mode, contrasts=True) if is_diagonal else laplace_by_class(objective, mode)
+    approximate = partial(laplace_diagonal, contrasts=True) if is_diagonal else laplace_by_class
+    found = q = approximate(objective, mode)
+    posed, sample = objective, objective.sample
+    if of_sample and sample is not None and sample.n_rows >= MIN_SAMPLE_PER_WEIGHT * mode.size:
+        posed = objective.of_sample()
+        q = approximate(posed, mode)
     start = random_signs(q)
     if with_slope:
-        v = objective.reduce(log_det_slope_by_class, theta=mode, q=q)
+        v = posed.reduce(log_det_slope_by_class, theta=mode, q=q)
         start = np.concatenate([start, q.to_unit_slope(v.grad[None])])
     n_probes = len(start) - with_slope
-    T, basis, log_det_ratio = lanczos(objective, q, start, n_probes)
-    q = replace(q, log_evidence=q.log_evidence - 0.5 * log_det_ratio)
+    T, basis, log_det_ratio = lanczos(posed, q, start, n_probes)
+    found = replace(found, log_evidence=found.log_evidence - 0.5 * log_det_ratio)
     if not with_slope:
-        return CoupledFit(objective, q, np.zeros(mode.shape[1]), np.zeros(mode.shape))
+        return CoupledFit(objective, found, np.zeros(mode.shape[1]), np.zeros(mode.shape))
     size = np.sqrt(row_squares(start))
     first = np.linalg.solve(T, np.eye(T.shape[1])[:, :1])[:, :, 0]  # first columns of T⁻¹
     solved = np.einsum("s,sk,ksd->sd", size, first, basis)  # E⁻¹ of the start
     here, there = (q.from_unit(z) - q.mean for z in (start[:n_probes], (solved - start)[:n_probes]))
     variance = np.einsum("scp,scp->p", here, there) / n_probes
-    return CoupledFit(objective, q, variance, (q.from_unit(solved[n_probes:]) - q.mean)[0])
+    return CoupledFit(objective, found, variance, (q.from_unit(solved[n_probes:]) - q.mean)[0])
 
 
 def random_signs(q: ByClassApproximation | DiagonalApproximation) -> Float:
@@ -423,22 +440,26 @@ class ParabolaByClass:
         return replace(self.gaussian, mean=mean, factors=factors, log_evidence=log_evidence, name="parabola")
 
 
-def corrected_by_class(objective: Posterior, q: ByClassApproximation, tol: float) -> ByClassApproximation | None:
+def corrected_by_class(
+    objective: Posterior, q: ByClassApproximation, tol: float, *, max_shift: float = MODERATE_SHIFT
+) -> tuple[ByClassApproximation, float] | None:
     """Move Laplace's Gaussian from the mode to the first-order estimate of the mean, -½ H⁻¹v from there.
 
-    None if a weight moves by more than `MODERATE_SHIFT` standard deviations. The log evidence includes coupling. An
-    estimate by M in place of H takes one pass, and decides whether the other is worth its time.
+    Return it with the largest shift in standard deviations, or None if that is more than ``max_shift``. No weight moves
+    by more than one standard deviation, because the estimate is unreliable beyond that. The log evidence includes
+    coupling. An estimate by M in place of H takes one pass, and decides whether the other is worth its time.
     """
     v = objective.reduce(log_det_slope_by_class, theta=q.mean, q=q).grad
     rough = q.from_unit(q.to_unit_slope(v[None]))[0] - q.mean
-    if np.abs(0.5 * rough / q.std).max() > 2 * MODERATE_SHIFT:
+    if np.abs(0.5 * rough / q.std).max() > 2 * max_shift:
         return None
-    fit = coupled_fit(objective, q.mean, tol, with_slope=True)
-    if np.abs(0.5 * fit.drift / q.std).max() > MODERATE_SHIFT:
+    fit = coupled_fit(objective, q.mean, tol, with_slope=True, of_sample=False)
+    largest = float(np.abs(0.5 * fit.drift / q.std).max())
+    if largest > max_shift:
         return None
-    mean = fit.gaussian.mean - 0.5 * fit.drift
+    mean = fit.gaussian.mean - 0.5 * fit.drift / max(largest, 1.0)
     log_likelihood = objective.prior.value_grad(mean)[0] - objective.value_grad(mean).value
-    return replace(q, mean=mean, log_likelihood=log_likelihood, log_evidence=fit.log_evidence)
+    return replace(q, mean=mean, log_likelihood=log_likelihood, log_evidence=fit.log_evidence), largest
 
 
 @device_aware

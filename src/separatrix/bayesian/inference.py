@@ -148,6 +148,7 @@ MAX_COUPLED_CLASSES = 10  # ... for so few classes: a Hessian takes K²/2 Gram m
 MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior without coupling
 MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posteriors neglect it, too
 MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed ...
+MAX_DETERMINED_SECONDS = 15.0  # ... and if Laplace's Gaussian is tried first ...
 MAX_SPARSE_SECONDS = 5.0  # ... and if the rows are sparse; otherwise the weights of each contrast are independent
 N_MEAN_FIELD_CHAINS = 8  # chains that check independent weights
 N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that check a posterior without coupling
@@ -171,6 +172,11 @@ LOW_EVIDENCE = (
 ROUGH_EVIDENCE = (
     "log_evidence_ has an error of about {noise:.1f} nats, because the posterior of K classes is skewed and has many "
     "weights."
+)
+SKEWED_BY_CLASS = (
+    "The posterior is skewed: the mean of a weight is about {shift:.1f} standard deviations from its mode, probably of "
+    "a class with few rows. The means are corrected, but probabilities of that class may be wrong: a better "
+    "approximation would take minutes."
 )
 ONE_SCALE = (
     "The prior has one scale for all columns: to tune a scale for each of {n_groups} groups, the full precision of the "
@@ -441,9 +447,13 @@ def _refine_by_class(
         found = found.accept(q)
     else:
         if objective.source.n_rows >= MANY_ROWS_PER_WEIGHT * q.mean.size:
-            shifted = corrected_by_class(objective, first, options.tol)
-            if shifted is not None:
-                return replace(found, approximation=shifted)
+            is_cheap = estimated_by_class_seconds(objective) <= MAX_DETERMINED_SECONDS
+            max_shift = MODERATE_SHIFT if is_cheap else np.inf
+            corrected = corrected_by_class(objective, first, options.tol, max_shift=max_shift)
+            if corrected is not None:
+                shifted, largest = corrected
+                notes = (SKEWED_BY_CLASS.format(shift=largest),) if largest > MODERATE_SHIFT else ()
+                return replace(found, approximation=shifted, notes=notes)
         if estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS:
             q = variational_by_class(objective, first)
             found = found.accept(q)

@@ -396,10 +396,6 @@ class Products:
             entries = (X.data / self.unit[X.indices]).astype(np.float32)
             self.origin = origin
             self.rows: Any = sparse.csr_array((entries, X.indices, X.indptr), X.shape)
-        elif single and not is_sparse(X):
-            self.rows = np.ones((X.shape[0], design.width), np.float32)
-            np.subtract(X, design.origin, out=self.rows[:, :M], casting="same_kind")  # in double precision
-            self.rows[:, :M] /= self.unit[:M].astype(np.float32)
         else:
             self.rows = design.single(X)[0] if single else design.regressors(X)
 

@@ -330,7 +330,7 @@ def variational_by_class(
         known = dict[tuple[int, int], Array]() if J * N * P <= MAX_KEPT_SQUARES else None
         average = partial(rotated_average, roots=roots, axes=Q, points=points, design=objective.design, known=known)
         here = partial(along, move=move, roots=roots, log_det=log_det, of_prior=of_prior, average=average)
-        u, variance, inner, _ = maximise_spreads(here, (J, P), 0.2 * enough, MAX_ROTATED_STEPS)
+        u, variance, inner, _ = maximise_spreads(here, (J, P), 0.5 * enough, MAX_ROTATED_STEPS)
         move, log_det = move + np.einsum("jpi,ji->jp", roots, u), log_det - float(np.log(variance).sum())
         roots = roots * np.sqrt(variance)[:, None]
         _, grad, H = at(move, roots, log_det)

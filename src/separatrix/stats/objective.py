@@ -40,6 +40,7 @@ from separatrix.stats.moments import gram
 
 CANCELLED = 1e-14  # a sum of squares about c below this fraction of that about 0 is rounding error
 FAR_IN_STD = 1e5  # with a larger |origin|/std, products with x corrected for c cancel
+MIN_SINGLE_UNIT = 1e-15  # unit of a column below which its values, or their inverses, might not fit single precision
 MIN_UNIT = 1e-30  # smallest unit by which single precision can divide
 COMPILED_LAWS: dict[type[Any], int] = {
     Logit: 0,
@@ -185,8 +186,13 @@ class Design:
 
     def single(self, X: Rows) -> tuple[Array, Float]:
         """φ̃ / unit of some rows as float32 (n, P), which overflows at 1e38, and the units (P,)."""
-        unit = self.single_units()
-        return (self.regressors(X) / unit).astype(np.float32), unit
+        unit, M = self.single_units(), len(self.origin)
+        if not MIN_SINGLE_UNIT < unit.min() <= unit.max() < 1 / MIN_SINGLE_UNIT:
+            return (self.regressors(X) / unit).astype(np.float32), unit
+        Z = np.ones((X.shape[0], self.width), np.float32)
+        np.subtract(to_dense(X), self.origin, out=Z[:, :M], casting="same_kind")  # in float64, without a copy
+        Z[:, :M] /= unit[:M].astype(np.float32)
+        return Z, unit
 
     def row_variance(self, X: Rows, R: Float, *, single: bool = False) -> Float:
         """|R'φ̃_n|² of each row, (n,): the variance of its activation if R R' is the covariance of θ.
