@@ -11,7 +11,7 @@ from scipy import sparse
 
 import separatrix as sx
 from separatrix.exceptions import CollinearWarning, SeparationWarning
-from separatrix.separation import directions, program
+from separatrix.separation import certificate, directions, program
 
 
 class Case(NamedTuple):
@@ -382,3 +382,12 @@ def test_a_table_of_labels_keeps_its_class_names_even_without_rows():
     )
     assert found.separation_.columns == ()
     assert "along the bias" in message  # of the class without rows
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_a_costly_proof_of_overlap_is_left_out_if_every_weight_of_k_classes_has_a_prior(alpha, rng, monkeypatch):
+    X, y = rng.normal(size=(3000, 80)), rng.integers(3, size=3000)
+    model = sx.LogisticRegression(alpha, solver="lbfgs")  # which has no Hessian for a proof
+    assert model.fit(X, y).separation_.status == "overlapping"
+    monkeypatch.setattr(certificate, "MAX_PROOF_OPERATIONS", 0)
+    assert model.fit(X, y).separation_.status == ("unknown" if alpha else "overlapping")
