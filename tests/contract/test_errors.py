@@ -514,6 +514,9 @@ BAYESIAN = mistakes(
     ("an infinite scale", lambda: bayesian(prior=sx.Gaussian([1, np.inf, 1, 1])), DataError, "'x1'", "finite scales"),
     ("a prior too wide for three classes", lambda: bayesian(y=THREE, prior=sx.Gaussian(1e7)), DataError,
      "too wide for 3 classes", "smaller scale"),
+    ("sample weights that leave no digit for the prior of many weights", lambda: sx.BayesianLogisticRegression().fit(
+        np.sin(np.arange(6000.0) ** 2).reshape(100, 60), np.arange(100) % 4, np.full(100, 1e30)), DataError,
+     "rounding error hides", "Divide the sample weights"),
     ("a batch with a new class", lambda: batches(THREE), DataError, "first batch", "[0, 1]"),
     ("a second batch of a diagonal structure", lambda: batches(Y, structure="diagonal"), DataError, "'diagonal'",
      "fit all rows at once"),

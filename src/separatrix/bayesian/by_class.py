@@ -46,6 +46,7 @@ from separatrix.bayesian.posterior import (
 )
 from separatrix.bayesian.sampling import MAX_DRAW_ACTIVATIONS, Products
 from separatrix.bayesian.tuning import TuningReport, TuningStatus, TuningStep, reached_limits
+from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
 from separatrix.rows import Block, DeviceRows
@@ -194,12 +195,18 @@ def tune_level(
         elif 0 < best < len(x) - 1:
             near = x[best - 1 : best + 2]
             (left, right), (rise, fall) = np.diff(near), np.diff([values[each] for each in near])
-            step = 0.5 * (rise * right**2 + fall * left**2) / (rise * right - fall * left)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                step = 0.5 * (rise * right**2 + fall * left**2) / (rise * right - fall * left)
             if abs(step) < LEVEL_TOL:
                 eta, status = x[best] + step, TuningStatus.CONVERGED
                 break
         else:
             step = LEVEL_STEP if best else -LEVEL_STEP
+        if not np.isfinite(step):
+            raise DataError(
+                f"The log evidence is about {values[x[best]]:.1g}, so that its rounding error hides the effect of the "
+                "prior, and the prior cannot be tuned. Divide the sample weights by a constant, or use tune=None."
+            )
         eta = float(np.clip(x[best] + step, low, high))
         if eta in values:  # the best scale is a bound
             status = TuningStatus.CONVERGED

@@ -45,7 +45,8 @@ variational bound is 0.2 to 4 nats too low.
 **Many weights of K classes.** Above `MAX_COUPLED_WEIGHTS` no matrix of all weights is formed: tuning, the variational
 posterior and its check neglect the coupling between contrasts of classes (`by_class`, `variational_by_class`). With
 many rows per weight this would not pay: a few Hessians take less time than that posterior, and Laplace's method is
-accurate.
+accurate. If the matrices of the contrasts would take minutes too, as for thousands of words, the weights of each
+contrast are independent (`variational_diagonal`).
 """
 
 from __future__ import annotations
