@@ -138,7 +138,7 @@ NEGLIGIBLE_SHIFT = 0.05  # up to this, Laplace's Gaussian is accurate
 RARE_VALUE_BOUND = 0.3  # γ_j above which the shift is computed from all rows instead of a sample
 
 # Costs
-MAX_LEVEL_WEIGHTS = 1000  # weights up to which each category has a prior scale; a fit then takes seconds
+MAX_LEVEL_WEIGHTS = 1000  # weights up to which groups have scales under the full covariance; a fit then takes seconds
 CHEAP_EP = 1e7  # N P² up to which expectation propagation takes a fraction of a second
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
@@ -295,7 +295,8 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     start = np.zeros(objective.shape) if start is None else start
     groups = () if isinstance(options.groups, str) else options.groups or ()
     has_levels, n_weights = any(isinstance(label, Levels) for label in groups), int(np.prod(objective.shape))
-    limit = MAX_LEVEL_WEIGHTS if has_levels else MAX_FULL_WEIGHTS
+    can_neglect = options.method == "auto" and has_contrasts(objective) and has_cheap_shape(objective)
+    limit = MAX_LEVEL_WEIGHTS if has_levels or can_neglect else MAX_FULL_WEIGHTS
     if options.tune and options.structure is None and groups and n_weights > limit:
         return _infer_many(objective, options, groups, start, limit)
     factors, structure = np.ones(len(objective.design.origin)), options.structure
