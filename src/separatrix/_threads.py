@@ -11,9 +11,9 @@ from __future__ import annotations
 import operator
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ContextDecorator, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from itertools import compress, repeat
 from math import prod
@@ -77,10 +77,18 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generato
             wait([future for future in pending if not future.cancel()])
 
 
+class _Passes:
+    """Number of nested passes of a thread, and its limits before the first of them."""
+
+    number = 0
+    limits: Sequence[int] = ()
+
+
 class _Worker(local):
     is_worker = False  # whether this thread belongs to `_pool`
-    passes = 0  # number of nested passes in this thread
-    limits: Sequence[int] = ()  # limits of this thread before the first of them
+
+    def __init__(self) -> None:
+        self.passes = _Passes()
 
 
 _worker = _Worker()
@@ -143,37 +151,38 @@ class _Hold:
     limits: Sequence[int] = ()
 
 
-class single_thread_blas(ContextDecorator):  # noqa: N801  (used as a function)
+@contextmanager
+def single_thread_blas() -> Iterator[None]:
     """Limit BLAS to one thread: in this thread, and in the process while at least one pass is running.
 
     A limit of the process is restored when the last of nested and concurrent passes ends.
     """
-
-    def __enter__(self) -> None:
-        if _worker.passes == 0:
-            of_thread, of_process = _libraries()
-            _worker.limits = _limit(of_thread)
-            with _Hold.lock:
-                if _Hold.threads == 0:
-                    _Hold.limits = _limit(of_process)
-                _Hold.threads += 1
-        _worker.passes += 1
-
-    def __exit__(self, *error: object) -> None:
-        _worker.passes -= 1
-        if _worker.passes == 0:
+    passes = _worker.passes  # of this thread; another thread may close the generator in which this pass runs
+    if passes.number == 0:
+        of_thread, of_process = _libraries()
+        passes.limits = _limit(of_thread)
+        with _Hold.lock:
+            if _Hold.threads == 0:
+                _Hold.limits = _limit(of_process)
+            _Hold.threads += 1
+    passes.number += 1
+    try:
+        yield
+    finally:
+        passes.number -= 1
+        if passes.number == 0:
             of_thread, of_process = _libraries()
             with _Hold.lock:
                 _Hold.threads -= 1
                 if _Hold.threads == 0:
                     _limit(of_process, _Hold.limits)
-            _limit(of_thread, _worker.limits)
+            _limit(of_thread, passes.limits)
 
 
 def _after_fork() -> None:
     """Forget the threads of a forked process, which has none of them, and their passes, which would never end."""
     _pool.cache_clear()
-    had_passes, _Hold.threads = _Hold.threads > 0, int(_worker.passes > 0)
+    had_passes, _Hold.threads = _Hold.threads > 0, int(_worker.passes.number > 0)
     if had_passes and _Hold.threads == 0:
         _limit(_libraries()[1], _Hold.limits)
     _Hold.lock.release()

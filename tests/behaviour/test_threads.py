@@ -55,6 +55,18 @@ def test_passes_in_several_threads_of_the_user_restore_blas():
 
 
 @pytest.mark.usefixtures("two_blas_threads")
+def test_a_pass_that_another_thread_closes_restores_blas():
+    results = map_in_order(lambda i: i, iter(range(100)))
+    next(results)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(results.close).result()
+    assert blas_threads() == {2}
+    with single_thread_blas():
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
 def test_a_fit_in_any_thread_gives_the_same_bits(rng):
     X = rng.normal(size=(500, 200))
     y = (X[:, 0] + rng.logistic(size=500) > 0).astype(int)
