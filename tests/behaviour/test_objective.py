@@ -241,3 +241,12 @@ def test_one_compiled_pass_agrees_with_many_small_blocks_in_both_tails(store, li
     np.testing.assert_allclose(found.grad, expected.grad, rtol=1e-10)
     np.testing.assert_allclose(found.hess, expected.hess, rtol=1e-10)
     np.testing.assert_allclose(value_grad(whole, theta, likelihood, design).grad, found.grad, rtol=1e-13)
+
+
+def test_a_design_can_be_unpickled_from_the_list_of_an_older_version(rng):
+    """Pickles of classes with slots store a list of the fields."""
+    X, origin, spread = rng.normal(size=(5, 2)), rng.normal(size=2), np.array([1.0, 0.0])
+    old = object.__new__(Design)
+    old.__setstate__([origin, True, False, spread])
+    np.testing.assert_array_equal(old.regressors(X), Design(origin, True, False, spread).regressors(X))
+    assert old.constant.tolist() == [1]

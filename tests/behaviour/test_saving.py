@@ -55,6 +55,15 @@ SOLUTION = "separatrix.solvers:Solution"
 MEMBERS = {"model.json": b"{}", "arrays/0.npy": b"numbers" * 40}
 
 
+def test_a_tuned_model_of_a_wide_table_can_be_loaded(tmp_path, rng):
+    wide = rng.normal(size=(30, 130))
+    model = sx.BayesianLogisticRegression().fit(wide, wide[:, 0] > 0)
+    assert model.posterior_.structure == "dual"
+    np.testing.assert_array_equal(model.tuning_.column_factors, np.full(130, model.tuning_.factors[0]))
+    again = load(save(model, tmp_path / "model.sx"))
+    np.testing.assert_allclose(again.predict_proba(wide), model.predict_proba(wide), rtol=1e-13)
+
+
 @pytest.fixture
 def saved(tmp_path):
     return save(sx.LogisticRegression().fit(X, LABELS), tmp_path / "model.sx")

@@ -338,8 +338,10 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     # The likelihood does not change the weights outside the span of the rows.
     thin = replace(found, objective=dual(objective).objective, approximation=gaussian.thin)
     thin = _refine(thin, replace(options, wide=objective), "")  # other methods need the full covariance
-    factor = 1.0 if thin.tuning is None else float(thin.tuning.factors[0])
-    if options.tune:
+    factor = 1.0
+    if thin.tuning is not None:
+        factor = float(thin.tuning.factors[0])
+        thin = replace(thin, tuning=replace(thin.tuning, column_factors=np.full(M, factor)))
         objective = replace(objective, prior=prior_scales(objective).prior(np.log([factor])))
     whole = replace(gaussian, thin=thin.full, outside=factor**2 * thin.widening)
     if isinstance(thin.at_mode, Approximation):

@@ -69,6 +69,10 @@ class Design:
     subtract: bool = False
     spread: Float | None = None
 
+    def __setstate__(self, state: dict[str, Any] | list[Any]) -> None:
+        names = ("origin", "bias", "subtract", "spread")  # pickles of older versions, with slots, are lists
+        vars(self).update(state if isinstance(state, dict) else zip(names, state, strict=True))
+
     @property
     def width(self) -> int:
         """Number of regressors P: one per column, and one for the bias."""
