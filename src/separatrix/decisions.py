@@ -68,8 +68,11 @@ def decide(P: Any, *, costs: Any = None, reject: float | None = None) -> Codes:
 
     Parameters
     ----------
-    P, costs
-        As in `expected_cost`; by default every mistake costs 1.
+    P : array-like of shape (N, K)
+        Class probabilities p(C_k | x_n).
+    costs : array-like of shape (K, K) or (K, K + 1), optional
+        L: rows are true classes, columns are decisions; a last column, if any, is the cost of rejecting.
+        By default every mistake costs 1.
     reject : float in [0, 1], optional
         Threshold θ. Rows whose largest probability is at most θ are rejected. With θ < 1/K no row is rejected.
 

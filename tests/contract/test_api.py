@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import separatrix as sx
+from separatrix.study import conduct
 
 ROOT = Path(sx.__file__).parent
 
@@ -27,6 +28,14 @@ def test_type_checkers_and_python_see_the_same_names():
 
 def test_every_public_name_exists_and_is_documented():
     assert [name for name in sx.__all__ if name != "__version__" and not inspect.getdoc(getattr(sx, name))] == []
+
+
+def test_public_functions_and_displays_name_all_their_arguments():
+    """Editors and ``help()`` show no options that are hidden in ``**options``."""
+    displays = [getattr(sx.plots, name) for name in sx.plots.__all__]
+    methods = [getattr(display, name) for display in displays for name in vars(display) if name.startswith("from_")]
+    called = [*methods, sx.compare, sx.decide, sx.regularization_path, sx.to_onnx, conduct]
+    assert [f for f in called if "**" in str(inspect.signature(f))] == []
 
 
 def test_an_unknown_name_is_an_attribute_error():

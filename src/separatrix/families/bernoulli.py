@@ -41,6 +41,7 @@ class Bernoulli(Family[Sums]):
 
     @property
     def probability(self) -> Float:
+        """Probability μ that x = 1."""
         return np.asarray(special.expit(self.log_odds))
 
     mean = probability

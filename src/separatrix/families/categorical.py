@@ -47,6 +47,7 @@ class Categorical(Family[LevelCounts]):
 
     @property
     def probability(self) -> Float:
+        """Probabilities μ, (..., L)."""
         return np.exp(self.log_probability)
 
     mean_u = probability
@@ -221,10 +222,17 @@ class ValueCounts:
 
     @property
     def levels(self) -> Codes:
+        """Number of values of each column, (D,)."""
         return np.array([len(v) for v in self.values])
 
     @property
+    def total(self) -> Float:
+        """Weighted number of observations per class and column."""
+        return self.by_code.total
+
+    @property
     def by_code(self) -> LevelCounts:
+        """Counts by code, without the values."""
         return LevelCounts(self.counts)
 
 

@@ -46,6 +46,7 @@ class Multinomial(Family[Sums]):
 
     @property
     def probability(self) -> Float:
+        """Probabilities μ, (..., D)."""
         return np.exp(self.log_probability)
 
     @staticmethod

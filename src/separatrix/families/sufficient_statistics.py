@@ -66,6 +66,7 @@ class Record:
 
     @property
     def arrays(self) -> list[Float]:
+        """List of the fields."""
         return [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
 
     @property

@@ -112,14 +112,27 @@ class RegularizationPathDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any = None, *, folds: int | None = 5, **options: Any
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        folds: int | None = 5,
+        label: Any = None,
+        most: int = 6,
+        ax: Any = None,
+        title: str | None = None,
     ) -> RegularizationPathDisplay:
         """Compute the path of a model with ``prior=ElasticNet(...)``, and draw it; weights are per unit.
 
-        The arguments of the path are as in `separatrix.regularization_path`; the ``options`` label, most, ax and title
-        as in `from_path`.
+        Parameters
+        ----------
+        model, X, y, folds
+            As in `separatrix.regularization_path`.
+        label, most, ax, title
+            As in `from_path`.
         """
-        return cls.from_path(regularization_path(model, X, y, folds=folds), **options)
+        return cls.from_path(regularization_path(model, X, y, folds=folds), label=label, most=most, ax=ax, title=title)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> RegularizationPathDisplay:
         """Draw the weights, the log-loss if it is known, and the marked alphas."""

@@ -49,7 +49,18 @@ class ReliabilityDisplay:
     event: str
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, **options: Any) -> ReliabilityDisplay:
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        n_bins: int = 10,
+        level: float = 0.95,
+        ax: Any = None,
+        title: str | None = None,
+    ) -> ReliabilityDisplay:
         """Predict held-out rows, compare the predictions with the true classes, and draw the diagram.
 
         Parameters
@@ -59,8 +70,14 @@ class ReliabilityDisplay:
         X, y : table of shape (N, D) and array-like of shape (N,)
             Rows that were not used for training, and their classes. On training rows, probabilities look better
             calibrated than they are.
-        **options
-            sample_weight, n_bins, level, ax and title, as in `from_predictions`.
+        sample_weight : array-like of shape (N,), optional
+            Weight of each row.
+        n_bins : int, default 10
+            Number of bins of equal weight. Rows with the same probability are in the same bin.
+        level : float, default 0.95
+            Level of the band.
+        ax, title : matplotlib axes (one, or one per panel) and str, optional
+            Axes to draw in (a new figure by default), and the title.
 
         Examples
         --------
@@ -73,7 +90,10 @@ class ReliabilityDisplay:
         """
         P = np.asarray(model.predict_proba(X))
         codes = true_codes(y, model.classes_, len(P))
-        return cls.from_predictions(P, codes, classes=model.classes_, **options)
+        return cls.from_predictions(
+            P, codes, classes=model.classes_, sample_weight=sample_weight, n_bins=n_bins, level=level,
+            ax=ax, title=title,
+        )  # fmt: skip
 
     @classmethod
     def from_predictions(
@@ -98,14 +118,8 @@ class ReliabilityDisplay:
             Index of each row's true class among the columns of P.
         classes : sequence of K labels, optional
             Used to name the event.
-        sample_weight : array-like of shape (N,), optional
-            Weight of each row.
-        n_bins : int, default 10
-            Number of bins of equal weight. Rows with the same probability are in the same bin.
-        level : float, default 0.95
-            Level of the band.
-        ax, title : matplotlib axes (one, or one per panel) and str, optional
-            Axes to draw in (a new figure by default), and the title.
+        sample_weight, n_bins, level, ax, title
+            As in `from_estimator`.
         """
         from scipy.stats import binom
 

@@ -9,7 +9,7 @@ is fitted there. Otherwise the comparison uses a sample, and the model is fitted
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from separatrix.study.classifier import TableClassifier, named
 from separatrix.study.compare import compare_models, open_table, positive_class, sample_of
 from separatrix.study.effects import pair_effects, partial_effects
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
-from separatrix.study.progress import Budget, Progress, Stages
+from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance
 from separatrix.study.weights import explain
 from separatrix.table import TableEncoder, as_text
@@ -44,7 +44,20 @@ MAX_FIT_FRACTION = 0.7  # of the time left, if a fit to all rows would take long
 MAX_SPREAD_ROWS = 200_000  # sample of a table larger than memory; twice the number of rows in the comparison
 
 
-def conduct(table: Any, target: str, *, level: float = 0.95, progress: Progress | None = None, **options: Any) -> Study:
+def conduct(
+    table: Any,
+    target: str,
+    *,
+    name: str = "the table",
+    types: Mapping[str, str] | None = None,
+    models: Sequence[str] | None = None,
+    test_share: float = 0.2,
+    seed: int = 0,
+    time: float = STUDY_SECONDS,
+    level: float = 0.95,
+    positive: Any = None,
+    progress: Progress | None = None,
+) -> Study:
     """Compare the models that suit a table, choose one, fit it to all rows, and explain it.
 
     Parameters
@@ -53,12 +66,6 @@ def conduct(table: Any, target: str, *, level: float = 0.95, progress: Progress 
         Table that contains the label as a column.
     target : str
         Name of the column of labels.
-    level : float, default 0.95
-        Level of intervals and bands.
-    progress : callable, optional
-        Called with a `Stage` at the start of each stage, and a few times a second while rows are read.
-    **options
-        The following options of the comparison.
     name : str
         Name of the table, for the report.
     types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
@@ -73,9 +80,13 @@ def conduct(table: Any, target: str, *, level: float = 0.95, progress: Progress 
     time : float, default 60
         Time in seconds that the study may take, approximately. Candidates are tried from the cheapest to the most
         expensive. A candidate that would take too long is fitted to a sample of rows or not tried, with a note.
+    level : float, default 0.95
+        Level of intervals and bands.
     positive : label, optional
         Class that odds, effects and decisions refer to. Of two classes, the default is yes, true, positive or 1, else
         the rarer one. With more than two classes, it is compared with all others.
+    progress : callable, optional
+        Called with a `Stage` at the start of each stage, and a few times a second while rows are read.
 
     Examples
     --------
@@ -89,7 +100,19 @@ def conduct(table: Any, target: str, *, level: float = 0.95, progress: Progress 
     'tenure'
     """
     interval_tails("conduct", level)  # an invalid level is reported before the work
-    compared = compare_models(table, target, progress=progress, later=N_LATER_STAGES, **options)
+    compared = compare_models(
+        table,
+        target,
+        name=name,
+        types=types,
+        models=models,
+        test_share=test_share,
+        seed=seed,
+        positive=positive,
+        time=time,
+        progress=progress,
+        later=N_LATER_STAGES,
+    )
     return study_of(compared, level=level, progress=progress)
 
 
