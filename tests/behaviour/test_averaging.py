@@ -9,7 +9,7 @@ from scipy import special, stats
 
 import separatrix as sx
 from separatrix.bayesian import AveragedApproximation, averaging, tuning
-from separatrix.bayesian.averaging import average, average_draws, normal_fall, scale_nodes, scale_precision
+from separatrix.bayesian.averaging import average, average_draws, scale_nodes, scale_precision
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import FitEP, FitLaplace, prior_scales
 from separatrix.bayesian.posterior import LAPLACE, mixture_quantiles
@@ -63,17 +63,6 @@ def test_the_precision_of_the_scales_is_the_curvature_of_the_predicted_evidence(
     assert_allclose(scale_precision(scales, found, objective), -np.array(numeric) / (4 * h * h), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize(("a", "b"), [(1.0, 0.0), (0.4, 0.1), (0.5, -0.1)])
-def test_a_cubic_finds_where_the_evidence_falls_as_a_normal_law_does(a, b):
-    t = normal_fall(a + b, 2 * a + 3 * b, 0.9)
-    assert_allclose(a * t**2 + b * t**3, 0.9)
-    assert 2 * a + 3 * b * t > 0
-
-
-def test_a_fall_that_no_cubic_explains_is_that_of_a_parabola():
-    assert_allclose(normal_fall(0.1, -5.0, 0.9), 3.0)
-
-
 CASES = {"laplace": FitLaplace(), "ep": FitEP()}
 
 
@@ -98,6 +87,24 @@ def test_five_nodes_agree_with_a_fine_grid_of_fits(n, p, scale, fitter):
     assert np.abs((averaged.mean - mean) / np.sqrt(second)).max() < 0.1
     assert_allclose(averaged.std, np.sqrt(second), rtol=0.1)
     assert averaged.std.mean() > 1.02 * found.std.mean()  # the best scale alone is overconfident
+
+
+def test_the_wide_average_of_a_column_that_separates_its_rows_agrees_with_quadrature():
+    X, t = np.repeat([0.0, 0.0, 1.0], [100, 63, 37])[:, None], np.repeat([0, 1, 1], [100, 63, 37])
+    objective = pose(as_source(X, t), Logit(), sx.Gaussian(intercept_scale=10.0), fit_intercept=True, standardize=True)
+    scales = prior_scales(objective)
+    w, b, axis = np.linspace(-5, 80, 300)[:, None, None], np.linspace(-2, 16, 180)[:, None], np.linspace(-4, 6, 40)
+    a = b - objective.design.origin[0] * w  # activation of x = 0
+    log_p = 63 * a - 163 * np.logaddexp(0, a) - 37 * np.logaddexp(0, -a - w)
+    precision = np.stack([scales.prior(np.array([u])).diagonal[0] for u in axis])
+    log_prior = 0.5 * np.log(precision[:, 0]) + np.array([scales.log_density(np.array([u]))[0] for u in axis])
+    log_f = log_p - 0.5 * (precision[:, 0] * w**2 + precision[:, 1] * b**2) + log_prior
+    mass = special.softmax(log_f).sum(axis=(1, 2))
+    mean = mass @ w.ravel()
+    found = sx.BayesianLogisticRegression().fit(X, t)
+    sd = np.sqrt(mass @ (w.ravel() - mean) ** 2)
+    assert_allclose(found.coef_[0, 0], mean, atol=0.15 * sd)
+    assert_allclose(found.posterior_.std[0], sd, rtol=0.2)
 
 
 def test_a_scale_that_the_data_determine_needs_no_average(monkeypatch):

@@ -34,7 +34,7 @@ from scipy import linalg
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.ep import Sites, combine_sites
-from separatrix.bayesian.evidence import LEVEL_STD, FitEP, Fitter, PriorScales, evidence_slope, log_likelihood_near
+from separatrix.bayesian.evidence import LEVEL_STD, FitEP, Fitter, PriorScales, log_likelihood_near
 from separatrix.bayesian.posterior import Approximation, AveragedApproximation
 from separatrix.bayesian.predictive import class_probabilities, hermite_nodes
 from separatrix.bayesian.sampling import Draws, inverse_factor
@@ -48,7 +48,6 @@ N_PAIRS = 8  # pairs of nodes for several scales
 MIN_SPREAD = 0.05  # standard deviation of ln scale below which the average equals the posterior at its mode
 MAX_SPREAD = 1.5 * LEVEL_STD  # larger estimates occur only if the evidence is not concave at its maximum
 MAX_INNER_FITS, MAX_SPREAD_RATIO = 3, 1.3  # fits of an inner node, and the last change of the spread
-NODE_TOL_IN_STD = 0.15  # tolerance of expectation propagation at nodes; the error of the evidence is its square
 MIN_FALL = 0.05  # nats
 MAX_GAUSSIAN_ERROR, N_CHECKED_ROWS = 1e-3, 256  # average error of probabilities, and rows to estimate it
 
@@ -117,35 +116,31 @@ def _nodes_of_one_scale(
     """Return Gauss-Hermite nodes of a normal law with a spread of its own on each side of η*.
 
     The spread starts at that of the Gaussian at η*. A fit at the inner node of a side shows how much ln p(D, η) falls
-    there, and how steeply. The cubic in η with this value and slope, and the maximum at η*, shows where it falls by as
-    much as a normal law does, and so the spread. If that differs much, there is another fit. The nodes of a side are
-    the predictions of its last fit.
+    there, and so the spread that explains it. If that differs much, there is another fit. The nodes of a side are the
+    predictions of its last fit.
     """
     memory = list(fitter.memory) if isinstance(fitter, FitEP) else []
     known: list[tuple[float, Sites]] = [(0.0, sites) for sites in memory]  # of η*, and of the last node
     x, weight = hermite_nodes(N_NODES)
     inner, top = x[-2], scales.log_density(np.zeros(1))[0]
     fits, etas, masses = [found], [0.0], [0.0]
-    sd = spread
-    for sign in (-1.0, 1.0):  # the first side is the better guess of the second
-        parabola = Parabola(found, objective.prior)
+    for sign in (-1.0, 1.0):
+        sd, parabola = spread, Parabola(found, objective.prior)
         for _ in range(n_fits):
             eta = np.array([sign * inner * sd])
             if isinstance(fitter, FitEP) and known:  # along one side, sites are nearly linear in η
                 fraction = max(eta[0] / known[-1][0], 0.0) if len(known) > 1 else 0.0
                 start = combine_sites([sites for _, sites in known], np.array([1 - fraction, fraction])[: len(known)])
-                fitter = replace(fitter, memory=[start], tol_in_std=max(fitter.tol_in_std, NODE_TOL_IN_STD))
+                fitter = replace(fitter, memory=[start])
             here = replace(objective, prior=scales.prior(eta))
             near = parabola.under(here.prior)
             fit = fitter.fit(here, near.mean, near.factor)
             if isinstance(fitter, FitEP):
                 known = [*known[:1], *((float(eta[0]), sites) for sites in fitter.memory)]
             parabola = Parabola(fit, here.prior)
-            log_density, pull = scales.log_density(eta)
-            slope = scales.gradient(eta, evidence_slope(here, fit, sampled=True)) + pull
-            fall = max(found.log_evidence + top - fit.log_evidence - log_density, MIN_FALL)
-            before, sd = sd, sd * np.clip(normal_fall(fall, -float(slope @ eta), 0.5 * inner**2), 1 / 3, 3)
-            sd = float(min(sd, MAX_SPREAD))
+            fall = found.log_evidence + top - fit.log_evidence - scales.log_density(eta)[0]
+            before, agreed = sd, inner * sd / np.sqrt(2 * max(fall, MIN_FALL))
+            sd = float(np.clip(agreed, sd / 3, min(3 * sd, MAX_SPREAD)))
             if abs(np.log(sd / before)) < np.log(MAX_SPREAD_RATIO):
                 break
         masses[0] += 0.5 * sd * weight[N_NODES // 2]
@@ -157,14 +152,6 @@ def _nodes_of_one_scale(
     widening = np.exp(2 * np.array(etas))[:, None]
     log_ratio = top + float(np.log(total) + 0.5 * np.log(2 * np.pi))
     return Nodes(tuple(fits), np.array(masses) / total, widening, log_ratio)
-
-
-def normal_fall(fall: float, steepness: float, wanted: float) -> float:
-    """Return the t > 0 at which a t² + b t³ is ``wanted``, if it is ``fall`` at t = 1, with the slope ``steepness``."""
-    a, b = 3 * fall - steepness, steepness - 2 * fall
-    roots = np.roots([b, a, 0.0, -wanted])
-    rising = [t.real for t in roots if abs(t.imag) < 1e-9 and t.real > 0 and 2 * a + 3 * b * t.real > 0]
-    return float(min(rising, default=np.sqrt(wanted / fall)))
 
 
 def scale_precision(scales: PriorScales, found: Approximation, objective: Posterior) -> Float:
