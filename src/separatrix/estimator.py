@@ -177,7 +177,7 @@ class LinearClassifier(Classifier):
         return labels_of(self.classes_, codes)
 
     def _activation(self, X: Rows) -> Array:
-        """Activations in float64, as in the fit, because float32 loses digits for columns far from zero."""
+        """Activations in float64, as in the fit, because float32 is inaccurate for columns far from zero."""
         W, w0 = self._weights
         if X.dtype != np.float64:
             if len(W) == 1:

@@ -169,7 +169,7 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
             Targets; by default the target column of a scan. For a binomial model, fractions of successes with the
             numbers of trials as ``sample_weight``, or an array of shape (N, 2): successes and failures.
         sample_weight : array of shape (N,), optional
-            Frequency weights: a weight of 2 equals two copies of the row, also in standard errors and tests.
+            Frequency weights: a weight of 2 equals two copies of the row, even in standard errors and tests.
         offset : array of shape (N,), optional
             Known term that is added to the activation of each row.
         exposure : array of shape (N,), optional

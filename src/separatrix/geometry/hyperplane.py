@@ -141,7 +141,7 @@ def margin(plane: Hyperplane, X: Any, y: Any) -> float:
 def nearest_rows(plane: Hyperplane, X: Any, y: Any) -> Codes:
     """Indices of the rows nearest to the plane; for the plane with the widest margin, these are the support vectors.
 
-    The parameters are those of `margin`.
+    Parameters as in `margin`.
 
     Examples
     --------

@@ -105,7 +105,7 @@ class DeviceRows(_OnDevice):
         return DeviceRows(self.tensor.to(getattr(torch, np.dtype(dtype).name)), self.copies)
 
     def on(self, array: Any) -> Any:
-        """Return the device copy of a host array; make one if there is none. Tensors are returned as they are."""
+        """Return the device copy of a host array; make one if needed. Tensors are returned unchanged."""
         if array is None or is_tensor(array):
             return array
         if isinstance(array, DeviceVector):

@@ -302,7 +302,7 @@ def default_names(n_columns: int) -> tuple[str, ...]:
 
 
 def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None) -> Exception:
-    """Return an error that names the first value that is not a number; the original error if there is none."""
+    """Return an error that names the first value that is not a number; the original error if all are."""
     if is_sparse(X) or np.iscomplexobj(X) or np.ndim(X) != 2:
         return error
     values = np.asarray(X, dtype=object)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from separatrix._array import Array, Rows
-from separatrix._threads import map_in_order, single_thread_blas
+from separatrix._threads import map_in_order
 from separatrix.rows.block import Block
 from separatrix.rows.source import Runner, Source, stack
 
@@ -85,15 +85,9 @@ class Threads(Runner):
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         (rows,), (targets,) = source.partitions, source.targets
         pieces = rows.pieces(source.height, targets.columns)
-
-        def work(piece: Any) -> Any:
-            return statistic(targets.block(rows.read(piece), piece, source.first))
-
-        if type(pieces) is list and len(pieces) == 1 and WATCH.get() is None:  # one block needs no threads
-            with single_thread_blas():
-                return work(pieces[0])
         with _closing(pieces):
-            return functools.reduce(operator.add, self._each(work, pieces, rows))
+            sums = self._each(lambda p: statistic(targets.block(rows.read(p), p, source.first)), pieces, rows)
+            return functools.reduce(operator.add, sums)
 
     def reduce_batches(
         self, source: Source, statistic: Callable[[Any], Any], columns: tuple[str, ...], empty: Any
@@ -120,9 +114,6 @@ class Threads(Runner):
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
         (rows,) = source.partitions
         pieces = rows.pieces(height)
-        if type(pieces) is list and len(pieces) == 1 and WATCH.get() is None:
-            with single_thread_blas():
-                return stack(iter([row_function(rows.read(pieces[0]))]), rows.known_rows)
         with _closing(pieces):
             return stack(iter(self._each(lambda p: row_function(rows.read(p)), pieces, rows)), rows.known_rows)
 

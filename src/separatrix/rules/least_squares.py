@@ -7,7 +7,7 @@ Centring removes w0. The solution then depends only on the class moments N_k, m_
 
     (S_T + alpha I) w_k = N_k (m_k - m),     w_k0 = N_k / N - w_k' m                    (4.16)
 
-The fit needs one pass. If a sparse table has so many columns that S_T would take more time and memory than its rows,
+The fit needs one pass. If S_T would take more time and memory than the rows of a sparse table with many columns,
 conjugate gradients solve the same equations with products Σ_n (x_n - m)(x_n - m)'v, in some dozens of passes.
 
 The outputs sum to one for every x (PRML exercise 4.2), but they are not probabilities and can lie outside [0, 1].

@@ -115,7 +115,7 @@ def _shortest(
     """Shortest vector p of a polytope. D contains some of its points; passes find its corners.
 
     Non-negative least squares is precise if D'u = 0 and 1'u = 1 have similar scales, so D is divided by the length of
-    p. A few iterations find this length. D'u loses digits if the rows are long, so w is computed as the normal of the
+    p. A few iterations find this length. D'u is inaccurate if the rows are long, so w is computed as the normal of the
     plane at equal distance from the rows that p combines.
     """
     from scipy.optimize import nnls

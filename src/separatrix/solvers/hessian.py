@@ -144,7 +144,7 @@ def average_diagonal(objective: Posterior) -> Diagonal:
 class Head:
     """The Hessian of some weights and the diagonal of the others, the same matrix for all classes.
 
-    ``weights`` (m,) are those of the columns with the largest variance, and the bias; H = D L L' D for them.
+    ``weights`` (m,) belong to the columns with the largest variance and to the bias; for them, H = D L L' D.
     """
 
     curvature: Float

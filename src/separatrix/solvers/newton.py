@@ -13,7 +13,7 @@ the slope at the new point decides: it must not be steeper upwards than the old 
 2005). Each trial also computes the Hessian, because nearly every trial is accepted and the next step needs it.
 
 **First step.** From zero, the Newton step of two classes is the least-squares fit to their labels. Divided by 1 - R²,
-it has the weights of linear discriminant analysis (PRML §4.1.5), which are those of the logistic model for normal
+it has the weights of linear discriminant analysis (PRML §4.1.5), the weights of the logistic model for normal
 classes (4.65). The default solver takes this step, which saves one or two others.
 """
 

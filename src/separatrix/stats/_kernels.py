@@ -25,7 +25,7 @@ REORDERED_SUMS = {"reassoc", "contract", "nsz"}
 
 # Processors fetch memory that is read in order before it is needed, but not early enough if each row takes some
 # computation: on Intel processors, a pass that asks for later rows itself takes half the time.
-AHEAD_BYTES, LINE_BYTES = 6400, 64  # distance of the row that is asked for, and the unit in which memory is fetched
+AHEAD_BYTES, LINE_BYTES = 6400, 64  # distance of the row that is prefetched, and the unit in which memory is fetched
 
 
 @intrinsic

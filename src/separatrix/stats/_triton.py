@@ -269,7 +269,7 @@ def _class_kernel(  # type: ignore[no-untyped-def]
         x = _read(X, n, m, live, M, WIDTH) - _read(centre, code, m, live, M, WIDTH)
         if SQUARED:
             x = x * x
-        # The sums of class 0 are those of all rows minus those of the other classes.
+        # Class 0 has the sums of all rows minus the sums of the other classes.
         every += tl.sum(x * share[:, None], axis=0).to(tl.float64)
         if K > 1:
             second += tl.sum(x * tl.where(code == 1, share, 0.0)[:, None], axis=0).to(tl.float64)

@@ -14,8 +14,8 @@ Least squares, Fisher's discriminant, LDA, QDA and Gaussian naive Bayes are comp
 Each is computed from rows that are centred, sorted by class and multiplied by the square root of their weight; for
 large dense blocks, by the compiled loops of `_moment_kernels`. Moments are merged by the pairwise rule of Chan, Golub &
 LeVeque (1979): the centred sums are added, plus one rank-one term per class for the difference of the two means. The
-textbook formula ``sxx - n m m'`` loses all digits if |mean| exceeds 1e8 standard deviations; the pairwise rule loses
-none.
+textbook formula ``sxx - n m m'`` is pure rounding error if |mean| exceeds 1e8 standard deviations; the pairwise rule
+is accurate.
 
 For the mean and squares of a sparse column, zeros that are not stored are added at the end: Σ w (x - m)² = Σ_S w (x -
 m)² + v m² with the stored entries S and the weight v of the other rows. This does not cancel for any offset.
