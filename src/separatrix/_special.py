@@ -89,7 +89,7 @@ def hazard_fraction(x: Float) -> tuple[Float, Float, Float, Float]:
 def divergence(x: ArrayLike, m: ArrayLike) -> Float:
     """x ln(x/m) - x + m for x, m >= 0: never negative, zero at x = m, and accurate to rounding near x = m.
 
-    This term of the Poisson, binomial, gamma and Dirichlet densities is inaccurate if it is computed naively. It is also
+    This term of the Poisson, binomial, gamma and Dirichlet densities is inaccurate if computed naively. It is also
     a summand of the Kullback-Leibler divergence. Near x = m, with v = (x - m)/(x + m), it equals
     (x - m) v + 2 x Σ_j v^(2j+1)/(2j+1)  (Loader 2000).
 
