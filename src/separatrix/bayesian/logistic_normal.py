@@ -40,6 +40,7 @@ from separatrix._array import Float
 N_TERMS = 22
 MAX_TRAPEZOID_STD = 8.0  # s above which the trapezoid rule takes longer than the sums ...
 MAX_EXTRA_STD = 2000.0  # ... unless the sum of s above it is below this: calls of NumPy take time too
+MAX_FINITE_STD = 80.0  # s above which e^(s y) overflows at the largest node
 MAX_STEP_IN_STD, MAX_STEP, TRAPEZOID_REACH = 0.55, 0.4, 8.6  # distance of nodes in units of s and of a; largest node
 MIN_STD = 1e-100  # replaces a standard deviation of zero, so that it can be a divisor
 MAX_U, CELLS_PER_U, KAPPA_CELLS, TABLE_DEGREE = 24, 2, 64, 6
@@ -84,7 +85,7 @@ def sigmoid_derivatives(m: Float, s: Float) -> Float:
 
     found, wide = np.empty((4, len(m))), s > MAX_TRAPEZOID_STD
     if (s[wide] - MAX_TRAPEZOID_STD).sum() <= MAX_EXTRA_STD:
-        wide[:] = False
+        wide = s > MAX_FINITE_STD
     trapezoid(m, np.where(wide, 1.0, s), MAX_STEP_IN_STD, MAX_STEP, TRAPEZOID_REACH, found)
     if not wide.any():
         return found
