@@ -77,7 +77,7 @@ def test_averages_over_very_wide_activations_do_not_overflow(s):
     m, s = np.array([0.0, 3.0, 3.0 * s]), np.full(3, s)
     found, exact = sigmoid_derivatives(m, s), log_averages(m, s)
     assert np.isfinite(found).all()
-    assert_allclose(found[:2], [exact.log_probability, exact.log_curvature], rtol=1e-12)
+    assert_allclose(found[:2], [exact.log_probability, exact.log_curvature], rtol=1e-11)
 
 
 @pytest.mark.parametrize(("v", "power"), [(1.0, 0.5), (1e10, 1e-3), (1e8, 1.0), (5e16, 1e-8)])
