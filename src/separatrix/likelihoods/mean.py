@@ -4,7 +4,7 @@
     ln p = -½ d(t, μ(a)),     slope (t - μ) μ'/V,     expected curvature μ'²/V              PRML §4.3.6
 
 ``log_p`` is minus half the unit deviance, so its maximum is 0. It omits large terms in t alone, which would cancel if
- large counts are fitted well. Deviances are computed from a, not from μ, because 1 - μ and ln μ are imprecise in the
+large counts are fitted well. Deviances are computed from a, not from μ, because 1 - μ and ln μ are imprecise in the
 tails.
 
 A mean beyond e^600 is treated as infinite: ``log_p`` is -infinity, so that a solver rejects the step, and slopes are
