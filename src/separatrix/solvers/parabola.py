@@ -201,8 +201,7 @@ class Columns:
         from separatrix.solvers._kernels import by_column
 
         entries, indices, indptr = by_column(X.data, X.indices, X.indptr, M, design.bias)
-        for j in np.flatnonzero(varies[:M] == 0):
-            entries[indptr[j] : indptr[j + 1]] = 0.0
+        entries[: indptr[M]] *= np.repeat(varies[:M], np.diff(indptr[: M + 1]))
         Z = sparse.csc_array((entries, indices, indptr), shape=(X.shape[0], design.width))
         return cls(block, Z, rest * varies[:M])
 
