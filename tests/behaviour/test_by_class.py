@@ -426,6 +426,16 @@ def test_a_mean_field_maximises_its_bound(rng):
         assert bound(found.mean, found.precision * np.exp(ratio)) < best
 
 
+def test_the_variances_of_a_mean_field_are_positive_if_averages_over_points_are_not(rng):
+    """Rows of huge weight have averages near zero, whose sign is due to the points."""
+    X, y = words(60, 80, 4, rng)
+    objective = posed(X, y, 5.0, np.full(60, 1e7), standardize=True)
+    start = laplace_diagonal(objective, mode_of(objective), contrasts=True)
+    found = variational_diagonal(objective, start, max_steps=3)
+    assert (found.precision > 0).all()
+    assert np.isfinite(found.mean).all()
+
+
 def test_sparse_products_with_many_vectors_are_those_of_dense_rows(rng):
     X, y = words(40, 30, 3, rng)
     design = posed(X, y, standardize=True).design

@@ -429,7 +429,8 @@ def variational_diagonal(
 
     ascent, variance = derivatives(ASCENT_SEED), 1 / start.precision[1:]
     for _ in range(N_FIRST_VARIANCES):
-        variance = np.sqrt(variance / ascent(np.zeros((J, P)), variance)[2])
+        h = np.maximum(ascent(np.zeros((J, P)), variance)[2], prior.diagonal[0])  # averages may have the wrong sign
+        variance = np.sqrt(variance / h)
     sd = np.sqrt(variance)
 
     def in_units(u: Float, ratio: Float) -> tuple[float, Float, Float]:
