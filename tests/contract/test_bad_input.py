@@ -36,6 +36,15 @@ def test_nan_and_infinity_name_the_column_and_the_count(model, value, kind):
         model.fit(table, Y)
 
 
+@pytest.mark.parametrize("every", [100, 100_000])  # many, or one that a sample of the rows does not contain
+def test_nan_in_a_large_table_is_counted_in_all_rows(every, rng):
+    large = rng.normal(size=(100_000, 20))
+    y = (large[:, 0] + rng.logistic(size=100_000) > 0).astype(int)
+    large[3::every, 2] = np.nan
+    with pytest.raises(DataError, match=rf"column 'x2' \({100_000 // every} of 100000 rows\)"):
+        sx.LogisticRegression().fit(large, y)
+
+
 @every_model
 def test_nan_at_predict_names_the_column(model):
     bad = NAMED.copy()

@@ -57,8 +57,11 @@ class Units:
     rounding: float = DOUBLE_ROUNDING
 
     @classmethod
-    def of(cls, source: Source, *, fit_intercept: bool) -> Units:
-        """Units of the columns, in one pass. Without a bias, the spread is the root mean square instead."""
+    def of(cls, source: Source, *, fit_intercept: bool, all_rows: Source | None = None) -> Units:
+        """Units of the columns, in one pass. Without a bias, the spread is the root mean square instead.
+
+        If the rows are a sample, errors about values that are not finite count these values in ``all_rows``.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             found = source.reduce(column_survey)
             moments = found.moments
@@ -67,7 +70,7 @@ class Units:
                 raise DataError(f"The sample weights add up to {total:g}; multiply them by a suitable constant.")
             variance = moments.scatter.squares[0] / total
         if not np.isfinite(variance).all() or np.abs(mean).max(initial=0.0) > MAX_MAGNITUDE:
-            require_finite(source)
+            require_finite(source if all_rows is None else all_rows)
             require_squares(source)
         variance = np.where(moments.is_constant(variance), 0.0, variance)
         if not fit_intercept:
@@ -96,7 +99,7 @@ def pose(
     rows = max(wanted, MIN_SAMPLE_PER_WEIGHT * (M + 1))
     is_large = source.n_rows >= max(4 * rows, MIN_SAMPLED_ENTRIES // max(M, 1))
     sample = representative_sample(source, rows, MIN_SAMPLE_PER_WEIGHT * (M + 1)) if is_large else None
-    units = Units.of(source if sample is None else sample, fit_intercept=fit_intercept)
+    units = Units.of(source if sample is None else sample, fit_intercept=fit_intercept, all_rows=source)
     if sample is not None and not (units.spread > 0).all():
         units = Units.of(source, fit_intercept=fit_intercept)  # columns constant in the sample may vary
     design = units.design(fit_intercept=fit_intercept)
