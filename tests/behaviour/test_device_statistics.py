@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from separatrix.bayesian.by_class import curvature_products, log_det_slope_by_class
-from separatrix.bayesian.posterior import ByClassApproximation, grams_along, total_curvature
+from separatrix.bayesian.posterior import ByClassApproximation, DiagonalApproximation, grams_along, total_curvature
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 from separatrix.rows import as_source
 from separatrix.separation.certificate import largest_activation
@@ -148,10 +148,13 @@ def test_statistics_of_gaussians_without_coupling_of_classes_equal_those_of_the_
     axes = np.linalg.qr(np.column_stack([np.ones(3), rng.normal(size=(3, 2))]))[0]
     factors = tuple(factorise(np.cov(rng.normal(size=(M + 1, 9))), 1, np.zeros(M + 1, dtype=bool)) for _ in range(3))
     q = ByClassApproximation(at["theta"], axes, factors, 0.0, 0.0, "laplace")
+    precision = rng.uniform(0.5, 2.0, size=(3, M + 1))
+    mean_field = DiagonalApproximation(at["theta"], precision, 0.0, 0.0, "laplace", contrasts=axes)
     statistics = {
         partial(total_curvature, **at): 1e-9,
         partial(grams_along, axes=axes, **at): 1e-9,
         partial(log_det_slope_by_class, q=q, **at): 1e-5,  # single precision on the host
+        partial(log_det_slope_by_class, q=mean_field, **at): 1e-9,
         partial(curvature_products, V=rng.normal(size=(2, 3, M + 1)), **at): 1e-5,
     }
     for statistic, tol in statistics.items():

@@ -40,6 +40,7 @@ from separatrix.bayesian.evidence import GROUP_STD, PriorScales, effective_param
 from separatrix.bayesian.posterior import (
     ByClassApproximation,
     DiagonalApproximation,
+    UncoupledApproximation,
     laplace_by_class,
     laplace_diagonal,
     row_squares,
@@ -83,7 +84,7 @@ class CoupledFit:
     """
 
     objective: Posterior
-    gaussian: ByClassApproximation | DiagonalApproximation
+    gaussian: UncoupledApproximation
     variance: Float
     drift: Float
 
@@ -259,16 +260,14 @@ def coupled_fit(
     return CoupledFit(objective, found, variance, (q.from_unit(solved[n_probes:]) - q.mean)[0])
 
 
-def random_signs(q: ByClassApproximation | DiagonalApproximation) -> Float:
+def random_signs(q: UncoupledApproximation) -> Float:
     """Return random signs for all weights (probes, CP), always the same, in coordinates of the axes."""
     n_probes = N_DIAGONAL_PROBES if isinstance(q, DiagonalApproximation) else N_PROBES
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n_probes, *q.mean.shape))
     return np.asarray(np.einsum("ki,skp->sip", q.axes, signs).reshape(n_probes, -1))  # independent of signs of axes
 
 
-def lanczos(
-    objective: Posterior, q: ByClassApproximation | DiagonalApproximation, start: Float, n_probes: int
-) -> tuple[Float, Float, float]:
+def lanczos(objective: Posterior, q: UncoupledApproximation, start: Float, n_probes: int) -> tuple[Float, Float, float]:
     """Return tridiagonal matrices (S, k, k) of E for vectors (S, CP), their orthonormal bases (k, S, CP), and ln |E|.
 
     The first ``n_probes`` vectors are random signs. The steps end if ln |E| changes by less than `LOG_DET_TOL`.
@@ -471,7 +470,7 @@ def corrected_by_class(
 
 @device_aware
 def log_det_slope_by_class(
-    block: Block, theta: Float, likelihood: Likelihood, design: Design, q: ByClassApproximation | DiagonalApproximation
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, q: UncoupledApproximation
 ) -> Grad:
     """Return ∂ ln |M|/∂θ of one block, (C, P), for the covariance S_i of M along each axis q_i.
 

@@ -79,6 +79,7 @@ from separatrix.bayesian.posterior import (
     ByClassApproximation,
     DiagonalApproximation,
     DualApproximation,
+    UncoupledApproximation,
     choose_structure,
     improper,
     laplace_by_class,
@@ -249,7 +250,7 @@ class Difference(NamedTuple):
 
 
 def average_error(
-    objective: Posterior, approximation: Approximation | ByClassApproximation | DiagonalApproximation, draws: Draws
+    objective: Posterior, approximation: Approximation | UncoupledApproximation, draws: Draws
 ) -> Difference:
     """Compare probabilities of a Gaussian with those of draws from the posterior, at training rows and mixtures of two.
 
@@ -327,9 +328,9 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     fitter = FitLaplace(options.tol, is_rough=options.tune and structure == "full")
     solution, gaussian = fitter.solve(objective, start, structure)
     found = Inference(objective, gaussian, solution, factors, tuning=report, groups=options.groups, shape=shape)
-    is_by_class = isinstance(gaussian, ByClassApproximation) and options.method == "auto" and has_contrasts(objective)
-    if is_by_class or structure == "mean field":
-        return _refine_by_class(found, cast(ByClassApproximation | DiagonalApproximation, gaussian), options)
+    is_auto = options.method == "auto" and structure in ("by class", "mean field")
+    if is_auto and isinstance(gaussian, UncoupledApproximation) and has_contrasts(objective):
+        return _refine_by_class(found, gaussian, options)
     if isinstance(gaussian, Approximation):
         others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
         return _refine(found, options, f"approximation={others}, ")
@@ -436,9 +437,7 @@ def _has_by_class(objective: Posterior) -> bool:
     return is_determined or estimated_by_class_seconds(objective) <= limit
 
 
-def _refine_by_class(
-    found: Inference, first: ByClassApproximation | DiagonalApproximation, options: Options
-) -> Inference:
+def _refine_by_class(found: Inference, first: UncoupledApproximation, options: Options) -> Inference:
     """Compute the variational posterior without coupling between contrasts, and check it by chains if affordable.
 
     With many rows, Laplace's Gaussian is kept if the mean is near the mode, as with the full covariance.

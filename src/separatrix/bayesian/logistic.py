@@ -29,13 +29,7 @@ from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import effective_parameters, rescaled
 from separatrix.bayesian.inference import METHODS, infer
-from separatrix.bayesian.posterior import (
-    STRUCTURES,
-    Activations,
-    ByClassApproximation,
-    DiagonalApproximation,
-    weight_names,
-)
+from separatrix.bayesian.posterior import STRUCTURES, Activations, UncoupledApproximation, weight_names
 from separatrix.bayesian.predictive import (
     N_INTERVAL_DRAWS,
     RULES,
@@ -408,7 +402,7 @@ class BayesianLogisticRegression(LinearClassifier):
         posterior = self.posterior_
         mean = np.atleast_2d(posterior.approximation.mean)
         # Only with the full covariance are the spreads of a row C x CP numbers.
-        is_part = isinstance(posterior.approximation, ByClassApproximation | DiagonalApproximation)
+        is_part = isinstance(posterior.approximation, UncoupledApproximation)
         per_row = max(len(mean) ** 2, mean.shape[1]) if is_part else len(mean) * mean.size
         at_once = max(1, MAX_SPREAD_ENTRIES // per_row)
 

@@ -732,7 +732,8 @@ def split_rows(X: Rows, design: Design, levels: Codes, others: Codes) -> tuple[A
     return X[:, levels], sparse.hstack(parts, format="csr") if is_sparse(X) else np.hstack(parts)
 
 
-AnyApproximation = Approximation | ByClassApproximation | DualApproximation | DiagonalApproximation | ArrowApproximation
+UncoupledApproximation = ByClassApproximation | DiagonalApproximation  # along contrasts between classes
+AnyApproximation = Approximation | UncoupledApproximation | DualApproximation | ArrowApproximation
 LAPLACE: dict[str, Callable[..., AnyApproximation]] = {
     "full": laplace,
     "dual": laplace_dual,

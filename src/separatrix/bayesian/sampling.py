@@ -36,7 +36,12 @@ from sklearn.utils import gen_batches
 from separatrix._arguments import check_count, generator
 from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._special import LOG_SQRT_2PI
-from separatrix.bayesian.posterior import Approximation, ByClassApproximation, DiagonalApproximation
+from separatrix.bayesian.posterior import (
+    Approximation,
+    ByClassApproximation,
+    DiagonalApproximation,
+    UncoupledApproximation,
+)
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Likelihood, Logit
 from separatrix.priors import Penalty
@@ -261,7 +266,7 @@ class Chains:
 
 def hamiltonian(
     objective: Posterior,
-    q: Approximation | ByClassApproximation | DiagonalApproximation,
+    q: Approximation | UncoupledApproximation,
     *,
     n_paths: int,
     n_warm: int = N_WARM_PATHS,

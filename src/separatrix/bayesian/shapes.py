@@ -22,12 +22,7 @@ from separatrix._array import Float
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.averaging import Nodes, merged, scale_nodes
 from separatrix.bayesian.evidence import FitEP, Fitter, PriorScales, prior_scales
-from separatrix.bayesian.posterior import (
-    AnyApproximation,
-    Approximation,
-    ByClassApproximation,
-    DiagonalApproximation,
-)
+from separatrix.bayesian.posterior import AnyApproximation, Approximation, UncoupledApproximation
 from separatrix.bayesian.sampling import Draws
 from separatrix.bayesian.tuning import Limit, Parabola, Search, TuningReport, tune_scales
 from separatrix.solvers import Posterior, Solution
@@ -100,7 +95,7 @@ class Inference:
         assert isinstance(self.approximation, Approximation), "better approximations need the full covariance"
         return self.approximation
 
-    def accept(self, better: Approximation | ByClassApproximation | DiagonalApproximation) -> Inference:
+    def accept(self, better: Approximation | UncoupledApproximation) -> Inference:
         """Return this inference with a better approximation; with a warning if that did not converge.
 
         An ascent of the variational bound of K classes that stopped early is still better than Laplace's Gaussian.

@@ -226,7 +226,9 @@ class Design:
         return np.stack([np.einsum("ni,ni->n", Z, Z) for Z in products], axis=1).astype(np.float64)
 
     def squares_dot(self, X: Rows, V: Float) -> Float:
-        """Σ_p v_kp φ̃_np² for each row, (n, C), with V (C, P). Sparse rows stay sparse."""
+        """Σ_p v_kp φ̃_np² for each row, (n, C), with V (C, P) above zero. Sparse rows stay sparse."""
+        if isinstance(X, DeviceRows):
+            return self.row_variances(X, (np.diag(np.sqrt(v)) for v in V))
         if not is_sparse(X):
             return np.asarray(self.regressors(X) ** 2 @ V.T)
         c, W = self.origin, V[:, : len(self.origin)]
