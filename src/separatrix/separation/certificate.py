@@ -215,7 +215,7 @@ def _proves(
 ) -> bool:
     """Whether all |δ_n| < 1/2, and all activations are constant along the null directions of the Hessian.
 
-    ``grad`` and ``factor`` refer to the likelihood at θ; with ``curved_at``, the Hessian is that of this other point.
+    ``grad`` and ``factor`` refer to the likelihood at θ; with ``curved_at``, the Hessian is computed there instead.
     """
     step = factor.solve(grad)
     bounding = objective if support is None else replace(objective, source=objective.source.viewed(support.partial))
