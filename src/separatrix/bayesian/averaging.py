@@ -125,7 +125,7 @@ def _nodes_of_one_scale(
     inner, top = x[-2], scales.log_density(np.zeros(1))[0]
     fits, etas, masses = [found], [0.0], [0.0]
     for sign in (-1.0, 1.0):
-        sd, parabola = spread, Parabola(found, objective.prior)
+        sd, fit, parabola = spread, found, Parabola(found, objective.prior)
         for _ in range(n_fits):
             eta = np.array([sign * inner * sd])
             if isinstance(fitter, FitEP) and known:  # along one side, sites are nearly linear in η
@@ -146,7 +146,8 @@ def _nodes_of_one_scale(
         masses[0] += 0.5 * sd * weight[N_NODES // 2]
         for z, w in zip(x[-2:], weight[-2:], strict=True):
             etas.append(sign * z * sd)
-            fits.append(parabola.under(scales.prior(np.array([etas[-1]]))))
+            node = parabola.under(scales.prior(np.array([etas[-1]])))
+            fits.append(fit if node.factor.singular is not None else node)  # rounding can hide a small curvature
             masses.append(sd * w)
     total = sum(masses)  # ∫ p(D, η) dη / p(D, η*), up to √2π
     widening = np.exp(2 * np.array(etas))[:, None]
