@@ -9,7 +9,7 @@ M (`ByClassApproximation`), takes 1/C² of the time, but the evidence with |M| i
 is tens of nats and grows with the scale of the prior, so that the best scale would be too small. The trace is estimated
 by Lanczos' method: for a vector z of random signs, z' ln(E) z has the mean tr ln E, and k products with E give a
 tridiagonal matrix (k, k) whose eigenvalues and eigenvectors integrate ln over the spectrum of E that z sees. All
-eigenvalues of E are near one, so few products are enough, and a product is a sum over rows.
+eigenvalues of E are near one. A few products are therefore enough, and a product is a sum over rows.
 
 **A scale for each column.** The same products solve E x = z. They give the diagonal of H⁻¹ - M⁻¹ = R (E⁻¹ - I) R', and
 u = H⁻¹v for the slope v of the log determinant, and so the gradient of ln p(D) in all scales (see `evidence_slope`):
@@ -55,7 +55,7 @@ from separatrix.solvers import Auto, Posterior, factorise
 from separatrix.stats import MAX_DEVICE_SPREAD, Design, Grad, device_activations
 
 N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
-N_DIAGONAL_PROBES = 8  # if M is diagonal: there are so many weights that fewer probes are enough
+N_DIAGONAL_PROBES = 8  # if M is diagonal: averages over thousands of weights need fewer probes
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
 MIN_SAMPLE_PER_WEIGHT = 5  # rows of a sample that are enough for the coupling between contrasts

@@ -115,7 +115,7 @@ class PriorScales:
     The prior of the level is weak: with probability 0.95, it is at most seven times larger or smaller than its median.
     Without it, separable classes have no best scale. Without a common law, one scale for each column fits noise.
     The `Levels` of a category count as one column: a row has one of them, so its activation has the variance s² of one
-    weight. Their u_g is that of the root of Σ_l s² var x_l, which is s if no level is frequent. So do the `Products` of
+    weight. Their u_g uses the root of Σ_l s² var x_l, which is s if no level is frequent. So do the `Products` of
     the levels of two categories, because a row has one pair of levels; columns that are zero in all rows add nothing.
 
     The search for scales is bounded. The prior standard deviation of a weight, per standard deviation of its column, is
@@ -303,10 +303,8 @@ def log_det_gradient(objective: Posterior, approximation: Approximation, *, samp
     """
     if approximation.name != "laplace":
         return np.zeros(objective.shape)
-    posed, factor = (
-        objective.of_sample() if sampled and objective.sample is not None else objective,
-        approximation.factor,
-    )
+    posed = objective.of_sample() if sampled and objective.sample is not None else objective
+    factor = approximation.factor
     single = not approximation.is_converged and factor.single_error <= MAX_SINGLE_ERROR
     return np.asarray(posed.reduce(log_det_slope, theta=approximation.mean, root=factor.root, single=single).grad)
 

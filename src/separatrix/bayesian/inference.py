@@ -145,8 +145,10 @@ MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance 
 AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
 MAX_COUPLED_WEIGHTS = 200  # weights of K classes above which "auto" neglects coupling between contrasts of classes ...
-MIN_COUPLED_ROWS = 25  # ... unless there are so many rows per weight that Laplace's method is accurate, and quicker
-MAX_COUPLED_CLASSES = 10  # ... for so few classes: a Hessian takes K²/2 Gram matrices instead of K
+MIN_COUPLED_ROWS = (
+    25  # ... unless there are more rows per weight, with which Laplace's method is accurate and quicker, ...
+)
+MAX_COUPLED_CLASSES = 10  # ... and at most this number of classes: a Hessian takes K²/2 Gram matrices instead of K
 MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior without coupling
 MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posteriors neglect it, too
 MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed ...
@@ -425,7 +427,7 @@ def _refine(found: Inference, options: Options, remedy: str) -> Inference:
 
 
 def has_contrasts(objective: Posterior) -> bool:
-    """Whether the posterior is that of K classes with the same prior, so that contrasts of classes can be separated."""
+    """Whether there are K classes with the same prior, so that contrasts of classes can be separated."""
     (C, P), prior = objective.shape, objective.prior
     return isinstance(objective.likelihood, Softmax) and C > 2 and len(prior.precision) == P
 

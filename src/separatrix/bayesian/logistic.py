@@ -397,7 +397,7 @@ class BayesianLogisticRegression(LinearClassifier):
     ) -> Array:
         """Return ``function(rows, activations)`` for all rows, computed in batches to limit the memory for K classes.
 
-        Without covariance, the activations are those of the mean of the weights, and their variance is zero.
+        Without covariance, activations are computed from the mean of the weights, and their variance is zero.
         """
         posterior = self.posterior_
         mean = np.atleast_2d(posterior.approximation.mean)

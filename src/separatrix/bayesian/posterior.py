@@ -631,7 +631,7 @@ def hessian_diagonal(
 ) -> ValueGrad:
     """Return ln p(D | θ) of one block, and the diagonal of the Hessian (C, P) in place of a gradient.
 
-    Its rows are those of the classes, or of the ``axes`` (C, C) of a softmax.
+    It has a row for each class, or for each of the ``axes`` (C, C) of a softmax.
     """
     log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.targets)
     if axes is not None:
@@ -645,7 +645,7 @@ def hessian_diagonal(
 
 @dataclass(frozen=True, eq=False)
 class ArrowApproximation:
-    """N(θ | mean, A⁻¹) for one output, if most weights are those of the levels of one category; see `arrow`.
+    """N(θ | mean, A⁻¹) for one output, if most weights belong to the levels of one category; see `arrow`.
 
     ``levels`` (L,) are the positions in θ of the levels' weights w and ``others`` (d,) those of all other weights u:
 

@@ -153,7 +153,7 @@ def expected_logit(mu: ArrayLike, var: ArrayLike, t: ArrayLike) -> Derivatives:
     for rows in row_blocks(len(mu)):
         mean, target, m = mu[rows], t[rows], np.abs(mu[rows])
         q, f, c = (np.exp(log_average) for log_average in fast_log_averages(m, var[rows]))
-        # q belongs to the less probable side, so neither q nor 1 - q loses digits.
+        # q belongs to the less probable side, so that neither q nor 1 - q is a difference of nearly equal numbers.
         up, down = np.where(mean > 0, 1.0 - q, q), np.where(mean > 0, q, 1.0 - q)  # E[σ(a)], E[σ(-a)]
         log_p[rows] = -f - (target * np.where(mean < 0, m, 0.0) + (1.0 - target) * np.where(mean > 0, m, 0.0))
         slope[rows] = target * down - (1.0 - target) * up

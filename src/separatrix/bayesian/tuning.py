@@ -377,7 +377,7 @@ class Search:
         is_rough = isinstance(self.fitter, FitLaplace) and self.fitter.is_rough
         for _ in range(max_steps):
             best = self._predict(here, radius)
-            is_fitted = is_rough or here.approximation.is_converged  # a rough start is fitted once more in any case
+            is_fitted = is_rough or here.approximation.is_converged  # a rough start is always fitted again
             if best.gain < self.tol and is_fitted:
                 break
             gain, level = -np.inf, self.trace[-1].log_evidence
