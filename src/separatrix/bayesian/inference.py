@@ -360,8 +360,8 @@ def _tune_part(
     scales = prior_scales(objective, options.groups)
     is_many = start.size > MAX_COUPLED_WEIGHTS or options.groups is not None
     if structure in ("by class", "mean field") and scales.tuned.ndim == 1 and is_many:
-        by_class = partial(tune_by_class, groups=options.groups, is_shaped=options.aligns)
-        return by_class(objective, options.tol, is_diagonal=structure == "mean field")
+        is_diagonal, tol = structure == "mean field", options.tol
+        return tune_by_class(objective, tol, groups=options.groups, is_shaped=options.aligns, is_diagonal=is_diagonal)
     report = None
     if structure == "full":
         eta = np.clip(np.log(scales.median / scales.typical), *scales.bounds(objective))
