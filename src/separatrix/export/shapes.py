@@ -27,7 +27,7 @@ value CP; grad ?CP; coef kM; intercept k; W kM; w0 ~k; V Mr; ratio r; confusion 
 theta skm|km|k; weights s; mean km|m; precision km|M; basis Mr; axes kk; L qq; scale q; covariance mm
 ArrowApproximation.levels #l; ArrowApproximation.others #d; ArrowApproximation.diagonal l
 ArrowApproximation.border ld; ArrowApproximation.root dd
-origin M; spread M; column_factors n; AveragedApproximation.widening s; factors j; gradient ?j; eta ?j
+origin M; spread M; column_factors M; AveragedApproximation.widening s; factors j; gradient ?j; eta ?j
 count K; ClassMoments.mean KM; NormalClasses.mean KM; widening k; freedom ~k; matrix MM; matrices KMM; squares KM
 rows rM; owner #r; F rM; ridge M; root rM; used #u; SingularCovariance.units u
 centres nD; widths j; frequencies Dn; phases n; offset D; column #n; centre n; width n; knots nD
