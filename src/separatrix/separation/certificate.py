@@ -130,10 +130,11 @@ def check_separation(
         source = objective.source if support is None else objective.source.viewed(support.repeat)
         found = separability(source, n_classes, fit_intercept=objective.design.bias)
     if found.status == "unknown" and support is None:
-        lead = objective.source.reduce(partial(negative_smallest_margin, theta=solution.value, design=objective.design))
+        lead = partial(negative_smallest_margin, theta=solution.value, design=objective.design)
         coef, intercept = objective.design.in_user_units(solution.value)
         length = linalg.norm(coef)
-        if lead.value < 0 < length:  # the weights classify every row correctly
+        sources = (objective.sample, objective.source)  # a sample usually has a row that is classified wrongly
+        if length and all(source is None or source.reduce(lead).value < 0 for source in sources):
             found = Separability("complete", coef / length, intercept / length, objective.source.columns, 0, 0, 1)
     if needs_maximum and found.status == "unknown":
         warn(UNDECIDED, SeparationWarning)

@@ -508,6 +508,12 @@ def _largest_differences(block: Block, V: Float, design: Design) -> Float:
 def negative_smallest_margin(block: Block, theta: Float, design: Design) -> Largest:
     """Minus the smallest margin of a row's class over the best other class; negative if all rows are correct."""
     rows = block if block.weight is None else block.take(block.weight > 0)
+    if isinstance(rows.X, DeviceRows) and len(rows):
+        A, codes = device_activations(rows, theta, design), rows.X.on(rows.codes).long()
+        if A.ndim == 1:
+            return Largest(float(((1 - 2 * codes) * A).max()))
+        own = A.gather(1, codes[:, None])[:, 0]
+        return Largest(float((A.scatter_(1, codes[:, None], -np.inf).amax(dim=1) - own).max()))
     A = design.activate(rows, theta)
     if A.ndim == 1:
         return Largest(float(np.where(rows.codes > 0, -A, A).max(initial=-np.inf)))
