@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from separatrix._lazy import pa
 from separatrix._text import did_you_mean
 from separatrix.cli.console import Printer
 from separatrix.cli.errors import CommandError, writing, written
@@ -110,7 +111,6 @@ def demo(
 def _write(name: str, output: str, *, rows: int | None, seed: int, force: bool) -> int:
     """Write a data set of the catalogue with its target as the last column, and return the number of rows."""
     import numpy as np
-    import pyarrow as pa
 
     from separatrix import datasets as home
     from separatrix.files import open_writer

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix._lazy import pa
 from separatrix.cli.console import Printer, rows_done
 from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.files import STANDARD, about, load_model, open_input, require_columns, require_free
@@ -109,8 +110,6 @@ def _predict_batches(
     table: TableFile, scorer: BatchScorer, kept: list[str], writer: TableWriter, *, hidden: bool
 ) -> None:
     """Predict each batch; write the kept columns, then the predictions."""
-    import pyarrow as pa
-
     labels = [scorer.target] if scorer.target in table.columns else []
     columns = list(dict.fromkeys([*kept, *scorer.inputs, *labels]))
 

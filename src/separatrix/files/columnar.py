@@ -7,15 +7,13 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from separatrix._lazy import pa, pq
 from separatrix._text import did_you_mean
 from separatrix.files.dialect import name_columns
 from separatrix.files.location import FORMATS, FileReadError, Location, unpacked
 from separatrix.files.table import TableFile
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 PARQUET = "a Parquet file"
 
@@ -25,8 +23,6 @@ class ParquetTable(TableFile):
 
     def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
         super().__init__(where)
-        import pyarrow.parquet as pq
-
         self._files = where.parts or (unpacked(where, self),)
         schemas, self.n_rows = [], 0
         for file in self._files:
@@ -56,8 +52,6 @@ class ParquetTable(TableFile):
         return file if self.where.parts else self.path
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        import pyarrow as pa
-
         schema, stored = self.schema(columns), tuple(self._stored[name] for name in columns)
         for file in self._files:
             for batch in read_groups(file, stored, rows, called=self._name(file)):
@@ -67,8 +61,6 @@ class ParquetTable(TableFile):
 
 def renamed(types: pa.Schema, stored: Mapping[str, str]) -> pa.Schema:
     """Types of columns whose names in the file, ``stored``, may be blank or surrounded by white space."""
-    import pyarrow as pa
-
     return pa.schema([types.field(name).with_name(new) for new, name in stored.items()])
 
 
@@ -87,8 +79,6 @@ def require_same_columns(columns: Mapping[Any, Sequence[str]]) -> None:
 
 def unify_types(schemas: Mapping[Any, pa.Schema]) -> pa.Schema:
     """Types that fit the values of all files (``schemas`` by file); raises FileReadError if there are none."""
-    import pyarrow as pa
-
     common = first = None
     for file, schema in schemas.items():
         try:
@@ -110,8 +100,6 @@ def read_groups(
 
     Arrow fills a batch across the ends of row groups, so rows need not be copied to form it.
     """
-    import pyarrow.parquet as pq
-
     names = list(columns)
     # A pre-buffered file would stay in memory as a whole.
     with reading_arrow(called or file, PARQUET), pq.ParquetFile(file, pre_buffer=False) as opened:
@@ -122,8 +110,6 @@ def read_groups(
 @contextmanager
 def reading_arrow(file: Path, what: str) -> Iterator[None]:
     """Convert errors of Arrow to a FileReadError; ``what`` the file should be, with an article."""
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -154,15 +140,11 @@ class ArrowFile(TableFile):
 
     @contextmanager
     def _opened_file(self) -> Iterator[Any]:
-        import pyarrow as pa
-
         with reading_arrow(self.path, "an Arrow file"), pa.memory_map(str(self._file)) as mapped:
             yield pa.ipc.open_stream(mapped) if self._is_stream else pa.ipc.open_file(mapped)
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the table from the beginning of the file."""
-        import pyarrow as pa
-
         schema = self.schema(columns)
         with self._opened_file() as reader:
             batches = reader if self._is_stream else map(reader.get_batch, range(reader.num_record_batches))

@@ -13,15 +13,13 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from separatrix._lazy import duckdb, pa
 from separatrix.files.dialect import name_columns
 from separatrix.files.location import FileReadError, Location, unpacked
 from separatrix.files.table import Sink, TableFile, choose_table, kinds_to_schema
 from separatrix.table import Kind, join, kind_of_values, values_to_arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FETCH_ROWS = 16_384  # rows that are in memory as Python objects at a time
 STORED = {"integer": Kind.INTEGER, "real": Kind.NUMBER, "text": Kind.TEXT, "blob": Kind.TEXT}
@@ -39,8 +37,6 @@ def quoted(name: str) -> str:
 @contextmanager
 def closed_duckdb(path: str = ":memory:", *, allowed: str | None = None, read_only: bool = False) -> Iterator[Any]:
     """Open a DuckDB database whose SQL (conditions, views of the file) can read no file but ``allowed``."""
-    import duckdb
-
     with closing(duckdb.connect(path, read_only=read_only)) as database:
         if allowed is not None:
             database.execute("SET allowed_paths = ['" + allowed.replace("'", "''") + "']")
@@ -105,8 +101,6 @@ def stored_kinds(database: sqlite3.Connection, columns: Iterable[str], table: st
 
 def fetch_batches(cursor: sqlite3.Cursor, kinds: Mapping[str, Kind], rows: int) -> Iterator[pa.RecordBatch]:
     """Read the rows of a query as batches whose columns have these kinds."""
-    import pyarrow as pa
-
     while found := cursor.fetchmany(min(rows, FETCH_ROWS)):
         arrays = []
         for kind, cells in zip(kinds.values(), zip(*found, strict=True), strict=True):
@@ -120,8 +114,6 @@ class SqliteSink(Sink):
     """Writes a table to a new database in one transaction."""
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
-        import pyarrow as pa
-
         self.database = sqlite3.connect(path, isolation_level=None)
         table = quoted(where.table or "data")
         declared = [
@@ -186,8 +178,6 @@ class DuckTable(TableFile):
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        import duckdb
-
         try:
             with closed_duckdb(str(self._file), read_only=True) as database:
                 yield database
@@ -209,16 +199,12 @@ class DuckSink(Sink):
     """Writes a table to a new database."""
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
-        import duckdb
-
         self.database = duckdb.connect(str(path))
         self.table = quoted(where.table or "data")
         self.database.register("batch", schema.empty_table())
         self.database.execute(f"CREATE TABLE {self.table} AS SELECT * FROM batch")
 
     def write(self, batch: pa.RecordBatch) -> None:
-        import pyarrow as pa
-
         self.database.register("batch", pa.Table.from_batches([batch]))
         self.database.execute(f"INSERT INTO {self.table} SELECT * FROM batch")
 

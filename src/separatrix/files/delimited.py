@@ -15,10 +15,11 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from shutil import copyfileobj
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from separatrix._lazy import pa, pc
 from separatrix.exceptions import DataError
 from separatrix.files.dialect import Dialect, name_columns, sniff, title_note
 from separatrix.files.encoding import find_encoding, open_text
@@ -26,9 +27,6 @@ from separatrix.files.location import STANDARD, FileReadError, Location, reading
 from separatrix.files.table import TableFile, ValueCounts
 from separatrix.rows import MAX_LABELS
 from separatrix.table import Kind, cast_texts, kind_of_texts, kind_of_type, text_readings
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BLOCK_BYTES = 2**20  # bytes that Arrow splits at a time; it keeps several blocks in memory
 MIN_BLOCK_LINES = 8  # smallest number of lines per block; blocks are larger if lines are long
@@ -92,8 +90,6 @@ class DelimitedFile(TableFile):
 
     def _quotes_are_letters(self) -> bool:
         """Whether quotes are ordinary characters: without them every line is complete, and some are not closed."""
-        import pyarrow as pa
-
         n_rows = []
         for quoted in (False, True):
             batches = self._split(self.columns[:1], self._dialect._replace(quoted=quoted))
@@ -116,8 +112,6 @@ class DelimitedFile(TableFile):
 
     def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
         """Types of the columns. They are inferred from all rows when a column is first requested."""
-        import pyarrow as pa
-
         chosen = self._chosen(columns)
         named = tuple(name for name in chosen if name in self._spelled and name not in self.kinds)
         first = next(self._texts(named), None) if named else None
@@ -163,8 +157,6 @@ class DelimitedFile(TableFile):
 
     def value_counts(self) -> ValueCounts | None:
         """Values of the target with their counts, if the pass that inferred its type counted them."""
-        import pyarrow as pa
-
         if self._tally is None or self.target is None or len(self._tally) > MAX_LABELS:
             return None
         counts, rows = np.array(list(self._tally.values()), dtype=np.intp).reshape(-1, 2).T
@@ -175,8 +167,6 @@ class DelimitedFile(TableFile):
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the file. Arrow converts plain numbers; after the first number in another spelling, texts are cast."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
         def converted(batch: pa.RecordBatch, row: int) -> pa.RecordBatch:
             arrays = []
@@ -206,8 +196,6 @@ class DelimitedFile(TableFile):
             row += batch.num_rows
 
     def _values(self, name: str, texts: pa.Array, row: int) -> pa.Array:
-        import pyarrow as pa
-
         kind = self.kinds[name]
         try:
             values = cast_texts(texts, kind, comma=self._decimal_comma)
@@ -225,9 +213,6 @@ class DelimitedFile(TableFile):
 
     def _texts(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Yield batches in which all cells are text."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         with reading(self.where):
             try:
                 for batch in self._split(columns, self._dialect):
@@ -243,7 +228,6 @@ class DelimitedFile(TableFile):
         self, columns: tuple[str, ...], dialect: Dialect, types: Mapping[str, pa.DataType] = NO_TYPES
     ) -> Iterator[pa.RecordBatch]:
         """Split the text into batches of cells; cells are text unless ``types`` names another type."""
-        import pyarrow as pa
         from pyarrow import csv as arrow
 
         # The stream must not be closed before the reader: Arrow reads ahead on another thread, and the system may

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._lazy import pa
 from separatrix.files.location import READ_BYTES, FileReadError, Location, open_input, reading
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -109,8 +110,6 @@ def find_encoding(where: Location) -> tuple[str, list[str], Quotes]:
 
 def open_text(where: Location, encoding: str) -> Any:
     """Open the text of a file as a stream of UTF-8 without a byte order mark."""
-    import pyarrow as pa
-
     stream = open_input(where)
     if encoding == "utf-8-sig":
         stream.read(len(codecs.BOM_UTF8))

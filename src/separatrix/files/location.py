@@ -22,6 +22,7 @@ from glob import glob, has_magic
 from pathlib import Path, PurePath
 from typing import IO, Any
 
+from separatrix._lazy import pa
 from separatrix._output import DRAFT_SUFFIX, locked, remove_abandoned
 from separatrix._text import first_few
 from separatrix.exceptions import DataError
@@ -204,8 +205,6 @@ def _unknown_suffix(where: Path, verb: str) -> str:
 
 def open_input(where: Location) -> Any:
     """Open the decompressed bytes of a file as an Arrow stream."""
-    import pyarrow as pa
-
     with reading(where):
         if where.compression is None:
             return pa.OSFile(str(where.path), "r")
@@ -260,8 +259,6 @@ def temporary_file(owner: object, name: str) -> Path:
 @contextmanager
 def open_output(path: Path, compression: str | None, member: str) -> Iterator[IO[bytes]]:
     """Open a stream that compresses its output; ``member`` is the file name inside a zip archive."""
-    import pyarrow as pa
-
     with ExitStack() as stack:
         stream: Any = stack.enter_context(path.open("wb"))
         if compression == "xz":

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from separatrix._lazy import pa, pq
 from separatrix.files.columnar import read_groups, require_same_columns, unify_types
 from separatrix.files.location import STANDARD, FileReadError, expand
 from separatrix.files.open import open_table
@@ -23,9 +24,6 @@ from separatrix.files.table import TableFile
 from separatrix.files.where import Condition, SqlCondition
 from separatrix.rows import ArrowRows, LabelCounts, tally_labels
 from separatrix.table import Kind, join
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 PART_ROWS = 2**20  # rows of a part of a Parquet file; reading each part reads the footer again
 
@@ -55,14 +53,10 @@ class FilePart(ArrowRows):
         return {**vars(self), "table": self.table if self.table is not None and self.table.travels else None}
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
-        import pyarrow as pa
-
         return pa.schema([(name, self.types[name]) for name in columns])
 
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
         """Read the file; raises `FileReadError` if it cannot be read, or has changed since it was opened."""
-        import pyarrow as pa
-
         table = self.table or open_table(self.path, types=self.types)
         table.where.require_unchanged(self.stamp)
         where = self.where
@@ -83,8 +77,6 @@ class FilePart(ArrowRows):
         table.where.require_unchanged(self.stamp)
 
     def _cast(self, batches: Iterator[pa.RecordBatch], columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         schema = self.schema(columns)
         for batch in batches:
             if batch.schema.equals(schema):
@@ -135,8 +127,6 @@ class FileRows(ArrowRows):
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """Types of the columns, the same in every batch of every file."""
-        import pyarrow as pa
-
         used = () if self.where is None else self.where.columns
         unknown = [name for name in dict.fromkeys([*columns, *used]) if name not in self._types]
         if unknown:
@@ -166,8 +156,6 @@ class FileRows(ArrowRows):
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
         """Split the table into files, and Parquet files into row groups of about `PART_ROWS` rows together."""
-        import pyarrow.parquet as pq
-
         found: list[ArrowRows] = []
         for part, table in zip(self._parts(columns), self._tables, strict=True):
             if not table.is_plain or not table.n_rows:
@@ -208,7 +196,5 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
     """Type that is the same in all files: dictionaries differ between files, and views cannot be unified with text."""
-    import pyarrow as pa
-
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.large_string() if pa.types.is_string_view(kind) else kind

@@ -9,17 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from separatrix._lazy import duckdb, pa
 from separatrix.exceptions import DataError, optional_import
 from separatrix.files.database import fetch_batches, quoted, stored_kinds
 from separatrix.files.stream import SpooledRows
 from separatrix.files.table import kinds_to_schema
 from separatrix.files.where import make_condition, require_one_expression
 from separatrix.table import Kind
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 URIS = ("postgresql://", "postgres://")
 QueryResult = tuple[Any, Iterator[Any]]  # the schema of a query, and its rows as record batches
@@ -103,8 +101,6 @@ def query_function(connection: Any) -> Callable[[str, int], AbstractContextManag
 @contextmanager
 def run_duckdb(connection: Any, sql: str, rows: int) -> Iterator[QueryResult]:
     """Stream the result of a query, which sees the connection's temporary tables and its open transaction."""
-    import duckdb
-
     with _failing(duckdb.Error, "DuckDB"):
         reader = connection.sql(sql).to_arrow_reader(rows)
         with closing(reader):  # a result that stays open would block the connection
@@ -119,7 +115,6 @@ def run_adbc(connection: Any, sql: str, rows: int) -> Iterator[QueryResult]:
     type NUMERIC, which PostgreSQL sends as text, become float64.
     """
     import adbc_driver_manager as adbc
-    import pyarrow as pa
 
     is_address = isinstance(connection, str)
     with _failing(adbc.Error, "PostgreSQL" if is_address else "The database"), ExitStack() as stack:
@@ -153,8 +148,6 @@ def run_sqlite(connection: Any, kinds: dict[str, Kind], sql: str, rows: int) -> 
 @contextmanager
 def _failing(kind: type[Exception], name: str) -> Iterator[None]:
     """Convert errors of a driver to `QueryError`; errors while rows are read are Arrow exceptions."""
-    import pyarrow as pa
-
     try:
         yield
     except (kind, OSError, pa.ArrowException) as error:

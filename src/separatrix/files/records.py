@@ -10,15 +10,13 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Generator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from separatrix._lazy import pa
 from separatrix.files.encoding import find_encoding, open_text
 from separatrix.files.location import READ_BYTES, FileReadError, Location, reading
 from separatrix.files.table import TableFile
 from separatrix.table import Kind, kind_of_values
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CHUNK_RECORDS = 8_192  # records that are in memory as Python objects at a time
 MAX_RECORD_CHARACTERS = 2**24

@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from separatrix._array import Array
+from separatrix._lazy import pa
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.files.libsvm import LibsvmFile, is_libsvm
@@ -43,9 +44,6 @@ from separatrix.rows import (
     precision,
 )
 from separatrix.table import Schema, TableStatistics, clean_labels, table_statistics
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def scan(

@@ -15,15 +15,13 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from separatrix._lazy import pa
 from separatrix.exceptions import DataError, StreamEndedError
 from separatrix.files.location import temporary_file
 from separatrix.files.where import Condition
 from separatrix.rows import ArrowRows, batch_rows, require_distinct
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MIN_FREE_BYTES = 2**28  # disk space that must remain free after a copy
 
@@ -50,8 +48,6 @@ class SpooledRows(ArrowRows):
         raise NotImplementedError
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
-        import pyarrow as pa
-
         return pa.schema([self._schema.field(name) for name in columns])
 
     def prepare(self) -> None:
@@ -61,8 +57,6 @@ class SpooledRows(ArrowRows):
 
     def _make_copy(self) -> None:
         """Copy all columns in one pass, unless there is a copy; other threads wait."""
-        import pyarrow as pa
-
         with self._lock:
             if self._copy is not None:
                 return
@@ -111,8 +105,6 @@ class SpooledRows(ArrowRows):
 
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
         """Read the copy if there is one, otherwise the source."""
-        import pyarrow as pa
-
         if self._copy is None:
             yield from self.read_source(columns, rows)
             return
@@ -136,8 +128,6 @@ class StreamRows(SpooledRows):
 
     def read_source(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read the stream; large batches are split."""
-        import pyarrow as pa
-
         where = self.where
         wanted = tuple(dict.fromkeys([*columns, *(where.columns if where is not None else ())]))
         first, self._first = self._first, None
@@ -160,7 +150,6 @@ class StreamRows(SpooledRows):
 
 def open_stream(source: Any) -> StreamRows:
     """Open a pyarrow table, reader or data set, a polars frame, a DuckDB relation, or a function that returns one."""
-    import pyarrow as pa
     import pyarrow.dataset as ds
 
     title = f"the {type(source).__name__} that was given"
@@ -180,8 +169,6 @@ def open_stream(source: Any) -> StreamRows:
 
 def _reader(source: Any) -> Any:
     """Return a new reader of record batches; a polars LazyFrame is collected first."""
-    import pyarrow as pa
-
     if "collect" in dir(source) and "__arrow_c_stream__" not in dir(source):
         source = source.collect()
     if "__arrow_c_stream__" not in dir(source):

@@ -7,17 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from separatrix._arguments import check_count
 from separatrix._array import Array
+from separatrix._lazy import pa
 from separatrix._text import did_you_mean
 from separatrix.files.location import FileReadError, Location
 from separatrix.rows import cut_batches, join_batches
 from separatrix.table import Kind, values_to_arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 READ_BATCH_ROWS = 65_536
 MAX_BATCH_BYTES = 2**26  # a batch that reaches this size has fewer rows
@@ -58,8 +56,6 @@ class TableFile(ABC):
 
     def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
         """Types of the columns, the same in every batch."""
-        import pyarrow as pa
-
         chosen = self._chosen(columns)
         if self.kinds:
             return pa.schema([(name, self.kinds[name].type) for name in chosen])
@@ -71,8 +67,6 @@ class TableFile(ABC):
 
     def _batch(self, columns: tuple[str, ...], cells: Iterable[Sequence[Any]]) -> pa.RecordBatch:
         """Batch of Python values, column by column, in the kinds of the table."""
-        import pyarrow as pa
-
         arrays = [values_to_arrow(values, self.kinds[name]) for name, values in zip(columns, cells, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema(columns))
 
@@ -99,8 +93,6 @@ class TableFile(ABC):
 
     def read(self, *, columns: Sequence[str] | None = None) -> pa.Table:
         """Read the whole table into memory."""
-        import pyarrow as pa
-
         self.where.require_unchanged(self.fingerprint)
         batches = self.stream(self._chosen(columns), READ_BATCH_ROWS)
         return pa.Table.from_batches(list(batches), schema=self.schema(columns))
@@ -115,8 +107,6 @@ class TableFile(ABC):
 
 def kinds_to_schema(kinds: Mapping[str, Kind]) -> pa.Schema:
     """Arrow schema of columns with these kinds."""
-    import pyarrow as pa
-
     return pa.schema([(name, kind.type) for name, kind in kinds.items()])
 
 

@@ -16,14 +16,12 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from separatrix._lazy import duckdb, pa, pc
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.files.database import closed_duckdb, quoted
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # Databases differ in quotations and comments. Only the forms that mean the same in all of them are allowed.
 TOKENS = re.compile(
@@ -50,8 +48,6 @@ def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
     Raises DataError if it is neither SQL nor an Arrow expression, names an unknown column, or may select other rows in
     each pass (random()).
     """
-    import pyarrow.compute as pc
-
     if isinstance(where, pc.Expression):
         written = str(where)  # it does not list its columns, so all columns whose names occur in it are read
         if "FieldPath(" in written:
@@ -98,8 +94,6 @@ class SqlCondition:
 
     def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows that meet the condition. DuckDB gets only the columns it needs, so types do not change."""
-        import pyarrow as pa
-
         with self._database() as database:
             for batch in batches:
                 seen = database.from_arrow(batch.select(list(self.columns)))
@@ -123,8 +117,6 @@ class SqlCondition:
 
     @contextmanager
     def _database(self, allowed: str | None = None) -> Iterator[Any]:
-        import duckdb
-
         try:
             with closed_duckdb(allowed=allowed) as database:
                 yield database
@@ -132,8 +124,6 @@ class SqlCondition:
             raise DataError(f"where={self.text!r} is not understood: {str(error).splitlines()[0]}.") from error
 
     def _require_boolean(self, kind: pa.DataType) -> None:
-        import pyarrow as pa
-
         if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
             raise DataError(
                 f"where={self.text!r} is of type {kind}, neither true nor false. Add a comparison: {self.text} > 0."
@@ -149,8 +139,6 @@ class ArrowCondition:
 
     def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows that meet the condition."""
-        import pyarrow as pa
-
         for batch in batches:
             try:
                 yield batch.filter(self.expression)

@@ -9,8 +9,9 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import islice, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from separatrix._lazy import pa
 from separatrix.files.dialect import (
     SAMPLE_ROWS,
     filled_span,
@@ -23,9 +24,6 @@ from separatrix.files.dialect import (
 from separatrix.files.location import FileReadError, FileWriteError, Location, unpacked
 from separatrix.files.table import Sink, TableFile, choose_table
 from separatrix.table import Kind, kind_of_values
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CHUNK_ROWS = 8_192  # rows that are in memory as Python objects at a time
 FORMULA_ERRORS = {"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}

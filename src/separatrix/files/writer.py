@@ -16,14 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, Any, Self
 
+from separatrix._lazy import pa, pc, pq
 from separatrix._output import draft_of
 from separatrix.files.location import READ_BYTES, STANDARD, FileWriteError, Location, open_output
 from separatrix.files.table import Sink
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 STREAMED = ("csv", "tsv", "jsonl")  # formats that are compressed while they are written
 NESTED = ("jsonl", "parquet", "arrow", "duckdb")  # formats that can hold nested columns
@@ -54,8 +52,6 @@ class TableWriter:
 
         Raises FileWriteError if the columns differ from those of the first table, or the disk is full.
         """
-        import pyarrow as pa
-
         if isinstance(table, pa.RecordBatch):
             table = pa.Table.from_batches([table])
         table = table if isinstance(table, pa.Table) else pa.table(table)
@@ -173,8 +169,6 @@ class StandardOutput(TableWriter):
 
 def refuse_nested(schema: pa.Schema, where: Location) -> None:
     """Raise FileWriteError if a column has a type that the file's format cannot store."""
-    import pyarrow as pa
-
     for field in schema:
         if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_duration(field.type):
             raise FileWriteError(
@@ -190,8 +184,6 @@ class CsvSink(Sink):
     """
 
     def __init__(self, stream: IO[bytes], schema: pa.Schema, where: Location, *, escape_formulas: bool = False) -> None:
-        import pyarrow as pa
-
         self.stream, self.delimiter = stream, "\t" if where.format == "tsv" else ","
         self.special, self.escapes = rf'["\r\n{self.delimiter}]', escape_formulas
         self._write_lines([pa.array([name]) for name in schema.names])
@@ -200,8 +192,6 @@ class CsvSink(Sink):
         self._write_lines(batch.columns)
 
     def _write_lines(self, columns: list[pa.Array]) -> None:
-        import pyarrow.compute as pc
-
         if not len(columns[0]):
             return
         cells = []
@@ -219,9 +209,6 @@ class CsvSink(Sink):
 
     def _as_text(self, values: pa.Array) -> pa.Array:
         """Format values as text. Times have no more digits than necessary, and NaN is a missing value."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
         kind = values.type
         if pa.types.is_floating(kind):
@@ -262,8 +249,6 @@ class ParquetSink(Sink):
     """Writes Parquet, compressed with zstd."""
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
-        import pyarrow.parquet as pq
-
         self.writer = pq.ParquetWriter(path, schema, compression="zstd")
         self.kept: list[pa.RecordBatch] = []
 
@@ -274,8 +259,6 @@ class ParquetSink(Sink):
             self._flush()
 
     def _flush(self) -> None:
-        import pyarrow as pa
-
         if self.kept:
             self.writer.write_table(pa.Table.from_batches(self.kept))
             self.kept = []
@@ -296,8 +279,6 @@ class ArrowSink(Sink):
     """
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
-        import pyarrow as pa
-
         is_stream = ".arrows" in where.path.suffixes
         kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
         self.schema = pa.schema(list(zip(schema.names, kinds, strict=True)))

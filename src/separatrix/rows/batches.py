@@ -11,11 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, Rows, working_dtype
+from separatrix._lazy import pa, pc
 from separatrix.exceptions import DataError, RowsChangedError
 from separatrix.rows.block import Block
 from separatrix.rows.labels import (
@@ -30,9 +31,6 @@ from separatrix.rows.labels import (
 from separatrix.rows.memory import block_rows
 from separatrix.rows.source import Source
 from separatrix.rows.threads import Threads, read_ahead
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BATCH_BYTES = 2**24  # size of one batch; a few batches are in memory at a time
 MIN_BATCH_ROWS, MAX_BATCH_ROWS = 2**10, 2**18
@@ -242,8 +240,6 @@ def cut_batches(
 
 def join_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Concatenate batches; a single batch is not copied."""
-    import pyarrow as pa
-
     if len(batches) == 1:
         return batches[0]
     return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches()[0]
@@ -260,8 +256,6 @@ def open_batches(
 
 def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type can be read as numbers. Booleans can, as 0 and 1."""
-    import pyarrow as pa
-
     t = pa.types
     return bool(
         t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind) or t.is_decimal(kind) or t.is_null(kind)
@@ -270,16 +264,12 @@ def is_number(kind: pa.DataType) -> bool:
 
 def precision(kinds: Iterable[pa.DataType]) -> np.dtype[Any]:
     """Type of the matrix: float32 if all columns are float32 or float16, as for tables in memory; else float64."""
-    import pyarrow as pa
-
     single = [pa.types.is_float32(kind) or pa.types.is_float16(kind) for kind in kinds]
     return working_dtype(np.float32 if single and all(single) else np.float64)
 
 
 def numbers(column: pa.Array) -> Array:
     """Convert a column to numbers, without a copy if no value is missing; missing values become NaN."""
-    import pyarrow as pa
-
     if pa.types.is_floating(column.type) or (pa.types.is_integer(column.type) and not column.null_count):
         return np.asarray(column.to_numpy(zero_copy_only=False))
     # safe=False: integers beyond 2**53 are rounded, as in NumPy.
@@ -292,8 +282,6 @@ def column_in_memory(rows: Batches, name: str) -> Array:
 
 
 def _values(column: pa.Array) -> Array:
-    import pyarrow as pa
-
     if pa.types.is_boolean(column.type) and not column.null_count:
         return np.asarray(column.to_numpy(zero_copy_only=False))
     if is_number(column.type):
@@ -426,8 +414,6 @@ def count_labels(piece: Piece, target: str, weight: str | None = None, clean: An
 
 def tally_labels(column: pa.Array, counts: Array, rows: Array, target: str, weights: Any = None) -> LabelCounts:
     """Add up the counts and weights of values that are the same label; ``rows`` has the first row of each value."""
-    import pyarrow as pa
-
     labels = plain(column)
     if pa.types.is_temporal(labels.type) or pa.types.is_nested(labels.type):
         raise DataError(f"The target {target!r} holds values of type {column.type}, which are not classes.")
@@ -479,8 +465,6 @@ def _require_few(n_labels: int, name: str) -> None:
 
 def _numpy_type(kind: pa.DataType) -> np.dtype[Any] | None:
     """NumPy type of a column in memory; None for text and other types, for which `encode_labels` finds the type."""
-    import pyarrow as pa
-
     types = pa.types
     if types.is_dictionary(kind):
         return _numpy_type(kind.value_type)
@@ -495,9 +479,6 @@ def codes_of(column: pa.Array, classes: Array, unlabelled: Any = "error", known:
 
     Raises DataError if a label is not one of the classes.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     labels = plain(column)
     codes = _codes_of_integers(labels, classes)
     if codes is not None:
@@ -519,8 +500,6 @@ def codes_of(column: pa.Array, classes: Array, unlabelled: Any = "error", known:
 
 def _codes_of_integers(labels: pa.Array, classes: Array) -> Codes | None:
     """Codes of integer labels, from a lookup table (ten times as fast as a search); None if it cannot be used."""
-    import pyarrow as pa
-
     is_whole = pa.types.is_integer(labels.type) or pa.types.is_boolean(labels.type)
     if not is_whole or labels.null_count or classes.dtype.kind not in "bui":
         return None
@@ -538,9 +517,6 @@ def _codes_of_integers(labels: pa.Array, classes: Array) -> Codes | None:
 
 def plain(column: pa.Array) -> pa.Array:
     """Decode dictionaries, convert decimals to floats, and -0.0 to 0.0 (equal in NumPy but distinct in Arrow)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_decimal(column.type):
@@ -559,9 +535,6 @@ def has_label(column: pa.Array, clean: Callable[[pa.Array], pa.Array]) -> pa.Arr
 
 def _without_nan(labels: pa.Array) -> pa.Array:
     """Replace NaN and infinity by missing values, as for labels in memory."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_floating(labels.type):
         return labels
     return pc.if_else(pc.is_finite(labels), labels, None)

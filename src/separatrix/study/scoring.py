@@ -10,20 +10,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from separatrix._array import Array, Float, to_dense
+from separatrix._lazy import pa, pc
 from separatrix.exceptions import DataError
 from separatrix.families import SupportError
 from separatrix.rows import NamedRows
 from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.ramps import Ramps
 from separatrix.table import MISSING, OddCells, as_text, encode_target
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MAX_KEPT_VALUES = 5  # examples shown for one column
 
@@ -117,8 +115,6 @@ class BatchScorer:
 
     def score(self, batch: pa.RecordBatch | pa.Table) -> pa.Table:
         """Classes, probabilities and intervals of the rows of a batch; classes come from ``predict`` of the model."""
-        import pyarrow as pa
-
         if isinstance(batch, pa.RecordBatch):
             batch = pa.Table.from_batches([batch])
         X = self.features(batch)
@@ -151,16 +147,11 @@ class BatchScorer:
 
     def empty(self) -> pa.Table:
         """Columns of `outputs` without rows."""
-        import pyarrow as pa
-
         types = [pa.array(self.classes.tolist()).type, *[pa.float64()] * (len(self.outputs) - 1)]
         return pa.schema(list(zip(self.outputs, types, strict=True))).empty_table()
 
     def features(self, batch: pa.Table) -> Any:
         """Encode a batch for the estimator, and count missing, new and far values."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         for name in self.inputs:
             column = batch.column(name)
             missing = column.null_count

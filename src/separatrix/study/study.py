@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from separatrix._array import Codes, Float
+from separatrix._lazy import pa
 from separatrix._text import listed
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian import interval_tails
@@ -35,9 +36,6 @@ from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance
 from separatrix.study.weights import explain
 from separatrix.table import TableEncoder, as_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 N_LATER_STAGES = 3  # stages after the comparison: fitting to all rows, separation, effects
 MAX_FIT_FRACTION = 0.7  # of the time left, if a fit to all rows would take longer
@@ -290,8 +288,6 @@ def examine(
 
 def spread_rows(batches: Iterable[pa.RecordBatch], n_rows: int, most: int = MAX_SPREAD_ROWS) -> pa.Table:
     """About ``most`` rows of a table that is read once: one row from each of ``most`` sections of equal length."""
-    import pyarrow as pa
-
     length, start, parts = -(-n_rows // most), 0, []
     for batch in batches:
         stop = start + batch.num_rows

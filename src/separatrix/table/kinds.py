@@ -23,14 +23,12 @@ from collections.abc import Sequence
 from decimal import Decimal
 from enum import Enum
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from separatrix._lazy import pa, pc
 from separatrix.table.text import MISSING_WORDS
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FIRST_TEXTS = 64  # texts that are tested first, because Arrow casts all texts even if the first one fails
 INT64_LIMIT = 2**63
@@ -55,8 +53,6 @@ class Kind(Enum):
     @property
     def type(self) -> pa.DataType:
         """Arrow type of a column of this kind that was read from a file."""
-        import pyarrow as pa
-
         return pa.type_for_alias(ARROW_TYPES.get(self.name, "string"))
 
 
@@ -103,8 +99,6 @@ def kind_of_texts(texts: pa.Array, before: Kind, *, comma: bool = False) -> Kind
 
 def is_castable(texts: pa.Array, kind: Kind) -> bool:
     """Whether every text, except nulls, can be cast to this kind without tidying."""
-    import pyarrow as pa
-
     try:
         _cast(texts[:FIRST_TEXTS], kind)
         _cast(texts, kind)
@@ -125,8 +119,6 @@ def is_castable(texts: pa.Array, kind: Kind) -> bool:
 
 def cast_texts(texts: pa.Array, kind: Kind, *, comma: bool = False) -> pa.Array:
     """Convert texts to values of a kind; raises `pyarrow.ArrowInvalid` if a text is not of this kind."""
-    import pyarrow as pa
-
     if kind in (Kind.TEXT, Kind.NOTHING):
         return texts
     try:
@@ -143,18 +135,12 @@ def cast_texts(texts: pa.Array, kind: Kind, *, comma: bool = False) -> pa.Array:
 
 def tidy_texts(texts: pa.Array) -> pa.Array:
     """Strip white space, and replace words for a missing value by null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     trimmed = pc.utf8_trim_whitespace(texts)
     is_missing_word = pc.is_in(pc.utf8_lower(trimmed), pa.array(["", *sorted(MISSING_WORDS)]))
     return pc.if_else(is_missing_word, pa.scalar(None, pa.string()), trimmed)
 
 
 def _cast(texts: pa.Array, kind: Kind) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind is Kind.BOOLEAN:
         words = pc.utf8_lower(texts)
         is_true, is_false = pc.equal(words, "true"), pc.equal(words, "false")
@@ -201,8 +187,6 @@ def kind_of_values(values: Sequence[Any], before: Kind, *, iso: bool = False) ->
     if int in classes and any(type(value) is int and not -INT64_LIMIT <= value < INT64_LIMIT for value in values):
         kind = join(kind, Kind.LONG)
     if texts and iso and kind in (Kind.NOTHING, Kind.DATE, Kind.TIME):
-        import pyarrow as pa
-
         dates = (found for found in (Kind.DATE, Kind.TIME) if is_castable(pa.array(texts, pa.string()), found))
         return join(kind, next(dates, Kind.TEXT))
     return Kind.TEXT if texts else kind
@@ -210,8 +194,6 @@ def kind_of_values(values: Sequence[Any], before: Kind, *, iso: bool = False) ->
 
 def kind_of_type(wanted: Any) -> Kind:
     """Kind that corresponds to an Arrow type; raises TypeError if text cannot be read as this type."""
-    import pyarrow as pa
-
     kinds = {
         Kind.INTEGER: [pa.types.is_integer],
         Kind.NUMBER: [pa.types.is_floating, pa.types.is_decimal],
@@ -228,8 +210,6 @@ def kind_of_type(wanted: Any) -> Kind:
 
 def values_to_arrow(values: Sequence[Any], kind: Kind) -> pa.Array:
     """Convert Python values to an Arrow array of the kind that `kind_of_values` found."""
-    import pyarrow as pa
-
     if kind is Kind.NUMBER:
         numbers = [None if value is None or value == "" else as_float(value) for value in values]
         return pa.array(numbers, pa.float64(), from_pandas=True)  # NaN is missing

@@ -17,6 +17,7 @@ import narwhals as nw
 import numpy as np
 
 from separatrix._array import Array, Codes
+from separatrix._lazy import pa
 from separatrix._text import enumerated
 from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
@@ -129,8 +130,6 @@ def clean_labels(labels: Any, *, unlabelled: Any = "error", categorical: bool = 
     ``categorical``, numbers become text.
     """
     if not isinstance(labels, np.ndarray):
-        import pyarrow as pa
-
         is_text = pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type)
         is_number = pa.types.is_integer(labels.type) or pa.types.is_floating(labels.type)
         if not is_text and not (is_number and categorical):
