@@ -93,3 +93,14 @@ def test_probabilities_of_all_labels_sum_to_one(likelihood, a):
     a = np.array([a])
     p = [np.exp(likelihood.derivatives(a, np.array([t])).log_p) for t in range(3)]
     np.testing.assert_allclose(sum(p), 1.0, rtol=1e-13)
+
+
+def test_probabilities_in_single_precision_are_never_subnormal():
+    """Some processors compute with subnormal numbers a hundred times as slowly."""
+    a = np.linspace(-200, 0, 4001, dtype=np.float32)
+    found = Softmax(2).derivatives(np.column_stack([a, np.zeros_like(a)]), np.ones(len(a), dtype=int))
+    for values in (found.slope, found.curvature.p):
+        small = np.abs(values[values != 0])
+        assert small.min() >= np.finfo(np.float32).tiny
+        np.testing.assert_allclose(small[small > 2e-30].min(), 2e-30, rtol=0.06)
+    assert (found.log_p <= 0).all()

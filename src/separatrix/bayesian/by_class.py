@@ -58,6 +58,7 @@ N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
 N_DIAGONAL_PROBES = 8  # if M is diagonal: averages over thousands of weights need fewer probes
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
+MIN_PROBABILITY = 1e-30  # smaller ones are 0; products of subnormal numbers of single precision may be slow
 MIN_SAMPLE_PER_WEIGHT = 5  # rows of a sample that are enough for the coupling between contrasts
 MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; step of the logarithm of the scale, and its accuracy
 ROUGH_MODE_TOL = 1e-5  # tolerance of modes in tuning; the error of the evidence is its square
@@ -506,7 +507,7 @@ def curvature_products(block: Block, theta: Float, V: Float, likelihood: Likelih
             continue
         products = Products(rows.X, design, single=True)
         A = products.activations(V.swapaxes(0, 1).reshape(C * S, P)).reshape(C, S, len(rows))
-        p = np.asarray(curvature.p.T, dtype=np.float32)[:, None]
+        p = np.where(curvature.p.T > MIN_PROBABILITY, curvature.p.T, 0.0).astype(np.float32)[:, None]
         A -= (p * A).sum(axis=0)
         A *= p if rows.weight is None else p * rows.weight.astype(np.float32)
         total += products.sums(A.reshape(C * S, -1)).reshape(C, S, P).swapaxes(0, 1)

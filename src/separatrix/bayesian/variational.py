@@ -38,6 +38,7 @@ from separatrix.bayesian.logistic_normal import row_blocks
 from separatrix.bayesian.posterior import Approximation, ByClassApproximation, DiagonalApproximation
 from separatrix.bayesian.predictive import MAX_BLOCK_FLOATS, expected_logit, hermite_nodes, with_unit_covariance
 from separatrix.likelihoods import Derivatives, Likelihood, Logit
+from separatrix.likelihoods.softmax import probabilities
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, ValueGradHess
@@ -738,9 +739,7 @@ def axis_averages(mu: Float, sd: Float, z: Float, axes: Float) -> tuple[Float, F
     A += (mu - largest).T.astype(np.float32)[:, :, None]
     top = A.max(axis=0)
     A -= top
-    P = np.exp(A, out=A)
-    total = P.sum(axis=0)
-    P /= total
+    P, total = probabilities(A)
     log_sum = largest[:, 0] + (top + np.log(total)).mean(axis=1, dtype=np.float64)
     shared = (P.reshape(K * n, m) @ points).reshape(K, n, J)  # m E[p z']
     along = np.einsum("kni,ki->ni", shared, Q, dtype=np.float64) / (m * sd)

@@ -20,6 +20,8 @@ import numpy as np
 from separatrix._array import Array
 from separatrix.likelihoods.base import Covariances, Derivatives
 
+MIN_SINGLE_EXPONENT = np.float32(-69.0)  # ln 1e-30, far from the subnormal numbers of single precision
+
 
 class SoftmaxProbabilities:
     """Probabilities of K true classes, given one activation per class."""
@@ -82,7 +84,13 @@ def below_largest(a: Array) -> Array:
 
 
 def probabilities(below: Array) -> tuple[Array, Array]:
-    """p_k = e^a_k / Σ_j e^a_j (K, n), and the sums (n,), from the result of `below_largest`, which is overwritten."""
+    """p_k = e^a_k / Σ_j e^a_j (K, n), and the sums (n,), from the result of `below_largest`, which is overwritten.
+
+    In single precision, e^-88 and less are subnormal numbers, with which some processors compute a hundred times as
+    slowly. Probabilities below 1e-30 are therefore replaced by about 1e-30.
+    """
+    if below.dtype == np.float32:
+        np.maximum(below, MIN_SINGLE_EXPONENT, out=below)
     P = np.exp(below, out=below)
     total = P.sum(axis=0)
     P /= total
