@@ -8,14 +8,13 @@ Each thread reuses its working memory from block to block.
 
 from __future__ import annotations
 
-import operator
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from itertools import compress, repeat
+from itertools import repeat
 from math import prod
 from threading import Lock, local
 from typing import Any, TypeVar
@@ -33,6 +32,7 @@ MAX_SERIAL_MULTIPLICATIONS = 2e9  # about 0.1 s on one core
 
 _cores = cache(joblib.cpu_count)  # cached, because joblib reads the limits from files
 
+Limit = tuple[Callable[[], int], Callable[[int], object]]  # returns or sets the number of threads of a library
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -134,13 +134,23 @@ _scratch = _Scratch()
 
 
 @cache
-def _libraries() -> tuple[list[Any], list[Any]]:
+def _libraries() -> tuple[list[Limit], list[Limit]]:
     """BLAS libraries with one limit per thread, and those with one limit per process; the search takes milliseconds."""
     import scipy.linalg  # noqa: F401  (loads SciPy's own BLAS, so that the search finds it)
 
-    found = threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
-    is_local = [lib.internal_api == "mkl" or getattr(lib, "threading_layer", "") == "openmp" for lib in found]
-    return list(compress(found, is_local)), list(compress(found, map(operator.not_, is_local)))
+    of_thread: list[Limit] = []
+    of_process: list[Limit] = []
+    for library in threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers:
+        get, put = library.get_num_threads, library.set_num_threads
+        if library.internal_api == "mkl" or getattr(library, "threading_layer", "") == "openmp":
+            of_thread.append((get, put))
+            continue
+        # threadpoolctl ignores a new limit of OpenBLAS unless the thread that set the last limit sets it.
+        for symbol in library.check_symbols if library.internal_api == "openblas" else ():
+            if hasattr(library.dynlib, symbol):
+                get, put = (getattr(library.dynlib, symbol.replace("get", verb)) for verb in ("get", "set"))
+        of_process.append((get, put))
+    return of_thread, of_process
 
 
 class _Hold:
@@ -151,24 +161,28 @@ class _Hold:
     limits: Sequence[int] = ()
 
 
-@contextmanager
-def single_thread_blas() -> Iterator[None]:
+class single_thread_blas:  # noqa: N801  (a class, because a generator takes longer than a small matrix product)
     """Limit BLAS to one thread: in this thread, and in the process while at least one pass is running.
 
     A limit of the process is restored when the last of nested and concurrent passes ends.
     """
-    passes = _worker.passes  # of this thread; another thread may close the generator in which this pass runs
-    if passes.number == 0:
-        of_thread, of_process = _libraries()
-        passes.limits = _limit(of_thread)
-        with _Hold.lock:
-            if _Hold.threads == 0:
-                _Hold.limits = _limit(of_process)
-            _Hold.threads += 1
-    passes.number += 1
-    try:
-        yield
-    finally:
+
+    __slots__ = ("passes",)
+    passes: _Passes  # of the thread that entered: another thread may close the generator in which a pass runs
+
+    def __enter__(self) -> None:
+        passes = self.passes = _worker.passes
+        if passes.number == 0:
+            of_thread, of_process = _libraries()
+            passes.limits = _limit(of_thread)
+            with _Hold.lock:
+                if _Hold.threads == 0:
+                    _Hold.limits = _limit(of_process)
+                _Hold.threads += 1
+        passes.number += 1
+
+    def __exit__(self, *error: object) -> None:
+        passes = self.passes
         passes.number -= 1
         if passes.number == 0:
             of_thread, of_process = _libraries()
@@ -192,18 +206,11 @@ if hasattr(os, "register_at_fork"):  # the lock is held during a fork, or its ho
     os.register_at_fork(before=_Hold.lock.acquire, after_in_parent=_Hold.lock.release, after_in_child=_after_fork)
 
 
-def _limit(libraries: Sequence[Any], limits: Iterable[int] = repeat(1)) -> Sequence[int]:
+def _limit(libraries: Sequence[Limit], limits: Iterable[int] = repeat(1)) -> Sequence[int]:
     """Set the number of threads of each library; return the numbers before."""
     before = []
-    for library, limit in zip(libraries, limits, strict=False):
-        before.append(library.num_threads)
-        if before[-1] == limit:
-            continue
-        # threadpoolctl ignores a new limit of the process, unless the thread that set the last limit sets it.
-        release = getattr(library, "clear_controlling_thread", None)
-        if release is not None:
-            release(force=True)
-        library.set_num_threads(limit)
-        if release is not None:
-            release(force=True)
+    for (get, put), limit in zip(libraries, limits, strict=False):
+        before.append(get())
+        if before[-1] != limit:
+            put(limit)
     return before

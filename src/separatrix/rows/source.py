@@ -231,6 +231,11 @@ class Source:
         """Whether blocks are views of rows in memory, which need not fit the cache if each value is read once."""
         return isinstance(self.partitions[0], Memory) and not self.views
 
+    @property
+    def is_one_block(self) -> bool:
+        """Whether the rows are in memory, and read as they are in one block."""
+        return self._may_be_tall and self.n_rows <= self.height
+
     def reduce_batches(self, statistic: Callable[[Any], Stat], columns: tuple[str, ...], empty: Stat) -> Stat:
         """Sum a statistic of Arrow record batches with these columns, as stored; not counted as a pass."""
         total: Stat = self.runner.reduce_batches(self, statistic, columns, empty)

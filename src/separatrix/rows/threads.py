@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from separatrix._array import Array, Rows
-from separatrix._threads import map_in_order
+from separatrix._threads import map_in_order, single_thread_blas
 from separatrix.rows.block import Block
 from separatrix.rows.source import Runner, Source, stack
 
@@ -85,6 +85,9 @@ class Threads(Runner):
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         (rows,), (targets,) = source.partitions, source.targets
         pieces = rows.pieces(source.height, targets.columns)
+        if isinstance(pieces, list) and len(pieces) == 1 and WATCH.get() is None:  # a small table needs no threads
+            with single_thread_blas():
+                return statistic(targets.block(rows.read(pieces[0]), pieces[0], source.first))
         with _closing(pieces):
             sums = self._each(lambda p: statistic(targets.block(rows.read(p), p, source.first)), pieces, rows)
             return functools.reduce(operator.add, sums)

@@ -26,6 +26,7 @@ from separatrix.stats import (
     COMPILED_LAWS,
     DOUBLE_ROUNDING,
     MAX_MAGNITUDE,
+    MIN_COMPILED_ENTRIES,
     Design,
     ValueGrad,
     ValueGradHess,
@@ -133,7 +134,8 @@ class Posterior:
 
     def value_grad(self, theta: Float) -> ValueGrad:
         """E and ∂E/∂θ, in one pass."""
-        here: ValueGrad = self.reduce(value_grad, reads_once=type(self.likelihood) in COMPILED_LAWS, theta=theta)
+        once = type(self.likelihood) in COMPILED_LAWS
+        here: ValueGrad = self.reduce(value_grad, reads_once=once, theta=theta, Z=self.regressors)
         if self.is_flat:
             return here
         value, pull = self.prior.value_grad(theta)
@@ -145,7 +147,8 @@ class Posterior:
         Without ``exact``, the Hessian is never indefinite. With ``single``, it is computed in single precision.
         """
         once = type(self.likelihood) in COMPILED_LAWS
-        here: ValueGradHess = self.reduce(value_grad_hess, reads_once=once, theta=theta, exact=exact, single=single)
+        at = {"theta": theta, "Z": self.regressors, "exact": exact, "single": single}
+        here: ValueGradHess = self.reduce(value_grad_hess, reads_once=once, **at)
         if self.is_flat:
             return here
         value, pull = self.prior.value_grad(theta)
@@ -154,6 +157,14 @@ class Posterior:
     def gradient_size(self, grad: Float) -> float:
         """Largest component of a gradient, per standard deviation of its column and per unit of weight."""
         return float(np.abs(grad / self.column_units).max(initial=0.0)) / self.units.total
+
+    @cached_property
+    def regressors(self) -> Float | None:
+        """φ̃ of all rows (N, P), computed once for all passes if the rows are few and in memory; otherwise None."""
+        source = self.source
+        if source.n_rows * len(source.columns) >= MIN_COMPILED_ENTRIES or not source.is_one_block:
+            return None
+        return np.asfortranarray(self.design.regressors(source.as_block().X))  # products with row weights are faster
 
     @cached_property
     def is_flat(self) -> bool:

@@ -12,6 +12,7 @@ _kernels     compiled loops for large blocks in host memory; those of `moments` 
 
 from separatrix.stats.checks import (
     MAX_MAGNITUDE,
+    MIN_COMPILED_ENTRIES,
     Extent,
     Tally,
     confusion,

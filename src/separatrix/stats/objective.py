@@ -78,39 +78,31 @@ class Design:
         """Number of regressors P: one per column, and one for the bias."""
         return len(self.origin) + self.bias
 
-    def centred(self, X: Rows) -> Array | None:
-        """x - c of a few dense rows in float64; None if the copy would take longer than correcting products with x."""
-        is_small = type(X) is np.ndarray and X.dtype == np.float64 and X.size < MIN_COMPILED_ENTRIES
-        return np.asarray(X - self.origin) if is_small else None
-
     def activate(self, block: Block, theta: Float, Z: Array | None = None) -> Array:
         """θ φ̃ plus the offset of each row, in float64: (n,) for one output, (n, C) for several.
 
-        ``Z`` are the centred rows, if they are known.
+        ``Z`` are the regressors φ̃ (n, P), if they are known.
         """
-        W, shift = theta[:, : len(self.origin)], theta[:, -1] if self.bias else np.zeros(len(theta))
         if Z is not None:
-            a = Z @ W[0] if len(W) == 1 else (W @ Z.T).T  # the order of K activations that the softmax needs
+            a = Z @ theta[0] if len(theta) == 1 else (theta @ Z.T).T  # the order of activations that the softmax needs
         else:
-            X, rest = self.shifted(block.X)
-            shift = shift - W @ rest
+            W, (X, rest) = theta[:, : len(self.origin)], self.shifted(block.X)
             if len(W) == 1:
                 a = dots(X, W[0])
             else:
                 wide = X if isinstance(X, DeviceRows) else X.astype(np.float64, copy=False)
                 a = (W @ wide.T).T if isinstance(wide, np.ndarray) else np.asarray(wide @ W.T)
-        a += shift if a.ndim == 2 else shift[0]
+            shift = (theta[:, -1] if self.bias else 0.0) - W @ rest
+            a += shift if a.ndim == 2 else shift[0]
         if block.offset is not None:
             a += block.offset if a.ndim == 1 else block.offset[:, None]
         return a
 
     def collect(self, block: Block, slope: Array, Z: Array | None = None) -> Float:
         """Σ_n slope_n φ̃_n', (C, P). Slopes of rows on a device may be there, too. ``Z`` as in `activate`."""
-        G, M = np.empty((1 if slope.ndim == 1 else slope.shape[1], self.width)), len(self.origin)
         if Z is not None:
-            G[:, :M] = slope.T @ Z
-            G[:, M:] = slope.sum(axis=0).reshape(-1, 1)
-            return self.without_constants(G, is_gradient=True)
+            return self.without_constants((slope.T @ Z).reshape(-1, self.width), is_gradient=True)
+        G, M = np.empty((1 if slope.ndim == 1 else slope.shape[1], self.width)), len(self.origin)
         X, rest = self.shifted(block.X)
         total = np.atleast_1d(to_host(slope.sum(axis=0)))
         if isinstance(X, DeviceRows):
@@ -132,8 +124,8 @@ class Design:
         return self.without_constants(G, is_gradient=True)
 
     def gram(self, block: Block, weight: Array, Z: Array | None = None, *, single: bool = False) -> Float:
-        """Σ_n weight_n φ̃_n φ̃_n', (P, P), from centred rows Z if known; with ``single``, in single precision."""
-        X, M, unit, largest = block.X, len(self.origin), None, 1.0
+        """Σ_n weight_n φ̃_n φ̃_n', (P, P). ``Z`` as in `activate`; otherwise ``single`` allows single precision."""
+        X, unit, largest = block.X, None, 1.0
         if Z is None:
             if isinstance(X, DeviceRows):
                 return self.without_constants(gram_with_bias(X, self.origin, self.bias, X.on(weight)))
@@ -146,20 +138,15 @@ class Design:
                 H = np.zeros((self.width, self.width))
                 add_gram(read_only(X), *self.gram_memory(X, self.origin, unit), read_only(weight), H)
                 return self.mirrored(H, unit)
-            Z = np.asarray(X - self.origin)
+            Z = self.regressors(X) if unit is None else self.single(X)[0]
             if unit is not None:
-                Z = (Z / unit[:M]).astype(np.float32)
                 largest = float(np.abs(weight).max(initial=0.0)) or 1.0  # float32 overflows at 1e38
                 weight = (weight / largest).astype(np.float32)
-        H = np.empty((self.width, self.width))
-        if M >= MIN_SYMMETRIC_WIDTH and bool((weight >= 0).all()):
-            scaled = np.multiply(Z, np.sqrt(weight)[:, None], out=scratch(Z.shape, Z.dtype))
-            np.matmul(scaled.T, scaled, out=H[:M, :M])  # NumPy computes one triangle and mirrors it
+        if self.width >= MIN_SYMMETRIC_WIDTH and bool((weight >= 0).all()):
+            scaled = Z * np.sqrt(weight)[:, None]
+            H = scaled.T @ scaled  # NumPy computes one triangle and mirrors it
         else:
-            H[:M, :M] = Z.T @ (Z * weight[:, None])
-        if self.bias:
-            H[M, :M] = H[:M, M] = weight @ Z
-            H[M, M] = weight.sum()
+            H = Z.T @ (Z * weight[:, None])
         return self.without_constants(H if unit is None else H * unit[:, None] * unit * largest)
 
     def gram_dot(self, block: Block, theta: Float) -> Float:
@@ -382,13 +369,15 @@ class Largest:
 
 
 @device_aware
-def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
-    """L and its gradient on one block."""
+def value_grad(
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, Z: Array | None = None
+) -> ValueGrad:
+    """L and its gradient on one block; ``Z`` are its regressors, if they are known."""
     if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
         return ValueGrad(*_device_objective(block, theta, likelihood, design, hessian="none")[:2])
     if type(likelihood) in COMPILED_LAWS and block.X.size >= MIN_COMPILED_ENTRIES and _is_row_major(block.X):
         return ValueGrad(*_compiled_objective(block, theta, likelihood, design)[:2])
-    Z, weight = design.centred(block.X), block.weight
+    weight = block.weight
     log_p, slope, _ = likelihood.derivatives(design.activate(block, theta, Z), block.targets)
     value = log_p.sum() if weight is None else log_p @ weight
     return ValueGrad(-float(value), -design.collect(block, _weighted(slope, weight), Z))
@@ -430,9 +419,16 @@ def _is_row_major(X: Rows) -> bool:
 
 @device_aware
 def value_grad_hess(
-    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, exact: bool = True, single: bool = False
+    block: Block,
+    theta: Float,
+    likelihood: Likelihood,
+    design: Design,
+    Z: Array | None = None,
+    *,
+    exact: bool = True,
+    single: bool = False,
 ) -> ValueGradHess:
-    """L, gradient and Hessian on one block.
+    """L, gradient and Hessian on one block; ``Z`` are its regressors, if they are known.
 
     Without ``exact``, the curvature is never negative. With ``single``, the Hessian is computed in single precision.
     """
@@ -442,12 +438,12 @@ def value_grad_hess(
     if type(likelihood) in COMPILED_LAWS and block.X.size >= MIN_COMPILED_ENTRIES and _is_row_major(block.X):
         precision = "single" if single else "double"
         return ValueGradHess(*_compiled_objective(block, theta, likelihood, design, hessian=precision))
-    Z, t, weight = design.centred(block.X), block.targets, block.weight
+    t, weight = block.targets, block.weight
     a = design.activate(block, theta, Z)
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
         curvature = likelihood.safe_curvature(a, t)
-    gram = partial(design.gram, block, Z=None if single else Z, single=single)
+    gram = partial(design.gram, block, Z=Z, single=single)
     if isinstance(curvature, Covariances):
         hess = _hessian_of_pairs(lambda j, k: gram(-_weighted(curvature.block(j, k), weight)), len(theta), design.width)
     else:

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import Estimator
 from separatrix._array import Array, Float, to_dense, to_host
 from separatrix._text import listed
+from separatrix._threads import single_thread_blas
 from separatrix.bayesian import BayesianLogisticRegression, Levels
 from separatrix.estimator import truth_in_memory, unchanged_on_error
 from separatrix.exceptions import DataError, warn
@@ -253,7 +254,8 @@ class TableClassifier(ClassifierMixin, Estimator):
             if has_pairs:
                 if self.interactions is True:
                     labelled = source.with_labels(y, sample_weight, LabelRules(soft=True))
-                    found = supported_interactions(schema, labelled, bent, ramps, groups)
+                    with single_thread_blas():  # idle threads would slow down many small products of matrices
+                        found = supported_interactions(schema, labelled, bent, ramps, groups)
                 else:
                     found = stated_interactions(schema, source, bent, self.interactions)
                 groups += found.groups

@@ -40,7 +40,6 @@ import numpy as np
 
 from separatrix._array import Codes, Float, to_dense
 from separatrix._text import decimals, did_you_mean, enumerated
-from separatrix._threads import single_thread_blas
 from separatrix.bayesian import Approximation, BayesianLogisticRegression, FitLaplace, Products
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
@@ -245,7 +244,6 @@ def stated_interactions(schema: Schema, source: Source, numbers: Sequence[int], 
     return ramp_products(cells, chosen, sample, schema.new_levels) if found else Found(chosen)
 
 
-@single_thread_blas()  # idle threads would slow down many small products of matrices
 def supported_interactions(
     schema: Schema, source: Source, numbers: Sequence[int], basis: Ramps, groups: Sequence[str]
 ) -> Found:
