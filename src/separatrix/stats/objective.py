@@ -369,9 +369,7 @@ class Largest:
 
 
 @device_aware
-def value_grad(
-    block: Block, theta: Float, likelihood: Likelihood, design: Design, Z: Array | None = None
-) -> ValueGrad:
+def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Design, Z: Array | None = None) -> ValueGrad:
     """L and its gradient on one block; ``Z`` are its regressors, if they are known."""
     if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
         return ValueGrad(*_device_objective(block, theta, likelihood, design, hessian="none")[:2])
