@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
+    import torch
 else:
-    duckdb = LazyModule("duckdb")
+    duckdb, torch = LazyModule("duckdb"), LazyModule("torch")
     pa, pc, pq = LazyModule("pyarrow"), LazyModule("pyarrow.compute"), LazyModule("pyarrow.parquet")

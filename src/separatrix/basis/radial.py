@@ -160,11 +160,20 @@ class RBF(AbstractBasis):
         if isinstance(self.centres, str):
             kind = check_option("RBF", "centres", self.centres, PLACEMENTS, otherwise=", or give an array")
             points, default_width = PLACEMENTS[kind](source, n, rng)
-        elif n is None:
-            points, default_width = _given(source, self.centres, rng)
-        else:
+            return Gaussians(points, np.array([width or default_width()]))
+        if n is not None:
             raise ValueError(f"RBF(n_centres={n}): centres is an array; leave n_centres out.")
-        return Gaussians(points, np.array([width or default_width()]))
+        points, D = np.asarray(self.centres, dtype=np.float64), len(source.columns)
+        if points.ndim != 2 or len(points) == 0 or points.shape[1] != D:
+            raise ValueError(
+                f"RBF(centres=array of shape {points.shape}): the table has {D} columns, so centres must have "
+                f"shape (n_centres, {D}), one centre per row."
+            )
+        if not np.isfinite(points).all():
+            bad = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+            raise ValueError(f"RBF(centres=array): centre {bad} is {points[bad]}; centres must be finite.")
+        rows = survey(source, WIDTH_ROWS, rng).sample
+        return Gaussians(points, np.array([width or _median_width(rows)]))
 
 
 class MultiScaleRBF(AbstractBasis):
@@ -286,21 +295,6 @@ def kmeans(source: Source, n: int | None, rng: np.random.Generator) -> Placement
 
 
 PLACEMENTS = {"data": every_row, "grid": grid, "kmeans": kmeans, "random": random_rows}
-
-
-def _given(source: Source, centres: Any, rng: np.random.Generator) -> Placement:
-    """Check the centres that the user has given, one per row."""
-    points, D = np.asarray(centres, dtype=np.float64), len(source.columns)
-    if points.ndim != 2 or len(points) == 0 or points.shape[1] != D:
-        raise ValueError(
-            f"RBF(centres=array of shape {points.shape}): the table has {D} columns, so centres must have "
-            f"shape (n_centres, {D}), one centre per row."
-        )
-    if not np.isfinite(points).all():
-        bad = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-        raise ValueError(f"RBF(centres=array): centre {bad} is {points[bad]}; centres must be finite.")
-    rows = survey(source, WIDTH_ROWS, rng).sample
-    return points, lambda: _median_width(rows)
 
 
 def _median_width(rows: Float) -> float:

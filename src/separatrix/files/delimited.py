@@ -51,7 +51,13 @@ class DelimitedFile(TableFile):
         super().__init__(where)
         self._encoding, notes, quotes = find_encoding(where)
         self._notes += notes
-        sample = self._sample()
+        with open_text(where, self._encoding) as stream, reading(where):
+            start = stream.read(SAMPLE_BYTES)
+            is_long = b"\n" not in start and b"\r" not in start  # the first line is read completely
+            while is_long and len(start) < MAX_LINE_BYTES and (more := stream.read(SAMPLE_BYTES)):
+                start += more
+                is_long = b"\n" not in more and b"\r" not in more
+        sample = str(start.decode("utf-8", errors="ignore"))  # the last character may be incomplete
         self._block_bytes = max(BLOCK_BYTES, MIN_BLOCK_LINES * max(map(len, sample.encode().splitlines()), default=0))
         self._dialect = sniff(sample, where.path, prefer="\t" if where.format == "tsv" else ",")
         self.columns, notes = name_columns(self._dialect.header, where.path)
@@ -77,16 +83,6 @@ class DelimitedFile(TableFile):
             except TypeError as error:
                 words = ", ".join(map(repr, [*SPELLED, *WORDS]))
                 raise DataError(f"types[{name!r}]: {error}. Give an Arrow type, or one of {words}.") from error
-
-    def _sample(self) -> str:
-        """Beginning of the text, with at least the complete first line."""
-        with open_text(self.where, self._encoding) as stream, reading(self.where):
-            sample = stream.read(SAMPLE_BYTES)
-            is_long = b"\n" not in sample and b"\r" not in sample
-            while is_long and len(sample) < MAX_LINE_BYTES and (more := stream.read(SAMPLE_BYTES)):
-                sample += more
-                is_long = b"\n" not in more and b"\r" not in more
-        return str(sample.decode("utf-8", errors="ignore"))  # the last character may be incomplete
 
     def _quotes_are_letters(self) -> bool:
         """Whether quotes are ordinary characters: without them every line is complete, and some are not closed."""

@@ -55,7 +55,17 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     for c in found[: n_visible + N_FOLDED_WEIGHTS]:
         sd = c.per_spread / c.weight if c.weight else math.nan
         marks.append(Mark(c.per_spread, c.lower * sd, c.upper * sd))
-    scale = _factor_scale(marks[:n_visible])
+    # A symmetric scale of the log factor covers all dots; whiskers far beyond the dots are cut.
+    shown = marks[:n_visible]
+    most = max((abs(mark.value) for mark in shown), default=1.0) or 1.0
+    ends = [abs(bound) for mark in shown for bound in (mark.lower, mark.upper) if math.isfinite(bound)]
+    reach = 1.08 * min(max([most, *ends]), 2.5 * most)
+    factors = next((row for row in AXIS_FACTORS if reach < 1.15 * math.log(row[-1])), None)
+    decades = math.floor(reach / math.log(10.0))
+    every = -(-decades // MAX_TICKS_PER_SIDE) or 1
+    logs = map(math.log, factors) if factors else (math.log(10.0) * i for i in range(every, decades + 1, every))
+    ticks = [tick for tick in logs if tick <= reach]
+    scale = Scale(-reach, reach, (*(-tick for tick in reversed(ticks)), 0.0, *ticks))
     rows = []
     for c, per_sd in zip(found, marks, strict=False):
         step, name = steps[c.name], shortened(c.name, MAX_NAME_LETTERS)
@@ -101,19 +111,6 @@ def factor_text(log_factor: float) -> str:
         return "1"
     size = abs(log_factor)
     return f"{'×' if log_factor > 0 else '÷'}{number(math.exp(size) if size < MAX_LOG_FACTOR else math.inf, 3)}"
-
-
-def _factor_scale(shown: list[Mark]) -> Scale:
-    """Symmetric scale of the log factor that covers all dots; whiskers far beyond the dots are cut."""
-    most = max((abs(mark.value) for mark in shown), default=1.0) or 1.0
-    ends = [abs(bound) for mark in shown for bound in (mark.lower, mark.upper) if math.isfinite(bound)]
-    reach = 1.08 * min(max([most, *ends]), 2.5 * most)
-    factors = next((row for row in AXIS_FACTORS if reach < 1.15 * math.log(row[-1])), None)
-    decades = math.floor(reach / math.log(10.0))
-    every = -(-decades // MAX_TICKS_PER_SIDE) or 1
-    logs = map(math.log, factors) if factors else (math.log(10.0) * i for i in range(every, decades + 1, every))
-    ticks = [tick for tick in logs if tick <= reach]
-    return Scale(-reach, reach, (*(-tick for tick in reversed(ticks)), 0.0, *ticks))
 
 
 def _evidence_sentence(estimator: Any, n_rows: int | None) -> str:

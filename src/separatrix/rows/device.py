@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Array, Float, Rows, is_device_aware, is_tensor, to_host, to_tensor
+from separatrix._lazy import torch
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules
@@ -100,8 +101,6 @@ class DeviceRows(_OnDevice):
         return DeviceRows(self.tensor[_index(rows, self.tensor)])
 
     def astype(self, dtype: Any, copy: bool = True) -> DeviceRows:
-        import torch
-
         return DeviceRows(self.tensor.to(getattr(torch, np.dtype(dtype).name)), self.copies)
 
     def on(self, array: Any) -> Any:
@@ -113,8 +112,6 @@ class DeviceRows(_OnDevice):
         for host, copy in self.copies:
             if host is array:
                 return copy
-        import torch
-
         return torch.as_tensor(np.ascontiguousarray(array), device=self.tensor.device)
 
     def like(self, array: Array) -> Any:
@@ -127,8 +124,6 @@ class DeviceRows(_OnDevice):
 
     def in_one_class(self) -> DeviceVector:
         """Class codes that are all zero."""
-        import torch
-
         return DeviceVector(torch.zeros(len(self), dtype=torch.long, device=self.tensor.device))
 
     def __sub__(self, row: Array) -> DeviceRows:
@@ -136,8 +131,6 @@ class DeviceRows(_OnDevice):
 
     def __matmul__(self, W: Array) -> Float:
         """X W, (n,) or (n, C), in float64: if columns are far from zero, float32 is too inaccurate."""
-        import torch
-
         wide = self.on(W).double()
         return np.asarray(to_host(torch.cat([part.double() @ wide for part in self.tensor.split(WIDE_ROWS)])))
 
@@ -155,22 +148,16 @@ class DeviceRows(_OnDevice):
 
     def row_squares(self, R: Float, shift: Float) -> Any:
         """|x_n R + shift|² for each row, (n,), on the device, in float64."""
-        import torch
-
         wide, row = self.on(R).double(), self.on(shift).double()
         parts = (part.double() @ wide + row for part in self.tensor.split(WIDE_ROWS))
         return torch.cat([(Z * Z).sum(dim=1) for Z in parts])
 
     def concatenated(self, parts: list[DeviceRows]) -> DeviceRows:
         """Columns of several functions of these rows, side by side."""
-        import torch
-
         return DeviceRows(torch.cat([part.tensor for part in parts], dim=1), self.copies)
 
     @staticmethod
     def joined(parts: list[DeviceRows]) -> DeviceRows:
-        import torch
-
         return DeviceRows(torch.cat([part.tensor for part in parts]))
 
 
@@ -185,8 +172,6 @@ def _index(rows: Any, like: Any) -> Any:
         return rows.tensor
     if not isinstance(rows, np.ndarray):
         return rows
-    import torch
-
     return torch.as_tensor(rows, device=like.device)
 
 
@@ -207,8 +192,6 @@ class Device(Memory):
     @cached_property
     def block_values(self) -> int:
         """Number of values of a block, and of the temporary arrays of its rows."""
-        import torch
-
         device = self.tensor.device
         is_gpu = device.type == "cuda"
         n_bytes = torch.cuda.get_device_properties(device).total_memory // BLOCKS_PER_GPU if is_gpu else CPU_BLOCK_BYTES
@@ -234,8 +217,6 @@ class DeviceTargets(Targets):
 
 def open_tensor(X: Any) -> Source:
     """Open a tensor (N, D). Half precision becomes float32; integers and booleans become float64, as in host memory."""
-    import torch
-
     tensor = to_tensor(X)
     if tensor.ndim != 2:
         raise DataError(
@@ -279,8 +260,6 @@ class Stream(Runner):
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
         """Copy targets to the device."""
-        import torch
-
         device = source.partitions[0].tensor.device
         copies = [
             torch.as_tensor(array, device=device) if isinstance(array, np.ndarray) else None
@@ -305,8 +284,6 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
 
     Classes are first taken from a few rows, as in `encode_labels`: sorting all labels would take as long as the fit.
     """
-    import torch
-
     if y.shape != (n_rows,) or y.dtype.is_floating_point or y.dtype.is_complex:
         return None
     labels = y.long().contiguous()
@@ -328,8 +305,6 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
 
 def _retry_with_smaller_blocks(source: Source, work: Callable[[Source], Any]) -> Any:
     """Call ``work``; if the device runs out of memory, repeat it with blocks of half the height, as later passes do."""
-    import torch
-
     (rows,) = source.partitions
     device, source = rows.tensor.device, replace(source, height=min(source.height, rows.max_height))
     # PyTorch launches kernels on the current device, which may not be the device of the rows.
@@ -352,8 +327,6 @@ def _retry_with_smaller_blocks(source: Source, work: Callable[[Source], Any]) ->
 @contextmanager
 def _full_precision() -> Iterator[None]:
     """Compute products of float32 in float32, even if the user allows TF32, which keeps only three digits."""
-    import torch
-
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     try:

@@ -341,8 +341,24 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
         yield f"No other model is within two standard errors of it{follows}."
     if len(near) > 1 and not tied:
         yield f"None of these reports the evidence p(t | x) of the labels, so the best, {chosen.name}, is chosen."
-    elif len(near) > 1:
-        yield from _evidence_reasons(near, tied)
+    elif len(near) > 1:  # evidence and simplicity decide among models that the held-out rows do not distinguish
+        evidence = {trial.name: trial.evidence.log_evidence for trial in near}
+        compared = [trial.name for trial in near if trial.evidence.of_labels]
+        if len(tied) > 1:
+            values = [evidence[trial.name] for trial in tied]
+            yield (
+                f"The log evidences of {enumerated([trial.name for trial in tied])} differ by "
+                f"{max(values) - min(values):.1f} nats, less than {MIN_LEAD_NATS:.1f} nats (odds of 20 to 1), so the "
+                f"simplest of these models is chosen: {chosen.name}."
+            )
+        else:
+            most = evidence[chosen.name]
+            leads = [f"{most - evidence[name]:.1f} nats over {name}" for name in compared if name != chosen.name]
+            ahead = f", a lead of {enumerated(leads)}" if leads else ""
+            yield f"Of these, {chosen.name} has the largest evidence, ln p = {most:.1f}{ahead}."
+        if without := [name for name in evidence if name not in compared]:
+            have = "has" if len(without) == 1 else "have"
+            yield f"In contrast, {enumerated(without)} {have} no comparable evidence and no intervals of probabilities."
     with_evidence = [trial for trial in comparison if trial.evidence.of_labels]
     favourite = max(with_evidence, key=lambda trial: trial.evidence.log_evidence, default=chosen)
     if favourite is not chosen and favourite not in near:
@@ -358,23 +374,3 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
     elif base is not None:
         gain = chosen.test.log_likelihood.value - base.test.log_likelihood.value
         yield f"Compared with the class proportions, {chosen.name} gains {decimals(gain)} nats per row."
-
-
-def _evidence_reasons(near: list[Trial], tied: list[Trial]) -> Iterator[str]:
-    """How evidence and simplicity decide among models that the held-out rows do not distinguish."""
-    chosen, evidence = tied[0].name, {trial.name: trial.evidence.log_evidence for trial in near}
-    compared = [trial.name for trial in near if trial.evidence.of_labels]
-    if len(tied) > 1:
-        values = [evidence[trial.name] for trial in tied]
-        yield (
-            f"The log evidences of {enumerated([trial.name for trial in tied])} differ by "
-            f"{max(values) - min(values):.1f} nats, less than {MIN_LEAD_NATS:.1f} nats (odds of 20 to 1), so the "
-            f"simplest of these models is chosen: {chosen}."
-        )
-    else:
-        leads = [f"{evidence[chosen] - evidence[name]:.1f} nats over {name}" for name in compared if name != chosen]
-        ahead = f", a lead of {enumerated(leads)}" if leads else ""
-        yield f"Of these, {chosen} has the largest evidence, ln p = {evidence[chosen]:.1f}{ahead}."
-    if without := [name for name in evidence if name not in compared]:
-        have = "has" if len(without) == 1 else "have"
-        yield f"In contrast, {enumerated(without)} {have} no comparable evidence and no intervals of probabilities."

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -139,7 +139,17 @@ def open_batch(table: Any) -> Batch:
     if nw.dependencies.is_pandas_series(table) and all(isinstance(name, str) for name in table.index):
         table = dict(zip(table.index, table.tolist(), strict=True))
     if is_records(table):
-        return _open_records([table] if isinstance(table, Mapping) else table)
+        rows = [table] if isinstance(table, Mapping) else table
+        if len(rows) == 1 and rows[0] and all(np.ndim(values) == 1 for values in rows[0].values()):  # a dict of columns
+            columns = {str(name): np.fromiter(values, object) for name, values in rows[0].items()}
+            lengths = {name: len(values) for name, values in columns.items()}
+            if len(set(lengths.values())) > 1:
+                raise DataError(
+                    f"The columns of the table have different lengths: {lengths}. Give one value for each row."
+                )
+            return Batch(columns, next(iter(lengths.values())))
+        keys = dict.fromkeys(name for row in rows for name in row)  # a value that a row lacks is missing
+        return Batch({str(key): np.fromiter((row.get(key) for row in rows), object) for key in keys}, len(rows))
     table = as_table(table)
     if nw.dependencies.is_into_series(table):
         raise DataError(
@@ -166,18 +176,6 @@ def is_records(table: Any) -> bool:
     """Whether a table is a dict or a list of dicts; SciPy's sparse dictionaries are not."""
     first = table[0] if isinstance(table, list) and table else table
     return isinstance(first, Mapping) and not is_sparse(first)
-
-
-def _open_records(rows: Sequence[Mapping[str, Any]]) -> Batch:
-    """Open one dict for each row. A value that a row lacks is missing; a dict of columns is a table."""
-    if len(rows) == 1 and rows[0] and all(np.ndim(values) == 1 for values in rows[0].values()):
-        columns = {str(name): np.fromiter(values, object) for name, values in rows[0].items()}
-        lengths = {name: len(values) for name, values in columns.items()}
-        if len(set(lengths.values())) > 1:
-            raise DataError(f"The columns of the table have different lengths: {lengths}. Give one value for each row.")
-        return Batch(columns, next(iter(lengths.values())))
-    names = dict.fromkeys(name for row in rows for name in row)
-    return Batch({str(name): np.fromiter((row.get(name) for row in rows), object) for name in names}, len(rows))
 
 
 def read_values(column: Any) -> Values:
