@@ -354,3 +354,21 @@ def test_intervals_have_their_nominal_coverage():
     assert len(inside) > 140
     assert abs(np.mean(inside) - 0.9) < 0.03
     assert abs(np.mean(inside_weights) - 0.9) < 0.03
+
+
+@pytest.mark.parametrize("tune", [None, "evidence"])
+@pytest.mark.parametrize(
+    ("n", "n_columns", "structure", "approximation"),
+    [(60, 3, "full", "importance"), (60, 14, "full", "variational"), (120, 60, "by class", "variational")],
+)
+def test_the_order_of_the_classes_does_not_matter(n, n_columns, structure, approximation, tune, rng):
+    """Points, draws and probes are the same for the same class, whatever its label is."""
+    X = rng.normal(size=(n, n_columns))
+    y = (X[:, :1] * [0.0, 2.0, -3.0, 1.0] + X[:, 1:2] * [1.0, 0.0, 1.0, 3.0] + rng.gumbel(size=(n, 4))).argmax(axis=1)
+    new_label = np.array([2, 0, 3, 1])
+    one, other = (sx.BayesianLogisticRegression(tune=tune, rng=0).fit(X, t) for t in (y, new_label[y]))
+    assert one.posterior_.structure == structure
+    assert one.approximation_ == approximation
+    new = rng.normal(size=(200, n_columns))
+    # The mode, and with it probabilities, has the tolerance of the search.
+    assert_allclose(other.predict_proba(new)[:, new_label], one.predict_proba(new), atol=1e-4)

@@ -15,7 +15,8 @@ is moved to η_j as the tuned Gaussians are: by the linear map that takes N(m_0,
 
     θ → m_j + T (θ - m_0),        T = G_j⁻ᵀ G_0ᵀ,        A = G G', G lower triangular
 
-The same map moves weighted draws.
+For K classes, T = (A_j⁻¹ A_0)^½, so that the result does not depend on the order of the classes. The same map moves
+weighted draws.
 
 **The result** is one Gaussian with the moments of the mixture if this changes probabilities by less than
 `MAX_GAUSSIAN_ERROR` on average over rows; otherwise it is the mixture. One Gaussian is not enough if the classes are
@@ -40,7 +41,7 @@ from separatrix.bayesian.predictive import class_probabilities, hermite_nodes
 from separatrix.bayesian.sampling import Draws, inverse_factor
 from separatrix.bayesian.tuning import Parabola
 from separatrix.likelihoods import ClassLikelihood
-from separatrix.solvers import Factor, Posterior, has_cheap_hessian
+from separatrix.solvers import Factor, Posterior, factorise, has_cheap_hessian
 from separatrix.stats import collect_sample
 
 N_NODES = 5  # nodes for one scale; the rule is exact for polynomials of degree 9
@@ -49,6 +50,7 @@ MIN_SPREAD = 0.05  # standard deviation of ln scale below which the average equa
 MAX_SPREAD = 1.5 * LEVEL_STD  # larger estimates occur only if the evidence is not concave at its maximum
 MAX_INNER_FITS, MAX_SPREAD_RATIO = 3, 1.3  # fits of an inner node, and the last change of the spread
 MIN_FALL = 0.05  # nats
+GOLDEN_RATIO = (5**0.5 - 1) / 2
 MAX_GAUSSIAN_ERROR, N_CHECKED_ROWS = 1e-3, 256  # average error of probabilities, and rows to estimate it
 
 
@@ -216,43 +218,55 @@ def average(objective: Posterior, found: Approximation, best: Approximation, nod
 
 
 def average_draws(draws: Draws, found: Approximation, nodes: Nodes, rng: np.random.Generator) -> Draws:
-    """Move each weighted draw of the posterior at η* to a node that is chosen at random by its weight."""
-    node_of = rng.choice(len(nodes.fits), size=len(draws.theta), p=nodes.weights)
+    """Move each weighted draw of the posterior at η* to a node, with its weight as probability.
+
+    Multiples of the golden ratio choose the nodes, so that those of neighbouring draws are balanced.
+    """
+    u = (rng.random() + np.arange(len(draws.theta)) * GOLDEN_RATIO) % 1.0
+    node_of = np.minimum(np.searchsorted(np.cumsum(nodes.weights), u), len(nodes.weights) - 1)
     theta = draws.theta.copy()
     for j, fit in enumerate(nodes.fits):
         at = node_of == j
         away = (theta[at] - found.mean).reshape(int(at.sum()), -1)
-        theta[at] = fit.mean + (away @ _lower(found.factor) @ fit.factor.root.T).reshape(theta[at].shape)
+        theta[at] = fit.mean + (away @ _transport(found, fit)[0].T).reshape(theta[at].shape)
     return replace(draws, theta=theta)
 
 
 def _moved(best: Approximation, found: Approximation, fits: Sequence[Approximation]) -> tuple[Approximation, ...]:
     """Move the better Gaussian from η*, where ``found`` is the tuned one, to the node of each fit."""
-    lower = _lower(found.factor)
-    shift = (best.mean - found.mean).ravel() @ lower
+    shift, moved = (best.mean - found.mean).ravel(), list[Approximation]()
+    for fit in fits:
+        T, inverse = _transport(found, fit)
+
+        def factor_of(
+            factor: Factor | None, fit: Approximation = fit, inverse: Float = inverse
+        ) -> Factor | None:
+            """Factorise T⁻ᵀ A T⁻¹."""
+            if factor is None or factor is found.factor:
+                return factor and fit.factor
+            with single_thread_blas():
+                F = inverse.T @ _lower(factor)
+            if len(fit.mean) == 1:  # a product of triangular matrices
+                return Factor(np.ones(len(F)), np.tril(F))
+            return factorise(F @ F.T, 1, np.zeros(len(F), dtype=bool))
+
+        mean = fit.mean + (T @ shift).reshape(fit.mean.shape)
+        factor = factor_of(best.factor)
+        assert factor is not None, "every Gaussian has a factor"
+        moved.append(replace(best, mean=mean, factor=factor, moments=factor_of(best.moments)))
+    return tuple(moved)
+
+
+def _transport(found: Approximation, fit: Approximation) -> tuple[Float, Float]:
+    """Return T that maps the covariance of one Gaussian to that of another, T A⁻¹ T' = B⁻¹, and its inverse."""
+    A, B = _lower(found.factor), _lower(fit.factor)
+    if len(fit.mean) == 1:
+        return fit.factor.root @ A.T, found.factor.root @ B.T
     with single_thread_blas():
-        ratios = [  # G_0⁻¹ G for both factors
-            None if each is None or each is found.factor else linalg.solve_triangular(lower, _lower(each), lower=True)
-            for each in (best.factor, best.moments)
-        ]
-
-    def factor_of(ratio: Float | None, fit: Approximation) -> Factor:
-        """Factorise T⁻ᵀ A T⁻¹ = F F', F = G_j G_0⁻¹ G, a product of triangular matrices."""
-        if ratio is None:
-            return fit.factor
-        with single_thread_blas():
-            F = _lower(fit.factor) @ ratio
-        return Factor(np.ones(len(F)), np.tril(F))
-
-    return tuple(
-        replace(
-            best,
-            mean=fit.mean + (shift @ fit.factor.root.T).reshape(fit.mean.shape),  # T δ; R = G⁻ᵀ
-            factor=factor_of(ratios[0], fit),
-            moments=None if best.moments is None else factor_of(ratios[1], fit),
-        )
-        for fit in fits
-    )
+        mixed = linalg.solve_triangular(A, B, lower=True)
+        values, axes = linalg.eigh(mixed @ mixed.T)
+        left, right = found.factor.root @ axes, axes.T @ A.T
+    return (left / np.sqrt(values)) @ right, (left * np.sqrt(values)) @ right
 
 
 def _lower(factor: Factor) -> Float:

@@ -585,7 +585,9 @@ def _improve_auto(found: Inference, options: Options) -> Inference:
         if better.pareto_k < USABLE_K:
             error, noise = average_error(objective, better.full, better.draws)
             if error > NEGLIGIBLE_ERROR:
-                return replace(better, draws=better.draws.thinned(N_KEPT_DRAWS), probability_error=noise)
+                kept = better.draws.resampled(N_KEPT_DRAWS, options.rng)
+                draws = Draws(kept, np.full(N_KEPT_DRAWS, 1 / N_KEPT_DRAWS))
+                return replace(better, draws=draws, probability_error=noise)
             return replace(better, draws=None, probability_error=error)  # their Gaussian predicts 100 times faster
         better = found
     if better.approximation is first and shift.largest > MODERATE_SHIFT:

@@ -47,6 +47,7 @@ MATRIX_COPIES = 4  # matrices in memory at once: Hessian, correlations, factor a
 MAX_MEMORY_FRACTION = 0.7  # fraction of the machine's memory for one posterior; the rows need memory too
 MAX_PASS_BYTES = 2**27  # bytes that one pass may return for each block of rows; more bytes take more passes
 ARROW_ROWS_AT_ONCE = 4096  # rows whose products with a covariance are in memory together
+ROUNDING_OF_AXES = 1e-9  # above the rounding error of a contrast between classes
 STD_AT_ONCE = 512  # weights whose variances are computed together
 N_BISECTIONS = 50  # bisections for a quantile of a mixture, which end at rounding error
 
@@ -375,7 +376,10 @@ def _contrasts(total: Float) -> Float:
     with single_thread_blas():
         across = linalg.null_space(np.ones((1, C)))
         axes = across @ linalg.eigh(across.T @ total @ across)[1]
-    axes *= np.copysign(1.0, np.sqrt(np.arange(C)) @ axes)  # rounding must not choose signs: averages use points
+    # Averages over points depend on the signs: neither rounding nor the order of the classes may choose them. Only
+    # contrasts of classes that are exchangeable have no third moment and no part in the diagonal.
+    asymmetry = np.sum(axes**3, axis=0) + total.diagonal() @ axes / max(np.trace(total), np.finfo(float).tiny)
+    axes *= np.copysign(1.0, asymmetry + ROUNDING_OF_AXES * np.sqrt(np.arange(C)) @ axes)
     return np.column_stack([np.full(C, C**-0.5), axes])
 
 

@@ -36,6 +36,7 @@ from sklearn.utils import gen_batches
 from separatrix._arguments import check_count, generator
 from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._special import LOG_SQRT_2PI
+from separatrix._threads import single_thread_blas
 from separatrix.bayesian.posterior import (
     Approximation,
     ByClassApproximation,
@@ -154,7 +155,8 @@ class Proposal(NamedTuple):
         if degrees is not None:  # √(ν/χ²) turns a normal into a Student's t
             stretch = np.sqrt(degrees / (2 * special.gammaincinv(0.5 * degrees, u[:, D])))
         stretch = np.concatenate([stretch, stretch])[:n]
-        theta = self.mean + ((z * stretch[:, None]) @ self.factor.root.T).reshape(n, *self.mean.shape)
+        root = self.factor.root if len(self.mean) == 1 else principal_root(self.factor)
+        theta = self.mean + ((z * stretch[:, None]) @ root.T).reshape(n, *self.mean.shape)
         squared = np.einsum("sd,sd->s", z, z) * stretch**2
         log_q = -0.5 * squared - D * LOG_SQRT_2PI
         if degrees is not None:
@@ -197,6 +199,15 @@ def inverse_factor(S: Float) -> Factor:
     return factorise(np.asarray((inverse + inverse.T) / 2), 1, np.zeros(len(S), dtype=bool))
 
 
+def principal_root(factor: Factor) -> Float:
+    """Return R with R R' = A⁻¹, whose columns are principal axes: points then do not depend on the order of classes."""
+    R = factor.scale[:, None] * factor.root  # of the correlations, so that units do not matter
+    with single_thread_blas():
+        axes, sizes, _ = np.linalg.svd(R)
+    axes *= np.copysign(1.0, (axes**3).sum(axis=0))
+    return np.asarray(axes * sizes / factor.scale[:, None])
+
+
 def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.random.Generator) -> Weighted:
     """Return n draws from q and their smoothed weights, after one pass."""
     theta, log_q = proposal.draw(n, rng)
@@ -218,18 +229,21 @@ class Chains:
     """Draws of Hamiltonian Monte Carlo: θ (paths, chains, C, P), and ln p(D, θ) of each (paths, chains).
 
     ``log_ratio`` is ln p(D, θ) - ln q(θ). ``first_log_ratio`` (chains,) belongs to the starts, which are draws from q.
+    If ``is_mirrored``, chains of the second half mirror those of the first, so that pairs are independent.
     """
 
     theta: Float
     log_joint: Float
     log_ratio: Float
     first_log_ratio: Float
+    is_mirrored: bool = False
 
     @property
     def draws(self) -> Draws:
         """All draws, with equal weights."""
-        theta = self.theta.reshape(-1, *self.theta.shape[2:])
-        return Draws(theta, np.full(len(theta), 1 / len(theta)), self.theta.shape[1])
+        theta, n_independent = self.theta.reshape(-1, *self.theta.shape[2:]), self.theta.shape[1]
+        n_independent //= 2 if self.is_mirrored else 1
+        return Draws(theta, np.full(len(theta), 1 / len(theta)), n_independent)
 
     @property
     def rhat(self) -> float:
@@ -276,9 +290,18 @@ def hamiltonian(
     """Run chains from draws of q; each keeps one draw per path, after ``n_warm`` paths that adapt the leapfrog step.
 
     A path takes about eight leapfrog steps, and a step takes one pass, which evaluates the likelihood of each row and
-    its slope for all chains.
+    its slope for all chains. If q neglects coupling, half of the chains mirror the others: their averages have less
+    noise.
     """
     prior, D, source = objective.prior, q.mean.size, generator(rng)
+    is_mirrored = not isinstance(q, Approximation)
+
+    def normal() -> Float:
+        """Return standard normal numbers of all chains, (chains, D)."""
+        if not is_mirrored:
+            return source.standard_normal((n_chains, D))
+        half = source.standard_normal((n_chains // 2, D))
+        return np.concatenate([half, -half])
 
     def at(z: Float) -> tuple[Float, Float, Float]:
         """Return θ, ln p(D, θ) and its slope in z."""
@@ -291,13 +314,13 @@ def hamiltonian(
         """Return ln p(D, θ) - ln q(θ)."""
         return np.asarray(value + 0.5 * np.einsum("sd,sd->s", z, z) + D * LOG_SQRT_2PI - 0.5 * q.log_det)
 
-    z = source.standard_normal((n_chains, D))
+    z = normal()
     theta, value, slope = at(z)
     first_log_ratio, kept, step = log_ratio(z, value), [], FIRST_STEP
     if isinstance(q, DiagonalApproximation):  # the error of a path's energy grows with √D step²
         step = min(step, FIRST_STEP_OF_ONE * D**-0.25)
     for path in range(n_warm + n_paths):
-        momentum = source.standard_normal((n_chains, D))
+        momentum = normal()
         length = 0.5 * np.pi * source.uniform(0.6, 1.4)  # random, so that no direction is periodic
         h = step * source.uniform(0.4, 1.0)  # a short step frees chains that reject longer ones
         n_steps = min(ceil(length / h), MAX_LEAPFROG_STEPS)
@@ -309,7 +332,7 @@ def hamiltonian(
             p = p + 0.5 * h * end_slope
         gain = end_value - value - 0.5 * (np.einsum("sd,sd->s", p, p) - np.einsum("sd,sd->s", momentum, momentum))
         chance = np.exp(np.minimum(np.nan_to_num(gain, nan=-np.inf), 0.0))  # (11.67)
-        moves = source.random(n_chains) < chance
+        moves = (np.tile(source.random(n_chains // 2), 2) if is_mirrored else source.random(n_chains)) < chance
         z, slope = np.where(moves[:, None], there, z), np.where(moves[:, None], end_slope, slope)
         theta, value = np.where(moves[:, None, None], end, theta), np.where(moves, end_value, value)
         if path < n_warm:
@@ -317,7 +340,7 @@ def hamiltonian(
         else:
             kept.append((theta, value, log_ratio(z, value)))
     theta, log_joint, log_ratios = map(np.stack, zip(*kept, strict=True))
-    return Chains(theta, log_joint, log_ratios, first_log_ratio)
+    return Chains(theta, log_joint, log_ratios, first_log_ratio, is_mirrored)
 
 
 def sampled_approximation(
@@ -431,7 +454,7 @@ class Products:
 class Draws:
     """Parameters θ (S, C, P) and their weights (S,), which sum to one: E[f] = Σ_s weight_s f(θ_s).
 
-    The draws of ``n_chains`` chains alternate. If it is 0, they are independent.
+    The draws of ``n_chains`` independent chains alternate. If it is 0, all draws are independent.
     """
 
     theta: Float
@@ -487,12 +510,6 @@ class Draws:
         """Return n draws θ with equal weights, (n, C, P): each draw about n weight_s times (systematic resampling)."""
         chosen = np.searchsorted(np.cumsum(self.weights), (np.arange(n) + rng.random()) / n)
         return np.asarray(self.theta[np.minimum(chosen, len(self.theta) - 1)])
-
-    def thinned(self, n: int) -> Draws:
-        """Return n draws of importance sampling: the first points and their mirror images, which are balanced too."""
-        half = len(self.theta) - len(self.theta) // 2
-        kept = np.concatenate([np.arange(n - n // 2), half + np.arange(n // 2)])
-        return Draws(self.theta[kept], self.weights[kept] / self.weights[kept].sum()) if n < len(self.theta) else self
 
 
 def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:

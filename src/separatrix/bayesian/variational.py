@@ -247,24 +247,35 @@ def variational_softmax(
     passes. Each row uses ``n_points`` points, rounded up to a power of two, and more points if there are more than 22
     classes. By default their exponentials take about as long as the matrix products.
     """
-    (C, P), design = objective.shape, objective.design
+    (C, P), design, prior = objective.shape, objective.design, objective.prior
     n_points = default_n_points(objective) if n_points is None else n_points
+    order = np.argsort(np.square(start.mean / start.std).sum(axis=1))  # of classes, whatever their labels are
+    place = np.argsort(order)
+    mean, first = start.mean[order], factorise(_in_order(start.factor.matrix, order), C, prior.free)
+    precision = prior.precision if len(prior.precision) == P else _in_order(prior.precision, order)
+    posed = replace(objective, prior=replace(prior, mean=prior.mean[order], precision=precision))
 
     def derivatives(seed: int) -> Callable[..., tuple[float, list[Float], list[Float]]]:
         points = point_sets(C - 1, n_points, seed)
-        bound = Bound(objective, partial(softmax_average, points=points, design=design), 1.0)
+        bound = Bound(posed, partial(softmax_average, points=points, design=design, order=order), 1.0)
 
         def at(moves: list[Float], roots: list[Float], log_det: float) -> tuple[float, list[Float], list[Float]]:
-            here = bound.derivatives(start.mean + moves[0].reshape(C, P), roots[0], log_det)
+            here = bound.derivatives(mean + moves[0].reshape(C, P), roots[0], log_det)
             return here.value, [here.grad.ravel()], [here.hess]
 
         return at
 
     enough = tol * C * min(P, objective.source.n_rows + 1)
-    found = maximise_bound(derivatives(ASCENT_SEED), [start.factor], enough, max_steps)
+    found = maximise_bound(derivatives(ASCENT_SEED), [first], enough, max_steps)
     value, _, _ = derivatives(EVIDENCE_SEED)(*found.gaussian)
-    factor = factorise(found.precisions()[0], C, objective.prior.free)
-    return _approximation(objective, start.mean + found.gaussian[0][0].reshape(C, P), factor, value, found)
+    factor = factorise(_in_order(found.precisions()[0], place), C, prior.free)
+    return _approximation(objective, (mean + found.gaussian[0][0].reshape(C, P))[place], factor, value, found)
+
+
+def _in_order(H: Float, order: Array) -> Float:
+    """Return a matrix (CP, CP) with the classes in another order."""
+    blocks = H.reshape(len(order), len(H) // len(order), len(order), -1)
+    return blocks[order][:, :, order].reshape(H.shape)
 
 
 def variational_by_class(
@@ -571,8 +582,12 @@ def point_sets(dimension: int, n: int, seed: int = ASCENT_SEED, per_axis: int = 
     return with_unit_covariance(np.concatenate([z, -z], axis=1))
 
 
-def softmax_average(block: Block, mean: Float, root: Float, points: Float, design: Design) -> ValueGradHess:
-    """Return E[ln p] of the rows of a block with its derivatives, for K activations per row."""
+def softmax_average(
+    block: Block, mean: Float, root: Float, points: Float, design: Design, order: Array
+) -> ValueGradHess:
+    """Return E[ln p] of the rows of a block with its derivatives, for K activations per row, of classes in an order."""
+    T = block.codes if block.codes.ndim == 2 else np.eye(len(mean))[block.codes]
+    block = replace(block, t=T[:, order])
     mu, K = design.activate(block, mean), len(mean)
     L = _difference_factors(design.regressors(block.X), root, K)
     log_p, slope, curvature = _row_averages(block, mu, L, softmax_averages, points)
