@@ -238,9 +238,7 @@ def _moved(best: Approximation, found: Approximation, fits: Sequence[Approximati
     for fit in fits:
         T, inverse = _transport(found, fit)
 
-        def factor_of(
-            factor: Factor | None, fit: Approximation = fit, inverse: Float = inverse
-        ) -> Factor | None:
+        def factor_of(factor: Factor | None, fit: Approximation = fit, inverse: Float = inverse) -> Factor | None:
             """Factorise T⁻ᵀ A T⁻¹."""
             if factor is None or factor is found.factor:
                 return factor and fit.factor
