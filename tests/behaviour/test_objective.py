@@ -243,6 +243,21 @@ def test_one_compiled_pass_agrees_with_many_small_blocks_in_both_tails(store, li
     np.testing.assert_allclose(value_grad(whole, theta, likelihood, design).grad, found.grad, rtol=1e-13)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_outputs", [2, 5])
+def test_products_of_long_short_and_empty_sparse_rows_with_several_vectors_agree_with_dense_products(
+    dtype, n_outputs, rng
+):
+    X = np.where(rng.random((4000, 40)) < rng.random((4000, 1)), rng.normal(size=(4000, 40)), 0.0).astype(dtype)
+    X[::7] = 0.0
+    design, theta = Design(rng.normal(size=40), bias=True), rng.normal(size=(n_outputs, 41))
+    rows, dense = Block(sparse.csr_array(X), None, None, range(4000)), X.astype(np.float64) - design.origin
+    np.testing.assert_allclose(design.activate(rows, theta), dense @ theta[:, :-1].T + theta[:, -1], atol=1e-12)
+    slope = rng.normal(size=(4000, n_outputs))
+    expected = np.column_stack([slope.T @ dense, slope.sum(axis=0)])
+    np.testing.assert_allclose(design.collect(rows, slope), expected, atol=1e-10)
+
+
 def test_a_design_can_be_unpickled_from_the_list_of_an_older_version(rng):
     """Pickles of classes with slots store a list of the fields."""
     X, origin, spread = rng.normal(size=(5, 2)), rng.normal(size=2), np.array([1.0, 0.0])

@@ -190,3 +190,11 @@ def test_tall_blocks_of_many_sparse_rows_are_bounded():
     columns = tuple(map(str, range(100)))
     heights = {n: Sparse(sparse.csr_array((n, 100)), columns).tall_height(2**16) for n in (2**16, 2**18, 2**22)}
     assert heights == {2**16: 2**16, 2**18: 2**17, 2**22: 2**19}
+
+
+@pytest.mark.parametrize("n", [1, 99, 100, 101, 250, 1000])
+def test_sparse_rows_are_cut_into_an_even_number_of_equal_blocks(n):
+    sizes = [piece.stop - piece.start for piece in Sparse(sparse.csr_array((n, 2)), ("a", "b")).pieces(100)]
+    assert sum(sizes) == n
+    assert max(sizes) <= 100
+    assert len(sizes) == 1 if n <= 100 else len(sizes) % 2 == 0 and max(sizes) - min(sizes) < len(sizes)

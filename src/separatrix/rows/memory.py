@@ -28,7 +28,7 @@ BLOCK_BYTES = 2**21  # about the size of one core's second-level cache
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 2**16
 TALL = 8  # blocks whose values are read once are this many times taller, because tasks cost time too ...
 MIN_TALL_BLOCKS = 16  # ... but there are at least this many blocks, to keep all threads busy
-MIN_THREADED_ENTRIES = 400_000  # fewer sparse entries are read in half a millisecond, and threads would save little
+MIN_THREADED_ENTRIES = 800_000  # fewer sparse entries are read in a millisecond, and waking threads would take as long
 ENTRIES_PER_COLUMN = 64  # of a tall sparse block; each block also takes a dozen operations per column
 TO_ENCODE = "Wrap a classifier: sx.TableClassifier(model).fit(X, y) encodes text and dates. Or drop these columns."
 CONVERTED_AT_ONCE = 2**20  # values of a data frame that are converted at a time
@@ -202,6 +202,8 @@ class Sparse(Memory):
             self.array = self.array.copy()  # the matrix belongs to the caller
             self.array.sum_duplicates()
             self.has_duplicates = False
+        if rng is None and height < self.n_rows:  # an even number of equal blocks keeps two threads busy
+            height = ceil(self.n_rows / (2 * ceil(self.n_rows / (2 * height))))
         return super().pieces(height, more, rng)
 
     def read(self, piece: Any) -> Rows:

@@ -144,20 +144,19 @@ def average_diagonal(objective: Posterior) -> Diagonal:
 class Head:
     """The Hessian of some weights and the diagonal of the others, the same matrix for all classes.
 
-    ``weights`` (m,) belong to the columns with the largest variance and to the bias; for them, H = D L L' D.
+    ``weights`` (m,) belong to the columns with the largest variance and to the bias. The inverse (m, m) of their block
+    is formed, because a product with it takes a quarter of the time of two triangular solves.
     """
 
     curvature: Float
     weights: Codes
-    scale: Float
-    L: Float
+    inverse: Float
 
     def solve(self, grad: Float) -> Float:
         """The approximate H⁻¹ g, in the shape of g."""
         step = grad / self.curvature
         with single_thread_blas():
-            x, _ = linalg.lapack.dpotrs(self.L, (grad[:, self.weights] / self.scale).T, lower=True)
-        step[:, self.weights] = x.T / self.scale
+            step[:, self.weights] = grad[:, self.weights] @ self.inverse
         return np.asarray(step)
 
 
@@ -200,7 +199,10 @@ def head_at(objective: Posterior, theta: Float) -> Head | Diagonal:
     precision = np.diag(precision[weights]) if precision.ndim == 1 else precision[np.ix_(weights, weights)]
     try:
         with single_thread_blas():
-            return Head(diagonal_found, weights, *cholesky_of_correlation(found.block + precision))
+            scale, L = cholesky_of_correlation(found.block + precision)
+            inverse, _ = linalg.lapack.dpotri(L, lower=True)
+            inverse = np.tril(inverse) + np.tril(inverse, -1).T
+            return Head(diagonal_found, weights, inverse / np.outer(scale, scale))
     except SingularError:
         return Diagonal(diagonal_found)
 

@@ -89,6 +89,11 @@ class Design:
             W, (X, rest) = theta[:, : len(self.origin)], self.shifted(block.X)
             if len(W) == 1:
                 a = dots(X, W[0])
+            elif is_sparse(X) and X.size >= MIN_COMPILED_ENTRIES:
+                from separatrix.stats._kernels import csr_class_dots
+
+                a = np.empty((len(W), X.shape[0])).T
+                csr_class_dots(X.data, X.indices, X.indptr, W.T.copy(), a.T)
             else:
                 wide = X if isinstance(X, DeviceRows) else X.astype(np.float64, copy=False)
                 a = (W @ wide.T).T if isinstance(wide, np.ndarray) else np.asarray(wide @ W.T)
@@ -115,6 +120,12 @@ class Design:
                 csr_sums(X.data, X.indices, X.indptr, slope, G[0, :M])
             else:
                 row_sums(X, slope, G[0, :M])
+        elif is_sparse(X) and X.size >= MIN_COMPILED_ENTRIES:
+            from separatrix.stats._kernels import csr_class_sums
+
+            sums = np.zeros((M, len(G)))
+            csr_class_sums(X.data, X.indices, X.indptr, np.ascontiguousarray(slope.T), sums)
+            G[:, :M] = sums.T
         else:
             wide = X.astype(np.float64, copy=False)  # sums of products in float32 would be too inaccurate
             G[:, :M] = wide.T @ slope if slope.ndim == 1 else slope.T @ wide
