@@ -263,6 +263,13 @@ def test_the_limit_of_steps_is_reported(method, limit):
     assert found.steps == 2
 
 
+def sum_over_pairs(objective, method):
+    """Return the sum over pairs of rows at the sites of some weights."""
+    sites = sites_at(objective, 0.3 * np.ones(objective.shape[1]))
+    q = posterior_of(sites, objective)
+    return pair_sums(objective, Iterate.of(objective, sites, q).result, q, method)
+
+
 @pytest.mark.parametrize("method", ["tensor", "rows"])
 def test_both_methods_compute_the_sum_over_pairs(method, rng):
     X, t = rng.normal(size=(30, 4)), rng.integers(2, size=30)
@@ -276,7 +283,41 @@ def test_both_methods_compute_the_sum_over_pairs(method, rng):
     squares = np.zeros((psi.shape[1], psi.shape[1]))
     for n, m in itertools.permutations(range(len(u)), 2):
         squares += u[n] * u[m] * (psi[n] @ psi[m]) ** 2 * np.outer(psi[n], psi[m])
-    assert_allclose(pair_sums(objective, sites, q, method), squares, rtol=1e-9, atol=1e-12)
+    assert_allclose(sum_over_pairs(objective, method), squares, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["tensor", "rows"])
+def test_a_sample_of_skewed_rows_estimates_the_sum_over_pairs(method, rng, monkeypatch):
+    """Rows have very different variances, so that some are in the sample for certain."""
+    X, t = rng.normal(size=(4000, 3)) * rng.exponential(size=(4000, 1)), rng.integers(2, size=4000)
+    objective = posed(X, t, scale=2.0, fit_intercept=True, weight=rng.integers(4, size=4000).astype(float))
+    estimate = sum_over_pairs(objective, method)
+    monkeypatch.setattr(ep, "MIN_SAMPLED_ROWS", 4000)
+    exact = sum_over_pairs(objective, method)
+    assert not (estimate == exact).all()
+    assert_allclose(estimate, exact, atol=0.05 * np.abs(exact).max())
+
+
+def test_pairs_of_a_repeated_row_are_those_of_its_weight(rng):
+    X, t, weight = rng.normal(size=(40, 3)), rng.integers(2, size=40), rng.integers(4, size=40)
+    repeated = posed(np.repeat(X, weight, axis=0), np.repeat(t, weight))
+    weighted = posed(X, t, weight=weight.astype(float))
+    a, b = (sum_over_pairs(each, "rows") for each in (repeated, weighted))
+    assert_allclose(a, b, atol=1e-10 * np.abs(b).max())
+
+
+@given(size=st.lists(st.integers(0, 10**6), min_size=1, max_size=60), wanted=st.integers(1, 20))
+def test_a_sample_has_the_expected_number_of_rows(size, wanted):
+    size = np.array(size, dtype=float)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ep, "MIN_SAMPLED_ROWS", wanted)
+        p = ep.sampling_probability(size)
+    assert (p <= 1).all()
+    assert ((p > 0) == (size > 0)).all()
+    at_least = min(wanted, int((size > 0).sum()))
+    assert p.sum() >= at_least * (1 - 1e-9)
+    free = (p < 1) & (p > 0)
+    assert_allclose(p[free] * size[free].max(initial=0.0), size[free] * p[free].max(initial=0.0), rtol=1e-9)
 
 
 @pytest.mark.parametrize("var", [0.0, 1e-200, 1e-9])

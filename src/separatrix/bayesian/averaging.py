@@ -34,7 +34,7 @@ from scipy import linalg
 
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.ep import Sites, combine_sites
+from separatrix.bayesian.ep import Sites, combine_sites, posterior_of
 from separatrix.bayesian.evidence import LEVEL_STD, FitEP, Fitter, PriorScales, log_likelihood_near
 from separatrix.bayesian.posterior import Approximation, AveragedApproximation
 from separatrix.bayesian.predictive import class_probabilities, hermite_nodes
@@ -51,6 +51,7 @@ MAX_SPREAD = 1.5 * LEVEL_STD  # larger estimates occur only if the evidence is n
 MAX_INNER_FITS, MAX_SPREAD_RATIO = 3, 1.3  # fits of an inner node, and the last change of the spread
 MIN_FALL = 0.05  # nats
 GOLDEN_RATIO = (5**0.5 - 1) / 2
+NODE_TOLERANCE = 1.5  # tolerance of expectation propagation at a node, relative to that of the search
 MAX_GAUSSIAN_ERROR, N_CHECKED_ROWS = 1e-3, 256  # average error of probabilities, and rows to estimate it
 
 
@@ -119,22 +120,30 @@ def _nodes_of_one_scale(
 
     The spread starts at that of the Gaussian at η*. A fit at the inner node of a side shows how much ln p(D, η) falls
     there, and so the spread that explains it. If that differs much, there is another fit. The nodes of a side are the
-    predictions of its last fit.
+    predictions of its last fit. Sites of expectation propagation are nearly linear in η: those of η* and of the last
+    node predict the next one. Its second side starts at the spread of the first, if that is far from the Gaussian's.
     """
-    memory = list(fitter.memory) if isinstance(fitter, FitEP) else []
-    known: list[tuple[float, Sites]] = [(0.0, sites) for sites in memory]  # of η*, and of the last node
+    known: list[tuple[float, Sites]] = []  # of η*, and of the last node
+    if isinstance(fitter, FitEP):
+        known = [(0.0, sites) for sites in fitter.memory]
+        fitter = replace(fitter, tol_in_std=NODE_TOLERANCE * fitter.tol_in_std)
     x, weight = hermite_nodes(N_NODES)
     inner, top = x[-2], scales.log_density(np.zeros(1))[0]
     fits, etas, masses = [found], [0.0], [0.0]
+    sd = spread
     for sign in (-1.0, 1.0):
-        sd, fit, parabola = spread, found, Parabola(found, objective.prior)
+        fit, parabola = found, Parabola(found, objective.prior)
+        if not known or abs(np.log(sd / spread)) < np.log(MAX_SPREAD_RATIO):
+            sd = spread
         for _ in range(n_fits):
             eta = np.array([sign * inner * sd])
-            if isinstance(fitter, FitEP) and known:  # along one side, sites are nearly linear in η
-                fraction = max(eta[0] / known[-1][0], 0.0) if len(known) > 1 else 0.0
-                start = combine_sites([sites for _, sites in known], np.array([1 - fraction, fraction])[: len(known)])
-                fitter = replace(fitter, memory=[start])
             here = replace(objective, prior=scales.prior(eta))
+            if isinstance(fitter, FitEP) and known:
+                fraction = eta[0] / known[-1][0] if len(known) > 1 else 0.0
+                start = combine_sites([sites for _, sites in known], np.array([1 - fraction, fraction])[: len(known)])
+                if posterior_of(start, here) is None:
+                    start = known[0][1]
+                fitter = replace(fitter, memory=[start])
             near = parabola.under(here.prior)
             fit = fitter.fit(here, near.mean, near.factor)
             if isinstance(fitter, FitEP):

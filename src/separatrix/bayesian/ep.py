@@ -32,8 +32,8 @@ Minka (2001); Rasmussen & Williams (2006), §3.6, with a linear model instead of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -69,7 +69,9 @@ MAX_CUMULANT_FLOPS = 2e10  # takes one or two seconds
 MAX_CUMULANT_FLOATS = 2.5e7  # floats in memory at once
 MAX_DOUBLE_PRODUCTS = 2e6  # N P² above which products are in single precision: the correction is less accurate
 MAX_SINGLE_ERROR = 1e-3  # nats, of the evidence in a search with sweeps in single precision
-MAX_PAIRED_ROWS = 512
+MAX_PAIRED_ROWS = 512  # rows that are multiplied with all others at once
+MIN_SAMPLED_ROWS = 1024  # of which pairs are summed ...
+SAMPLED_FRACTION = 0.9  # ... or as many as have this fraction of the sum of all sizes
 SLOWER_TENSOR = 1.4  # time of an operation of the tensor method, relative to the method of pairs of rows
 MAX_VARIANCE_CHANGE = 3.0  # relative change of a variance above which the correction is not used
 
@@ -135,16 +137,15 @@ def expectation_propagation(
     occam = 0.5 * (prior.log_det() - q.factor.log_det) - prior.value_grad(mean)[0]
     log_evidence = result.log_ratio + occam
     if memory is not None and is_converged:
-        memory.append(here.update)
-        if not corrected:
-            # The error of the evidence is quadratic in that of q, that of its gradient is linear: predict one step.
-            sites = _anderson_step(past) if len(past) > 1 else here.update
-            ahead = posterior_of(sites, objective)
-            q, memory[-1] = (q, here.update) if ahead is None else (ahead, sites)
+        # The error of the evidence is quadratic in that of q, that of its gradient is linear: predict one step.
+        sites = _anderson_step(past) if len(past) > 1 else here.update
+        ahead = posterior_of(sites, objective)
+        q, sites = (q, here.update) if ahead is None else (ahead, sites)
+        memory.append(sites)
     found = Approximation(
         q.mean[None, :], q.factor, result.log_likelihood, log_evidence, "ep", sweeps, is_converged=is_converged
     )
-    return correct(objective, found, here.sites, q) if corrected and is_converged else found
+    return correct(objective, found, result, q) if corrected and is_converged else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +246,8 @@ class Sweep:
     """Result of one pass: new sites of the rows, in any order, their sums, and properties of q with the old sites.
 
     ``log_likelihood`` is ln p(D | mean), and ``log_ratio`` is the part of ln p(D) that is a sum over rows. ``skipped``
-    is the number of rows whose site is not updated, because their cavity or their new site is not a density.
+    is the number of rows whose site is not updated, because their cavity or their new site is not a density. ``var``
+    and ``skew`` are the variance of each activation under q and u_n of `correct`, if computed.
     """
 
     row: Codes
@@ -257,6 +259,8 @@ class Sweep:
     log_likelihood: float = 0.0
     log_ratio: float = 0.0
     skipped: int = 0
+    var: Float = field(default_factory=partial(np.empty, 0))
+    skew: Float = field(default_factory=partial(np.empty, 0))
 
     def __add__(self, other: Sweep) -> Sweep:
         return Sweep(
@@ -269,6 +273,8 @@ class Sweep:
             self.log_likelihood + other.log_likelihood,
             self.log_ratio + other.log_ratio,
             self.skipped + other.skipped,
+            np.concatenate([self.var, other.var]),
+            np.concatenate([self.skew, other.skew]),
         )
 
     @property
@@ -327,6 +333,8 @@ def update_sites(block: Block, sites: Sites, q: Normal, objective: Posterior, *,
         log_likelihood=float(updated.weight @ log_p),
         log_ratio=float(updated.weight @ log_ratio),
         skipped=int(((~is_valid) & (updated.weight > 0)).sum()),
+        var=out.var,
+        skew=-found.skew / out.left**3,
     )
 
 
@@ -457,7 +465,7 @@ def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, powe
 # -- the correction for third cumulants of pairs of rows ---------------------------------------------------------
 
 
-def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) -> Approximation:
+def correct(objective: Posterior, ep: Approximation, sweep: Sweep, q: Normal) -> Approximation:
     """Correct variances and evidence for third cumulants, unless that is too expensive or too large a change.
 
     At the fixed point each tilted density has the mean and variance of q, but its third cumulant κ_n and higher ones
@@ -478,7 +486,7 @@ def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) ->
     method = pair_method(objective.source.n_rows, objective.design.width)
     if method is None:
         return ep
-    pairs = pair_sums(objective, sites, q, method)
+    pairs = pair_sums(objective, sweep, q, method)
     with single_thread_blas():
         values, vectors = linalg.eigh(0.5 * pairs)
     if values[0] <= -0.5 or values[-1] > MAX_VARIANCE_CHANGE:
@@ -499,16 +507,30 @@ def pair_method(N: int, P: int) -> str | None:
     return "rows" if by_rows else None
 
 
-def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> Float:
-    """Compute Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m', (P, P), in one pass."""
+def pair_sums(objective: Posterior, sweep: Sweep, q: Normal, method: str) -> Float:
+    """Compute Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m', (P, P), in one pass; of many rows, it is estimated from a sample.
+
+    A pair adds at most c_n c_m to the trace, c_n = |u_n| var_n^1.5. Row n is in the sample with a probability p_n that
+    is proportional to c_n, at most 1, and has the weight 1/p_n.
+    """
+    order = np.argsort(sweep.row, kind="stable")
+    u, var, weight = sweep.skew[order], sweep.var[order], sweep.weight[order]
+    count = np.where(weight > 0, np.maximum(weight, 1.0), 0.0)  # number of sites of each row
+    p = sampling_probability(count * np.abs(u) * var**1.5)
+    is_sure = p == 1.0
+    taken = is_sure | (np.diff(np.floor(np.cumsum(np.where(is_sure, 0.0, p)) + 0.5), prepend=0.0) > 0)  # systematic
+    p = np.where(taken, p, 1.0)
+    # Of two sites of the same row, which the sample has with probability p, only different ones are a pair.
+    own = np.where(taken, count * (u * var) ** 2 * (count / p - count + 1) / p, 0.0)
+    gather = partial(skewed_rows, weight=np.where(taken, count * u / p, 0.0), own=own, q=q, objective=objective)
     if method == "tensor":
-        found = objective.source.reduce(partial(cumulant_tensor, sites=sites, q=q, objective=objective))
+        found = objective.source.reduce(partial(cumulant_tensor, gather=gather))
         T = found.grad.copy()  # arrays from Dask workers are read-only
         for i in range(len(T)):
             T[i:, i, i:] = T[i:, i:, i] = T[i, i:, i:]
         flat = T.reshape(len(T), -1)
         return np.asarray(flat @ flat.T - found.hess)
-    gathered = objective.source.reduce(partial(skewed_rows, sites=sites, q=q, objective=objective))
+    gathered = objective.source.reduce(gather)
     psi, weighted, total = gathered.psi, gathered.weight[:, None] * gathered.psi, -gathered.own
     step = max(1, min(MAX_PAIRED_ROWS, int(MAX_CUMULANT_FLOATS / 4) // len(psi)))
     for start in range(0, len(psi), step):  # each pair of different blocks once
@@ -519,9 +541,20 @@ def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> Flo
     return total
 
 
+def sampling_probability(size: Float) -> Float:
+    """Return probabilities min(1, size/t), with the t for which a sample has the expected number of rows."""
+    falling = np.sort(size)[::-1]
+    wanted = int(np.searchsorted(falling.cumsum(), SAMPLED_FRACTION * size.sum()))
+    wanted = max(wanted, MIN_SAMPLED_ROWS)
+    if wanted >= (size > 0).sum():
+        return np.where(size > 0, 1.0, 0.0)
+    t = falling[::-1].cumsum()[::-1][:wanted] / np.arange(wanted, 0, -1)  # if 0, 1, ... rows are certain
+    return np.asarray(np.minimum(size / t[(falling[:wanted] <= t).argmax()], 1.0))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class SkewedRows:
-    """ψ (N, P), u times the number of sites of each row (N,), and the sum of the terms with n = m (P, P)."""
+    """ψ (n, P) of some rows, their weights in the tensor T (n,), and the sum of the terms with n = m (P, P)."""
 
     psi: Float
     weight: Float
@@ -532,23 +565,22 @@ class SkewedRows:
         return SkewedRows(psi, weight, self.own + other.own)
 
 
-def skewed_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -> SkewedRows:
-    """Return ψ, u and the terms with n = m of the rows of a block."""
-    out = cavities(block, sites, q, objective)
-    third = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power).skew
-    u = -third / out.left**3
-    count = np.ones(len(u)) if block.weight is None else block.weight / out.power  # number of sites of each row
-    psi = objective.design.regressors(block.X) @ q.factor.root
-    own = count * u**2 * np.einsum("np,np->n", psi, psi) ** 2
-    sums = (psi * own[:, None]).T @ psi
-    if objective.source.n_rows * psi.shape[1] ** 2 > MAX_DOUBLE_PRODUCTS:
-        psi = psi.astype(np.float32)
-    return SkewedRows(psi, (count * u).astype(psi.dtype), sums)
+def skewed_rows(block: Block, weight: Float, own: Float, q: Normal, objective: Posterior) -> SkewedRows:
+    """Return ψ and the weight of the rows of a block with a weight (N,), and the sum of own_n ψ_n ψ_n'."""
+    row, design = np.asarray(block.row), objective.design
+    row, X = row[weight[row] != 0], block.take(weight[row] != 0).X
+    if len(weight) * design.width**2 > MAX_DOUBLE_PRODUCTS and q.factor.single_error <= MAX_SINGLE_ERROR:
+        Phi, unit = design.single(X)
+        psi = np.asarray(Phi @ (unit[:, None] * q.factor.root).astype(np.float32))
+    else:
+        psi = design.regressors(X) @ q.factor.root
+    each = own[row].astype(psi.dtype)[:, None]
+    return SkewedRows(psi, weight[row].astype(psi.dtype), np.asarray((psi * each).T @ psi, np.float64))
 
 
-def cumulant_tensor(block: Block, sites: Sites, q: Normal, objective: Posterior) -> ValueGradHess:
+def cumulant_tensor(block: Block, gather: Callable[[Block], SkewedRows]) -> ValueGradHess:
     """Return T_ijk of the rows of a block for j, k ≥ i, with zeros elsewhere, and the terms with n = m."""
-    rows = skewed_rows(block, sites, q, objective)
+    rows = gather(block)
     P = rows.psi.shape[1]
     T = np.zeros((P, P, P))
     columns = np.ascontiguousarray(rows.psi.T)

@@ -63,7 +63,7 @@ from separatrix._array import Float, to_dense
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.averaging import average, average_draws
 from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, has_cheap_shape, tune_by_class
-from separatrix.bayesian.ep import Sites, expectation_propagation
+from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import (
     MIN_ROTATED_COLUMNS,
     FitEP,
@@ -158,6 +158,7 @@ CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior 
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
 EP_TOL_IN_STD, ROUGH_EP_TOL_IN_STD = 0.1, 0.2  # tolerance of fixed points in tuning, and if sweeps are expensive
+FINAL_EP_TOL_IN_STD = 0.03  # and at the end: the step that is predicted from there has an error of about a hundredth
 
 # Errors of probabilities
 MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # a warning is given above this; Laplace's method if requested
@@ -627,13 +628,13 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
     if method == "hmc":
         start = _improve_by(found, "ep" if objective.shape[0] == 1 else "variational", replace(options, tune=False))
         return _sampled(found, start.full, options)
-    memory: list[Sites] = []
+    near: dict[str, Any] = {}
     if options.tune:  # the search compares evidences without the correction, which has no gradient
         is_cheap = objective.source.n_rows * objective.shape[1] ** 2 <= CHEAP_EP
-        fitter = FitEP(options.tol, memory, EP_TOL_IN_STD if is_cheap else ROUGH_EP_TOL_IN_STD)
+        fitter = FitEP(options.tol, tol_in_std=EP_TOL_IN_STD if is_cheap else ROUGH_EP_TOL_IN_STD)
         plain = found.accept(
             expectation_propagation(
-                objective, first, tol=fitter.tol_in_std, corrected=False, single=True, memory=memory
+                objective, first, tol=fitter.tol_in_std, corrected=False, single=True, memory=fitter.memory
             )
         )
         if plain.approximation is first:
@@ -643,4 +644,5 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         found = shape_prior(rough, options, fitter)
         if found is rough and not is_cheap:
             found = tune_prior(rough, options, fitter)
-    return found.accept(expectation_propagation(found.objective, found.full, memory=memory))
+        near = {"tol": FINAL_EP_TOL_IN_STD, "single": True, "memory": fitter.memory}
+    return found.accept(expectation_propagation(found.objective, found.full, **near))
