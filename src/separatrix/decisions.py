@@ -225,37 +225,34 @@ class DecisionRule(AbstractWrapper):
 
     def _rule(self) -> tuple[Float | None, Array]:
         """The cost matrix, if any, and the label of each code."""
-        classes, costs = self.classes_, self.costs
+        classes, costs, K = self.classes_, self.costs, len(self.classes_)
         if isinstance(costs, Mapping):
-            costs = _tabulate(costs, classes, choose_reject_label(classes, self.reject_label))
-        L, theta = _check_rule("DecisionRule", costs, self.reject, len(classes))
-        may_reject = theta is not None or (L is not None and L.shape[1] > len(classes))
+            codes = {label: k for k, label in enumerate(classes.tolist())}
+            rejected = choose_reject_label(classes, self.reject_label)
+            table = np.column_stack([1.0 - np.eye(K), np.full(K, np.nan)])
+            for pair, cost in costs.items():
+                try:
+                    true, predicted = pair
+                except (TypeError, ValueError):
+                    raise DataError(
+                        f"costs has the key {pair!r}, but each key must be a pair (true, predicted)."
+                    ) from None
+                if true not in codes or not (predicted in codes or predicted == rejected):
+                    raise DataError(
+                        f"costs has the key {pair!r}, but the classes are {listed(list(codes))}"
+                        f" and the reject label, allowed as the second label, is {rejected!r}."
+                    )
+                table[codes[true], codes.get(predicted, K)] = cost
+            unpriced = [label for label, k in codes.items() if np.isnan(table[k, K])]
+            if 0 < len(unpriced) < K:
+                raise DataError(
+                    f"costs has a cost of rejecting for some classes but not for {listed(unpriced)}. "
+                    f"Give (class, {rejected!r}) for every class, or for none."
+                )
+            costs = table[:, :K] if unpriced else table
+        L, theta = _check_rule("DecisionRule", costs, self.reject, K)
+        may_reject = theta is not None or (L is not None and L.shape[1] > K)
         return L, labels_with_reject(classes, self.reject_label) if may_reject else classes
-
-
-def _tabulate(costs: Mapping[Any, Any], classes: Array, reject_label: Any) -> Float:
-    """Matrix of the costs in a mapping {(true, predicted): cost}."""
-    codes = {label: k for k, label in enumerate(classes.tolist())}
-    K = len(codes)
-    L = np.column_stack([1.0 - np.eye(K), np.full(K, np.nan)])
-    for pair, cost in costs.items():
-        try:
-            true, predicted = pair
-        except (TypeError, ValueError):
-            raise DataError(f"costs has the key {pair!r}, but each key must be a pair (true, predicted).") from None
-        if true not in codes or not (predicted in codes or predicted == reject_label):
-            raise DataError(
-                f"costs has the key {pair!r}, but the classes are {listed(list(codes))}"
-                f" and the reject label, allowed as the second label, is {reject_label!r}."
-            )
-        L[codes[true], codes.get(predicted, K)] = cost
-    unpriced = [label for label, k in codes.items() if np.isnan(L[k, K])]
-    if 0 < len(unpriced) < K:
-        raise DataError(
-            f"costs has a cost of rejecting for some classes but not for {listed(unpriced)}. "
-            f"Give (class, {reject_label!r}) for every class, or for none."
-        )
-    return L[:, :K] if unpriced else L
 
 
 def _check_rule(owner: str, costs: Any, reject: Any, K: int) -> tuple[Float | None, float | None]:

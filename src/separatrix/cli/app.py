@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 from typer.core import TyperGroup
 
 from separatrix.cli import datasets, explain, fit, predict  # noqa: F401  # importing a module registers its commands
@@ -56,8 +57,6 @@ class Commands(TyperGroup):
             elif as_json:
                 sys.stdout.write(json.dumps(failure.document(), indent=2, ensure_ascii=False) + "\n")
             else:
-                from rich.text import Text
-
                 Printer(to_stderr=True).text(Text.assemble(("Error: ", "bold red"), str(failure)))
         sys.exit(code if isinstance(code, int) else 0)
 

@@ -15,6 +15,22 @@ from math import floor, isinf, isnan, log10, nan
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import rich.console
+from rich.padding import Padding
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column, Table
+from rich.text import Text
+
 if TYPE_CHECKING:
     from separatrix.study import Stage
 
@@ -26,10 +42,8 @@ class Printer:
     """Prints the results of a command as text, or with ``--json`` as one document at the end."""
 
     def __init__(self, *, as_json: bool = False, to_stderr: bool = False) -> None:
-        from rich.console import Console
-
         self.as_json = as_json
-        self._console = Console(file=sys.stderr if to_stderr else sys.stdout)
+        self._console = rich.console.Console(file=sys.stderr if to_stderr else sys.stdout)
 
     def text(self, *parts: Any) -> None:
         """Print text or tables without markup; trailing blanks are removed if the output is not a terminal."""
@@ -42,16 +56,10 @@ class Printer:
             self._console.file.write(text)
 
     def heading(self, text: str) -> None:
-        from rich.text import Text
-
         self.text("", Text(text, style="bold"))
 
     def notes(self, notes: list[str]) -> None:
         """Print notes as a list."""
-        from rich.padding import Padding
-        from rich.table import Table
-        from rich.text import Text
-
         if not notes:
             return
         self.heading("Notes")
@@ -86,9 +94,6 @@ def stages(description: str, *, hidden: bool = False) -> Iterator[Callable[[Stag
 
     There is no bar, because stages differ in length: the number of finished stages does not predict the time left.
     """
-    from rich.progress import MofNCompleteColumn, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
-    from rich.table import Column
-    from rich.text import Text
 
     class TimeLeft(ProgressColumn):
         def render(self, task: Task) -> Text:
@@ -111,8 +116,6 @@ def stages(description: str, *, hidden: bool = False) -> Iterator[Callable[[Stag
 @contextmanager
 def rows_done(description: str, total: int | None, *, hidden: bool = False) -> Iterator[Callable[[int], None]]:
     """Show a progress bar over rows; yields a function to call with the number of rows just finished."""
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
     text, rows = TextColumn("{task.description}", markup=False), TextColumn("{task.completed:,} rows")
     left = (TextColumn("left"), TimeRemainingColumn()) if total else (TimeElapsedColumn(),)
     with _progress(text, BarColumn(), rows, *left, hidden=hidden) as bar:
@@ -133,9 +136,6 @@ def time_left(seconds: float) -> str:
 
 def _progress(*columns: Any, hidden: bool) -> Any:
     """Progress display that disappears at the end and does not write to standard output."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    screen = Console(file=sys.stderr)
+    screen = rich.console.Console(file=sys.stderr)
     disable = hidden or not screen.is_terminal
     return Progress(*columns, console=screen, transient=True, disable=disable, redirect_stdout=False)

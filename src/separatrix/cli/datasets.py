@@ -14,7 +14,9 @@ from separatrix._text import did_you_mean
 from separatrix.cli.console import Printer
 from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.files import STANDARD, require_free
+from separatrix.cli.fit import study_file
 from separatrix.cli.options import Force, Json, command
+from separatrix.cli.output import text_table
 
 # Target and description by name; the function make_NAME creates the data set, load_lobsters the real one.
 CATALOGUE = {
@@ -55,8 +57,6 @@ def datasets(
 ) -> None:
     """List the data sets of the package, or write one to a file."""
     if name is None:
-        from separatrix.cli.output import text_table
-
         printer, table = Printer(as_json=as_json), text_table("name", "target", "about")
         for key, (target, about) in CATALOGUE.items():
             table.add_row(key, target, about)
@@ -88,8 +88,6 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Fit a model to a table of loans that comes with the package, in less than a minute."""
-    from separatrix.cli.fit import study_file
-
     printer, home, target = Printer(as_json=as_json), Path(folder), CATALOGUE["loans"][0]
     data, model, report = (str(home / name) for name in ("loans.csv", "model.sx", "report.html"))
     is_new = not home.exists()

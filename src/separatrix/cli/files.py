@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from separatrix._output import atomic_file, output_problem
 from separatrix._text import did_you_mean
 from separatrix.cli.errors import CommandError, writing, written
 
@@ -128,8 +129,6 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
 
 def require_free(paths: Iterable[str | None], *, force: bool, inputs: Iterable[str | None] = ()) -> None:
     """Raise unless every output path is writable, is not an input, and is named only once."""
-    from separatrix._output import output_problem
-
     outputs, read = (
         [Path(path.partition("::")[0]) for path in group if path is not None and path != STANDARD]  # without the table
         for group in (paths, inputs)
@@ -154,8 +153,6 @@ def require_ending(path: str, endings: Iterable[str], *, what: str) -> None:
 
 def write_together(contents: Mapping[str, bytes]) -> None:
     """Write several files under temporary names; all are on disk before the first is renamed."""
-    from separatrix._output import atomic_file
-
     with ExitStack() as stack:
         for path, content in contents.items():
             with writing(path):

@@ -8,9 +8,13 @@ from dataclasses import asdict
 from math import exp, inf, isnan, nan
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
 
+from separatrix._text import decimals
+
+if TYPE_CHECKING:
     from separatrix.comparison import Comparison
     from separatrix.study import Coefficient, Compared, Study
     from separatrix.table import Schema
@@ -22,9 +26,6 @@ EVIDENCE_KEYS = ("log_evidence", "log_likelihood", "occam_factor", "effective_pa
 
 def text_table(*heads: str, right: Iterable[int] = ()) -> Table:
     """Empty table with a line under its heads; columns in ``right`` are aligned to the right."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     numbers = set(right)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for i, head in enumerate(heads):
@@ -38,8 +39,6 @@ def column_table(schema: Schema) -> tuple[Table, int]:
 
     If there are too many columns, the first used and the first dropped columns are listed.
     """
-    from rich.text import Text
-
     plans = list(schema.plans)
     if len(plans) > MAX_LISTED_COLUMNS:
         used, dropped = ([p for p in plans if bool(p.names) is is_used] for is_used in (True, False))
@@ -57,9 +56,6 @@ def column_table(schema: Schema) -> tuple[Table, int]:
 
 def comparison_table(comparison: Comparison) -> Table:
     """Main metrics of each model with standard errors in brackets below; the JSON document has all metrics."""
-    from rich.text import Text
-
-    from separatrix._text import decimals
 
     def known(value: float, digits: str) -> str:
         return "" if isnan(value) else decimals(value, digits)
@@ -85,8 +81,6 @@ def coefficient_table(
     coefficients: Sequence[Coefficient], effects: Iterable[str], level: float, *, has_classes: bool
 ) -> Table:
     """Weights with their effects on the odds; weights whose interval excludes zero are bold."""
-    from rich.text import Text
-
     heads = ("feature", *(("class",) if has_classes else ()), f"odds ({100 * level:g} % interval)", "weight", "per sd")
     table = text_table(*heads, right=(len(heads) - 2, len(heads) - 1))
     for c, effect in zip(coefficients, effects, strict=True):

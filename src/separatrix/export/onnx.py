@@ -143,48 +143,47 @@ def _as_tensor(labels: Array) -> tuple[Array, str]:
 
 def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
     """Features (N, M) of a schema, computed from inputs that have the names of the columns."""
+    parts: list[Value] = []
     new: list[Value] = []  # indicators of new levels, which come last
-    return graph.join([_encoded(plan, graph, dtype, new) for plan in schema.plans if plan.names] + new)
-
-
-def _encoded(plan: Any, graph: Graph, dtype: str, new: list[Value]) -> Value:
-    match plan:
-        case NumberPlan():
-            if plan.words:
-                words = {text: int(value) for text, value in plan.words.items()}
-                codes = graph.codes_of(graph.input(plan.column, "string", ["N", 1]), words, -1).as_double()
-                x = (0.0 * codes + np.nan).where(codes < 0.0, codes)
-            else:
-                x = graph.input(plan.column, dtype, ["N", 1]).as_double()
-            missing = x.is_nan()
-            filled = (graph.constant(plan.mean)).where(missing, x)
-            return graph.join([*[filled] * (not plan.constant), *[missing.as_double()] * plan.indicator])
-        case CategoryPlan():
-            indicators = [name.removeprefix(f"{plan.column}=") for name in plan.names]
-            index = {level: code for code, level in enumerate(indicators)}
-            no_indicator, unseen = -1, len(indicators)
-            other = index.get(OTHER, no_indicator)
-            elsewhere = unseen if plan.new else other
-            blank = index.get(MISSING, unseen if plan.new else no_indicator)
-            known = {level: index.get(level, no_indicator) for level in plan.levels} | dict.fromkeys(plan.pooled, other)
-            text = graph.input(plan.column, "string", ["N", 1])
-            found = graph.codes_of(text, known | {"": blank}, elsewhere)
-            if plan.new:
-                new.append(found.equals(np.array([unseen])).as_double())
-            return found.equals(np.arange(unseen)).as_double()
-        case DatePlan():
-            days = graph.input(plan.column, "double", ["N", 1])
-            missing = days.is_nan()
-            parts = [] if plan.constant else [graph.constant(plan.mean).where(missing, days) - plan.origin]
-            for cycle in plan.cycles:
-                angle = _step(days, cycle) * (2 * np.pi / CYCLES[cycle])
-                for wave in ("Cos", "Sin"):
-                    parts.append(graph.constant(0.0).where(missing, graph.op(wave, angle)))
-            return graph.join([*parts, *[missing.as_double()] * plan.indicator])
-    raise ExportError(
-        f"to_onnx: column {plan.column!r} is encoded by a {type(plan).__name__}, for which ONNX has no operator. Fit "
-        "with hashing=None, or save the model with sx.save."
-    )
+    for plan in (plan for plan in schema.plans if plan.names):
+        match plan:
+            case NumberPlan():
+                if plan.words:
+                    words = {text: int(value) for text, value in plan.words.items()}
+                    codes = graph.codes_of(graph.input(plan.column, "string", ["N", 1]), words, -1).as_double()
+                    x = (0.0 * codes + np.nan).where(codes < 0.0, codes)
+                else:
+                    x = graph.input(plan.column, dtype, ["N", 1]).as_double()
+                missing = x.is_nan()
+                parts += [graph.constant(plan.mean).where(missing, x)] * (not plan.constant)
+                parts += [missing.as_double()] * plan.indicator
+            case CategoryPlan():
+                indicators = [name.removeprefix(f"{plan.column}=") for name in plan.names]
+                index = {level: code for code, level in enumerate(indicators)}
+                no_indicator, unseen = -1, len(indicators)
+                other = index.get(OTHER, no_indicator)
+                elsewhere = unseen if plan.new else other
+                blank = index.get(MISSING, unseen if plan.new else no_indicator)
+                known = {level: index.get(level, no_indicator) for level in plan.levels}
+                known |= dict.fromkeys(plan.pooled, other) | {"": blank}
+                found = graph.codes_of(graph.input(plan.column, "string", ["N", 1]), known, elsewhere)
+                parts.append(found.equals(np.arange(unseen)).as_double())
+                new += [found.equals(np.array([unseen])).as_double()] * plan.new
+            case DatePlan():
+                days = graph.input(plan.column, "double", ["N", 1])
+                missing = days.is_nan()
+                if not plan.constant:
+                    parts.append(graph.constant(plan.mean).where(missing, days) - plan.origin)
+                for cycle in plan.cycles:
+                    angle = _step(days, cycle) * (2 * np.pi / CYCLES[cycle])
+                    parts += [graph.constant(0.0).where(missing, graph.op(wave, angle)) for wave in ("Cos", "Sin")]
+                parts += [missing.as_double()] * plan.indicator
+            case _:
+                raise ExportError(
+                    f"to_onnx: column {plan.column!r} is encoded by a {type(plan).__name__}, for which ONNX has no "
+                    "operator. Fit with hashing=None, or save the model with sx.save."
+                )
+    return graph.join([*parts, *new])
 
 
 def _step(days: Value, cycle: str) -> Value:

@@ -195,7 +195,21 @@ class CsvSink(Sink):
         if not len(columns[0]):
             return
         cells = []
-        for texts in map(self._as_text, columns):
+        for column in columns:
+            # Times have no more digits than necessary, and NaN is a missing value.
+            values = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+            kind = values.type
+            if pa.types.is_floating(kind):
+                values = pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
+            elif pa.types.is_timestamp(kind):
+                for unit in ("s", "us"):
+                    with suppress(pa.ArrowInvalid):  # the unit is too coarse for a value
+                        values = values.cast(pa.timestamp(unit, kind.tz))
+                        break
+            texts = values.cast(pa.string())
+            if self.escapes and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+                escaped = pc.binary_join_element_wise("'", texts, "")
+                texts = pc.if_else(pc.match_substring_regex(texts, FORMULA), escaped, texts)
             special = pc.match_substring_regex(texts, self.special)
             quoted = texts
             if pc.any(special).as_py():
@@ -206,25 +220,6 @@ class CsvSink(Sink):
         if len(columns) == 1:  # quote an empty cell, because readers skip empty lines
             lines = pc.if_else(pc.equal(lines, ""), '""', lines)
         self.stream.write(("\n".join(lines.to_pylist()) + "\n").encode())
-
-    def _as_text(self, values: pa.Array) -> pa.Array:
-        """Format values as text. Times have no more digits than necessary, and NaN is a missing value."""
-        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-        kind = values.type
-        if pa.types.is_floating(kind):
-            values = pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
-        elif pa.types.is_timestamp(kind):
-            for unit in ("s", "us"):
-                try:
-                    values = values.cast(pa.timestamp(unit, kind.tz))
-                    break
-                except pa.ArrowInvalid:  # the unit is too coarse for a value
-                    continue
-        texts = values.cast(pa.string())
-        if not self.escapes or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            return texts
-        escaped = pc.binary_join_element_wise("'", texts, "")
-        return pc.if_else(pc.match_substring_regex(texts, FORMULA), escaped, texts)
 
 
 class JsonSink(Sink):

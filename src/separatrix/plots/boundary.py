@@ -217,43 +217,37 @@ class DecisionBoundaryDisplay:
 
     def _draw_values(self, ax: Any) -> None:
         """Draw shades, labelled contours, boundaries and a colour bar."""
-        from matplotlib.colors import LinearSegmentedColormap
+        from matplotlib.colors import LinearSegmentedColormap, to_rgb
         from scipy.ndimage import maximum_filter
 
         assert self.values is not None, "only the response 'regions' has no values"
-        where = self.grid.x, self.grid.y
-        if self.response == "probability" and len(self.classes) > 2:
-            self._draw_classes(ax, self.values)
+        K, x, y = len(self.classes), self.grid.x, self.grid.y
+        if self.response == "probability" and K > 2:
+            # Each region has the colour of its class, paler if the probability is smaller; reused colours are hatched.
+            strength = 0.55 * np.clip((self.values - 1 / K) / (1 - 1 / K), 0, 1)[..., None]
+            palette = [*(class_style(k).colour for k in range(K)), REJECTED["facecolor"]]
+            colours = np.array([to_rgb(colour) for colour in palette])[self.grid.codes]
+            image = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear"}
+            ax.imshow(1 - strength * (1 - colours), extent=(x[0], x[-1], y[0], y[-1]), **image)
+            for k in range(len(COLOURS), K):
+                inside = self.margins[..., k]
+                if inside.max() > 0:
+                    levels, hatch = [0.0, float(inside.max()) + 1.0], class_style(k).hatch
+                    area = ax.contourf(x, y, inside, levels=levels, colors="none", hatches=[hatch])
+                    area.set(edgecolor="white", linewidth=0.0)
         else:
             is_width = self.response == "uncertainty"
             two_classes = LinearSegmentedColormap.from_list("classes", [COLOURS[0], "white", COLOURS[1]])
             cmap = "Greys" if is_width else two_classes
-            shades = ax.contourf(*where, self.values, levels=np.linspace(0.0, 1.0, 11), cmap=cmap, alpha=0.5)
+            shades = ax.contourf(x, y, self.values, levels=np.linspace(0.0, 1.0, 11), cmap=cmap, alpha=0.5)
             width = f"width of the {INTERVAL_LEVEL:.0%} interval of the probability"
             label = width if is_width else f"p({self.classes[1]} | x)"
             ax.figure.colorbar(shades, ax=ax, label=label, ticks=CONTOURS)
         # Contours are masked at cells where they would merge, and in a neighbourhood of two cells, to avoid fragments.
         slope = maximum_filter(np.hypot(*np.gradient(self.values)), 5)
-        one_picture_apart = np.diff(CONTOURS)[0] / len(self.grid.x)
+        one_picture_apart = np.diff(CONTOURS)[0] / len(x)
         gentle = np.ma.masked_where(slope > one_picture_apart / MIN_CONTOUR_DISTANCE, self.values)
-        levels = CONTOURS if len(self.classes) <= MAX_CLASSES_WITH_CONTOURS else CONTOURS[-1:]
-        ax.clabel(ax.contour(*where, gentle, levels=levels, colors="black", linewidths=0.7), fontsize=9, fmt="%.1f")
-        for k in range(len(self.classes) if len(self.classes) > 2 else 1):
+        shown = CONTOURS if K <= MAX_CLASSES_WITH_CONTOURS else CONTOURS[-1:]
+        ax.clabel(ax.contour(x, y, gentle, levels=shown, colors="black", linewidths=0.7), fontsize=9, fmt="%.1f")
+        for k in range(K if K > 2 else 1):
             self._draw_outline(ax, self.margins[..., k], width=2.0)
-
-    def _draw_classes(self, ax: Any, values: Float) -> None:
-        """Draw each region in the colour of its class, paler if the probability is smaller; hatch reused colours."""
-        from matplotlib.colors import to_rgb
-
-        K, x, y = len(self.classes), self.grid.x, self.grid.y
-        strength = 0.55 * np.clip((values - 1 / K) / (1 - 1 / K), 0, 1)[..., None]
-        palette = [*(class_style(k).colour for k in range(K)), REJECTED["facecolor"]]
-        colours = np.array([to_rgb(colour) for colour in palette])[self.grid.codes]
-        image = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear"}
-        ax.imshow(1 - strength * (1 - colours), extent=(x[0], x[-1], y[0], y[-1]), **image)
-        for k in range(len(COLOURS), K):
-            inside = self.margins[..., k]
-            if inside.max() > 0:
-                levels, hatch = [0.0, float(inside.max()) + 1.0], class_style(k).hatch
-                area = ax.contourf(x, y, inside, levels=levels, colors="none", hatches=[hatch])
-                area.set(edgecolor="white", linewidth=0.0)

@@ -441,7 +441,7 @@ def _compiled_moments(
 def _sparse_moments(X: Rows, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
     """Scatter about the origin, less N_k m_k m_k', so that rows stay sparse.
 
-    The subtraction loses few digits if most entries of a column are zero. Other blocks are converted to dense.
+    The subtraction is accurate if most entries of a column are zero. Other blocks are converted to dense.
     """
     n, K = X.shape[0], len(bounds) - 1
     if X.nnz > MAX_SPARSE_DENSITY * n * X.shape[1] or scatter is FactoredScatter:

@@ -24,7 +24,7 @@ MAX_LEAK_ERRORS = 0.02  # of the errors of predicting the largest class for ever
 MAX_CHANCE = 0.01  # probability that any of the columns predicts so well by chance
 MAX_LEAK_ROWS = 20_000  # more rows are thinned out evenly
 MIN_OUTLIER_RATIO = 100  # distance of an outlier from the median, relative to the farthest ordinary value
-MAX_OUTLIERS, MAX_OUTLIER_FRACTION = 3, 0.01
+MAX_OUTLIERS, MAX_OUTLIER_FRACTION, MIN_OUTLIER_ROWS = 3, 0.01, 10
 CELLS_PER_CHUNK = 2_000_000
 
 
@@ -48,9 +48,25 @@ def notes_on_columns(schema: Schema, folds: Sequence[Fold], target: str) -> Iter
             )
     blocks, rows = [_by_column(fold.X.array) for fold in folds], np.concatenate([fold.rows for fold in folds])
     for plan in schema.plans:
-        if isinstance(plan, NumberPlan) and plan.kind == "number" and not plan.constant:
-            at = list(groups[plan.column])
-            yield from _outliers(plan, np.concatenate([to_dense(block[:, at]) for block in blocks]), rows)
+        if not isinstance(plan, NumberPlan) or plan.kind != "number" or plan.constant:
+            continue
+        at = list(groups[plan.column])
+        both = np.concatenate([to_dense(block[:, at]) for block in blocks])
+        seen = np.flatnonzero(both[:, -1] == 0) if plan.indicator else np.arange(len(both))
+        x: Float = both[seen, 0]
+        if len(x) < MIN_OUTLIER_ROWS:
+            continue
+        distance: Array = np.abs(x / 2 - np.median(x) / 2)  # halves, so that the difference does not overflow
+        order, most = np.argsort(distance)[::-1], min(MAX_OUTLIERS, int(MAX_OUTLIER_FRACTION * len(x)) or 1)
+        far = [n for n in range(1, most + 1) if distance[order[n]] * MIN_OUTLIER_RATIO < distance[order[n - 1]]]
+        if far and np.median(distance) > 0:
+            shown = [f"{x[i]:g} (row {rows[seen[i]] + 1})" for i in order[: far[-1]]]
+            yield Note(
+                "outlier",
+                f"{plan.column!r} has {'a value' if len(shown) == 1 else 'values'} more than {MIN_OUTLIER_RATIO} times "
+                f"as far from the median as all others: {', '.join(shown)}. Such values dominate means and weights: "
+                "correct them, or leave them empty if they are errors.",
+            )
 
 
 def _by_column(X: Any) -> Any:
@@ -121,24 +137,3 @@ def _interval_errors(X: Float, codes: Codes, K: int) -> Codes:
         errors.append((codes == k).sum() - gain)
     found: Codes = np.min(errors, axis=0) if K == 2 else np.sum(errors, axis=0) / 2
     return found
-
-
-def _outliers(plan: NumberPlan, X: Float, rows: Codes) -> Iterator[Note]:
-    """At most three values that are a hundred times as far from the median as all other values of the column."""
-    seen = np.flatnonzero(X[:, -1] == 0) if plan.indicator else np.arange(len(X))
-    x: Float = X[seen, 0]
-    most = min(MAX_OUTLIERS, int(MAX_OUTLIER_FRACTION * len(x)) or 1)
-    if len(x) < 10:
-        return
-    distance: Array = np.abs(x / 2 - np.median(x) / 2)  # halves, so that the difference does not overflow
-    order = np.argsort(distance)[::-1]
-    far = [n for n in range(1, most + 1) if distance[order[n]] * MIN_OUTLIER_RATIO < distance[order[n - 1]]]
-    if not far or not np.median(distance) > 0:
-        return
-    shown = [f"{x[i]:g} (row {rows[seen[i]] + 1})" for i in order[: far[-1]]]
-    yield Note(
-        "outlier",
-        f"{plan.column!r} has {'a value' if len(shown) == 1 else 'values'} more than {MIN_OUTLIER_RATIO} times as far "
-        f"from the median as all others: {', '.join(shown)}. Such values dominate means and weights: correct them, or "
-        "leave them empty if they are errors.",
-    )

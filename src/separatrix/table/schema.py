@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -167,7 +168,15 @@ class Schema:
     def describe(self) -> str:
         """One line for each column of the table: its type, its values, and its numeric columns."""
         rows = [("column", "type", "values", "encoded as")]
-        rows += [(plan.column, plan.kind, plan.why, _listed(plan)) for plan in self.plans]
+        for plan in self.plans:
+            prefix = re.compile(rf"^{re.escape(plan.column)}(=|: |(?=#))")
+            names = [prefix.sub("", name) for name in plan.names]
+            names += [NEW] * (isinstance(plan, CategoryPlan) and plan.new)
+            is_short = len(names) > 1 and names[0] != plan.names[0]  # without the name of the column
+            whole = f"{len(names)} columns: {', '.join(names)}" if is_short else ", ".join(plan.names) or "dropped"
+            if len(whole) > MAX_LISTED_CHARACTERS:
+                whole = whole[:MAX_LISTED_CHARACTERS].rpartition(", ")[0] + ", ..."
+            rows.append((plan.column, plan.kind, plan.why, whole))
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
         lines = ["  ".join([*map(str.ljust, row, widths), row[3]]).rstrip() for row in rows]
         n_dropped = len(self.plans) - len(self.inputs)
@@ -203,17 +212,3 @@ class Schema:
             return cls(tuple(plans), int(saved["n_rows"]))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"The saved table schema is damaged: {type(error).__name__}: {error}.") from error
-
-
-def _listed(plan: Plan) -> str:
-    """List the names of the numeric columns without their common prefix, up to `MAX_LISTED_CHARACTERS`."""
-    if not plan.names:
-        return "dropped"
-    names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
-    names += [NEW] * (isinstance(plan, CategoryPlan) and plan.new)
-    names = [name.replace(f"{plan.column}#", "#", 1) if name.startswith(f"{plan.column}#") else name for name in names]
-    prefix = f"{len(names)} columns: " if names[0] != plan.names[0] and len(names) > 1 else ""
-    whole = prefix + ", ".join(names if prefix else plan.names)
-    if len(whole) <= MAX_LISTED_CHARACTERS:
-        return whole
-    return whole[:MAX_LISTED_CHARACTERS].rpartition(", ")[0] + ", ..."
