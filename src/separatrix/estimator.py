@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -109,7 +108,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _keep(self, solution: Solution[Any], passes: int) -> None:
         """Store the solution and its cost."""
-        self.solution_ = replace(solution, passes=passes, end=None)
+        self.solution_ = Solution(solution.value, solution.status, solution.steps, passes, solution.trace)
         self.n_steps_, self.n_passes_ = solution.steps, passes
 
     def _map_rows(

@@ -109,12 +109,12 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
         labels = labels.astype(str)  # strings sort and compare ten times faster than objects
     try:
         # Sorting all labels takes as long as the rest of a fast fit; a search among a few classes is much faster.
-        first = np.sort(labels[:FIRST_LABELS])
-        is_new = np.ones(len(first), dtype=bool)
-        is_new[1:] = first[1:] != first[:-1]
-        classes = first[is_new]  # np.unique takes three times as long
-        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-        if not np.array_equal(classes[codes], labels):
+        first = labels[:FIRST_LABELS].copy()
+        first.sort()
+        ends = (first[1:] != first[:-1]).nonzero()[0]
+        classes = first[[*ends, -1]] if len(first) else first  # np.unique takes three times as long
+        codes = np.minimum(classes.searchsorted(labels), len(classes) - 1)
+        if not (classes[codes] == labels).all():
             classes, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
         kinds = sorted({type(v).__name__ for v in labels.tolist()})

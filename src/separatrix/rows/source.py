@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
@@ -211,7 +212,7 @@ class Source:
         """Sum a statistic over all blocks, in one pass; ``reads_once`` as in `map`."""
         self.count.passes += 1
         views, source = self.views, self
-        if reads_once and self._may_be_tall:
+        if reads_once and self.block is None and self._may_be_tall:
             height = self.partitions[0].tall_height(self.height)
             source = self if height == self.height else replace(self, height=height)
         work = (lambda block: statistic(_seen(block, views))) if views else statistic
@@ -231,10 +232,10 @@ class Source:
         """Whether blocks are views of rows in memory, which need not fit the cache if each value is read once."""
         return isinstance(self.partitions[0], Memory) and not self.views
 
-    @property
-    def is_one_block(self) -> bool:
-        """Whether the rows are in memory, and read as they are in one block."""
-        return self._may_be_tall and self.n_rows <= self.height
+    @cached_property
+    def block(self) -> Block | None:
+        """All rows, read once for all passes, if they are in memory, have no basis and fit one block; else None."""
+        return self.as_block() if self._may_be_tall and self.n_rows <= self.height else None
 
     def reduce_batches(self, statistic: Callable[[Any], Stat], columns: tuple[str, ...], empty: Stat) -> Stat:
         """Sum a statistic of Arrow record batches with these columns, as stored; not counted as a pass."""
@@ -281,7 +282,7 @@ class Source:
         # A statistic may refer to an objective, which refers to this source. Workers pass blocks to the statistic and
         # do not use this source, so rows and targets are not sent to them.
         if not self.runner.is_remote:
-            return vars(self)
+            return {name: value for name, value in vars(self).items() if name != "block"}
         bare = tuple(partition.without_shared_plan() for partition in self.partitions)
         return {**vars(self), "partitions": bare, "targets": (), "store": None}
 

@@ -83,11 +83,11 @@ class Threads(Runner):
     in_task: bool = False
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
+        if source.block is not None and WATCH.get() is None:  # a small table needs no threads
+            with single_thread_blas():
+                return statistic(source.block)
         (rows,), (targets,) = source.partitions, source.targets
         pieces = rows.pieces(source.height, targets.columns)
-        if isinstance(pieces, list) and len(pieces) == 1 and WATCH.get() is None:  # a small table needs no threads
-            with single_thread_blas():
-                return statistic(targets.block(rows.read(pieces[0]), pieces[0], source.first))
         with _closing(pieces):
             sums = self._each(lambda p: statistic(targets.block(rows.read(p), p, source.first)), pieces, rows)
             return functools.reduce(operator.add, sums)

@@ -161,10 +161,10 @@ class Posterior:
     @cached_property
     def regressors(self) -> Float | None:
         """φ̃ of all rows (N, P), computed once for all passes if the rows are few and in memory; otherwise None."""
-        source = self.source
-        if source.n_rows * len(source.columns) >= MIN_COMPILED_ENTRIES or not source.is_one_block:
+        block = self.source.block
+        if block is None or len(block) * self.design.width >= MIN_COMPILED_ENTRIES:
             return None
-        return np.asfortranarray(self.design.regressors(source.as_block().X))  # products with row weights are faster
+        return self.design.regressors(block.X, order="F")  # in which products with row weights are faster
 
     @cached_property
     def is_flat(self) -> bool:
@@ -174,8 +174,9 @@ class Posterior:
     @cached_property
     def column_units(self) -> Float:
         """Unit of each regressor (P,): a standard deviation; 1 for the bias and for constant columns."""
-        spread = np.where(self.units.spread > 0, self.units.spread, 1.0)
-        return np.append(spread, 1.0) if self.design.bias else spread
+        units, spread = np.ones(self.design.width), self.units.spread
+        np.copyto(units[: len(spread)], spread, where=spread > 0)
+        return units
 
     def centre_classes(self, theta: Float) -> Float:
         """Shift all classes by the vector that maximises the prior. The likelihood does not change."""

@@ -27,6 +27,7 @@ import operator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
+from sys import float_info
 from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
@@ -301,7 +302,7 @@ class ClassMoments(Generic[S]):
 
     def is_constant(self, variance: Float) -> Array:
         """Whether each column is constant: its deviation is no larger than the rounding error of its mean, or tiny."""
-        rounding = 8 * np.finfo(np.float64).eps * np.abs(self.mean).max(axis=0)
+        rounding = 8 * float_info.epsilon * np.abs(self.mean).max(axis=0)
         return np.asarray(np.sqrt(variance) <= np.maximum(rounding, MIN_STD))
 
     @property
@@ -372,9 +373,7 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
         origin = (fraction @ X).astype(X.dtype)  # the mean up to rounding, in the precision of the rows
         Z = X - origin
         shift = fraction @ Z
-        if weight is not None:
-            Z = _times_root(Z, weight)
-        squares = np.einsum("nm,nm->m", Z, Z) - total * shift**2
+        squares = total * (fraction @ np.square(Z, out=Z) - shift**2)
         return ClassMoments(np.array([total]), (origin + shift)[None], DiagonalScatter(np.maximum(squares, 0.0)[None]))
 
 

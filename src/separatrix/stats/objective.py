@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg, sparse
@@ -179,9 +179,9 @@ class Design:
         G[:, :M] -= G[:, M:] * rest
         return self.without_constants(G[:, : self.width], is_gradient=True)
 
-    def regressors(self, X: Rows) -> Array:
+    def regressors(self, X: Rows, order: Literal["C", "F"] = "C") -> Array:
         """φ̃ of some rows, (n, P), dense."""
-        Z = np.empty((X.shape[0], self.width))
+        Z = np.empty((X.shape[0], self.width), order=order)
         np.subtract(to_dense(X), self.origin, out=Z[:, : len(self.origin)])
         Z[:, len(self.origin) :] = 1.0
         return Z
@@ -268,7 +268,7 @@ class Design:
     @cached_property
     def constant(self) -> Codes:
         """Columns that do not vary, as far as known."""
-        return np.flatnonzero(np.zeros(0) if self.spread is None else self.spread == 0)
+        return (np.zeros(0) if self.spread is None else self.spread == 0).nonzero()[0]
 
     def shifted(self, X: Rows) -> tuple[Rows, Float]:
         """Rows from which all, part or none of the origin was subtracted, and the rest of the origin."""
