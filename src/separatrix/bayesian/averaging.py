@@ -47,6 +47,7 @@ from separatrix.stats import collect_sample
 N_NODES = 5  # nodes for one scale; the rule is exact for polynomials of degree 9
 N_PAIRS = 8  # pairs of nodes for several scales
 MIN_SPREAD = 0.05  # standard deviation of ln scale below which the average equals the posterior at its mode
+MIN_EFFECT = 0.1  # the same for changes of means and variances by one standard deviation of ln scale
 MAX_SPREAD = 1.5 * LEVEL_STD  # larger estimates occur only if the evidence is not concave at its maximum
 MAX_INNER_FITS, MAX_SPREAD_RATIO = 3, 1.3  # fits of an inner node, and the last change of the spread
 MIN_FALL = 0.05  # nats
@@ -87,10 +88,13 @@ def scale_nodes(
     spread = np.maximum(values, MAX_SPREAD**-2.0) ** -0.5
     top = scales.log_density(np.zeros(G))[0]
     log_volume = float(0.5 * G * np.log(2 * np.pi) + np.log(spread).sum())
-    if fitter is None or spread.max() < MIN_SPREAD:
+    n_fits = n_fits if has_cheap_hessian(objective) else 0
+    is_negligible = fitter is None or spread.max() < MIN_SPREAD
+    if not is_negligible and G == 1 and n_fits == 0:
+        is_negligible = spread[0] * largest_effect(objective, scales, found) < MIN_EFFECT
+    if fitter is None or is_negligible:
         return Nodes((found,), np.ones(1), np.ones((1, G)), top + log_volume)
     if G == 1:
-        n_fits = n_fits if has_cheap_hessian(objective) else 0
         return _nodes_of_one_scale(objective, scales, found, fitter, float(spread[0]), n_fits)
     z = np.random.default_rng(0).standard_normal((N_PAIRS, G))
     if G <= N_PAIRS:  # exact second moments
@@ -185,6 +189,17 @@ def scale_precision(scales: PriorScales, found: Approximation, objective: Poster
     at = (scales.groups[:, None] == np.arange(G)).astype(np.float64)
     of_data = 2 * np.diag(at.T @ first) - 2 * at.T @ second @ at
     return np.asarray(0.5 * (of_data + of_data.T) + scales.log_density_precision())
+
+
+def largest_effect(objective: Posterior, scales: PriorScales, found: Approximation) -> float:
+    """Return the largest change of a mean or variance with the logarithm of one scale, in units of sd or variance.
+
+    For the part Λ of the precision that is tuned, ∂m/∂η = 2 S Λ (m - m0) and ∂S/∂η = 2 S Λ S.
+    """
+    S, away = found.covariance, (found.mean - objective.prior.mean).ravel()
+    pull = replace(objective.prior, precision=objective.prior.precision - scales.fixed).matrix() @ S
+    of_mean, of_variance = away @ pull, np.einsum("ij,ji->i", S, pull)
+    return float(2 * max((np.abs(of_mean) / np.sqrt(np.diag(S))).max(), (of_variance / np.diag(S)).max()))
 
 
 def average(objective: Posterior, found: Approximation, best: Approximation, nodes: Nodes) -> Approximation:

@@ -37,7 +37,6 @@ from separatrix.rows import as_source
 from separatrix.solvers import (
     LBFGS,
     RENEWAL_STEPS,
-    SAMPLE_TOL,
     Auto,
     Factor,
     Posterior,
@@ -64,7 +63,9 @@ MAX_EP_SWEEPS = 100
 MAX_PARABOLIC_RISE = 0.2  # nats; for many rows, cubic terms are less than a hundredth of them
 MAX_CURVATURE_CHANGE = 0.2  # nats by which a new curvature changes the evidence, below which the old one is kept
 ROUGH_GRADIENT, MAX_ROUGH_FALL = 0.03, 10.0  # gradient of a rough mode times √(N P), and nats that Newton's step gains
-N_ROUGH_STEPS = 3  # steps of L-BFGS towards a rough mode of a large table, before one that is not checked
+ROUGH_SAMPLE_TOL = 1e-2  # gradient of the fit to a sample, from which a last step of Newton's method is not checked
+N_ROUGH_STEPS = 3  # steps of L-BFGS towards a rough mode of a large table, before one that is not checked ...
+GRADIENT_NEAR_MODE = 0.35  # ... down to this gradient times √N: about a third of a standard deviation of each weight
 MAX_SINGLE_ERROR = 1e-4  # of ln |A|, by single precision
 LAST_CONTRACTION = 100.0  # ratio of the gradients before and after a last step with a kept curvature
 MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
@@ -401,11 +402,12 @@ class FitLaplace:
         The mode of one row in sixteen is 4 standard deviations away along each weight, and each step gains a factor of
         three or more. The Hessian of all rows is in single precision, unless columns are so collinear that it matters.
         """
-        of_sample = Auto(SAMPLE_TOL, RENEWAL_STEPS).minimise(objective.of_sample(), start)
-        if of_sample.end is None or not of_sample.end.is_exact or not objective.likelihood.is_log_concave:
+        of_sample = Auto(ROUGH_SAMPLE_TOL, RENEWAL_STEPS).minimise(objective.of_sample(), start)
+        end = of_sample.end
+        if end is None or not end.is_exact or not objective.likelihood.is_log_concave:
             return None
-        lbfgs = LBFGS(10 * self._tol(objective), N_ROUGH_STEPS)
-        near = lbfgs.minimise(objective, of_sample.value, inverse=of_sample.end.inverse)
+        lbfgs = LBFGS(GRADIENT_NEAR_MODE / np.sqrt(objective.units.total), N_ROUGH_STEPS)
+        near = lbfgs.minimise(objective, of_sample.value - end.inverse.solve(end.grad), inverse=end.inverse)
         assert near.end is not None, "L-BFGS keeps its last gradient"
         point = near.value + near.end.step
         # On a GPU, the faster products of float32 rows have too few digits.

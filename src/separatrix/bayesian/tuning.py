@@ -61,6 +61,8 @@ EVIDENCE_ROUNDING = 1e-10  # relative rounding error of the evidence, a sum over
 FLAT_GRADIENT = 0.05  # gradient in η, in nats, that counts as zero
 MAX_EXTRAPOLATION = 4.0  # length of a step relative to the last one, if gradients are inexact
 N_EARLIER_GRADIENTS = 8  # earlier gradients that the surrogate reproduces
+NEGLIGIBLE_FRACTION = 0.1  # of the tolerance: a gain that a parabola through two slopes promises, and that is ignored
+MAX_STEP_OF_SLOPE = 2.0  # distance of modes, in standard deviations, up to which ∂ ln |A|/∂θ of a large table is kept
 MAX_SAMPLED_GROUPS = 20  # number of groups up to which the effect of the moving mode is computed from a sample of rows
 
 # The surrogate
@@ -418,6 +420,11 @@ class Search:
         """Return the maximum of the surrogate within ``radius``."""
         earlier = [(step.eta, step.gradient) for step in self.trace[-1 - N_EARLIER_GRADIENTS : -1]]
         is_exact = here.approximation.name == "laplace"
+        if is_exact and len(here.eta) == 1 and earlier:  # a parabola through the last two slopes may promise nothing
+            point, slope = earlier[-1]
+            bend = float((slope - here.gradient) @ (here.eta - point))
+            if float(here.gradient @ (here.eta - point)) ** 2 < 2 * NEGLIGIBLE_FRACTION * self.tol * bend:
+                return SurrogateMaximum(here.eta, 0.0, here.approximation)
         # A fixed point that stops early has an error in its gradient, which differences of gradients magnify.
         pairs = [pair for pair in earlier if is_exact or (pair[1] - here.gradient) @ (pair[0] - here.eta) < 0]
         surrogate = Surrogate(self.scales, *here[:3], pairs if is_exact or len(here.eta) == 1 else ())
@@ -450,8 +457,10 @@ class Search:
         found = self.fitter.refit(here, near, predicted)
         if found.factor is not near.factor:
             return found
-        slope = self._log_det_slope(here, found)
-        change = before.change - 0.25 * float(np.vdot(before.slope + slope, found.mean - before.fit.mean))
+        step, slope = found.mean - before.fit.mean, before.slope
+        if self.objective.sample is None or found.factor.square(step) > MAX_STEP_OF_SLOPE**2:
+            slope = self._log_det_slope(here, found)
+        change = before.change - 0.25 * float(np.vdot(before.slope + slope, step))
         if abs(change) > MAX_CURVATURE_CHANGE:
             return self.fitter.fit(here, found.mean, found.factor)
         found = replace(found, log_evidence=found.log_evidence + change - predicted)

@@ -27,7 +27,7 @@ from separatrix.exceptions import DataError
 BLOCK_BYTES = 2**21  # about the size of one core's second-level cache
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 2**16
 TALL = 8  # blocks whose values are read once are this many times taller, because tasks cost time too ...
-MIN_TALL_BLOCKS = 16  # ... but there are at least this many blocks, to keep all threads busy
+MIN_TALL_BLOCKS = 8  # ... but there are at least this many blocks, to keep all threads busy
 MIN_THREADED_ENTRIES = 800_000  # fewer sparse entries are read in a millisecond, and waking threads would take as long
 ENTRIES_PER_COLUMN = 64  # of a tall sparse block; each block also takes a dozen operations per column
 TO_ENCODE = "Wrap a classifier: sx.TableClassifier(model).fit(X, y) encodes text and dates. Or drop these columns."
