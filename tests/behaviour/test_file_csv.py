@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from separatrix.exceptions import DataError
 from separatrix.files import FileReadError, open_table
-from separatrix.files.dialect import DELIMITERS, name_columns, sniff
-from separatrix.files.encoding import Quotes
+from separatrix.files.dialect import DELIMITERS, Quotes, name_columns, sniff
 from separatrix.table import infer_types, table_statistics
 
 

@@ -81,7 +81,7 @@ def explain(
     parts = pieces | {c.name for c in weights if c.column not in schema.inputs}  # of curves, and of interactions
     listed = [c for c in merge_two_levels(weights, schema) if everything or c.name not in parts]
     steps, evidence = steps_of(listed, schema), output.evidence_of(estimator)
-    interactions = getattr(fitted, "interactions_", None)
+    interactions = fitted.interactions_
     of_model = (str(note) for note in notes_on_model(fitted, warned) if note.topic != "effects")
     notes = list(dict.fromkeys([*schema.notes, *of_model]))
 
@@ -112,8 +112,7 @@ def explain(
         printer.text(interactions.describe() + at)
     printer.text("", _meaning_of_weights(fitted, found, has_curves=bool(curves)))
     if evidence is not None:
-        n_rows = getattr(fitted, "n_rows_", None)
-        printer.heading("Evidence" + (f" of {n_rows:,} training rows" if n_rows else ""))
+        printer.heading("Evidence" + (f" of {fitted.n_rows_:,} training rows" if fitted.n_rows_ else ""))
         printer.text(
             f"ln p(D) {evidence['log_evidence']:.1f} = log-likelihood {evidence['log_likelihood']:.1f} "
             f"+ Occam factor {evidence['occam_factor']:.1f}",

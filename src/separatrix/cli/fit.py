@@ -269,9 +269,8 @@ def print_study(
     tested = f"{len(comparison.test_rows):,} {comparison.tested} rows"
     printer.heading(f"Models compared on {tested} (standard errors in brackets)")
     printer.text(output.comparison_table(comparison), "", *notes_on(comparison, choice.name))
-    interactions = None if study is None else getattr(study.model, "interactions_", None)
-    if interactions is not None:
-        printer.text(interactions.describe())
+    if study is not None and study.model.interactions_ is not None:
+        printer.text(study.model.interactions_.describe())
     printer.heading("Columns")
     columns, n_more = output.column_table(schema)
     printer.text(columns, *([f"{n_more:,} more columns are in the report and in --json."] if n_more else []))

@@ -23,6 +23,8 @@ from separatrix._array import Array, Float
 from separatrix.families.family import Density, Family, Prior, Size
 from separatrix.families.sufficient_statistics import FactsError, LogMoments, require
 
+N_METROPOLIS_STEPS = 40  # of the chain of each draw
+
 
 class PositiveFamily(Family[LogMoments]):
     """Base class of gamma, beta and Dirichlet, whose statistics are the `LogMoments` of positive components of x."""
@@ -127,13 +129,7 @@ class PseudoPredictive(Density):
 
 
 def metropolis(
-    log_target: Callable[[Float], Float],
-    mode: Float,
-    factor: Float,
-    rng: np.random.Generator,
-    shape: tuple[int, ...],
-    *,
-    steps: int = 40,
+    log_target: Callable[[Float], Float], mode: Float, factor: Float, rng: np.random.Generator, shape: tuple[int, ...]
 ) -> Float:
     """Draw independently from a unimodal density, (*shape, P). Each draw is the last state of its own chain.
 
@@ -149,7 +145,7 @@ def metropolis(
         return theta, log_target(theta) + 0.5 * (dof + P) * np.log1p((z**2).sum(axis=-1) / dof)
 
     state, weight = propose()
-    for _ in range(steps):
+    for _ in range(N_METROPOLIS_STEPS):
         new, new_weight = propose()
         accept = -rng.standard_exponential(shape) < new_weight - weight
         state = np.where(accept[..., None], new, state)

@@ -4,7 +4,7 @@
 open        open_table and open_writer, which open a path for reading or writing
 location    format, compression and table name of a path, and its decompressed bytes
 table       TableFile: a table in a file
-delimited   CSV and TSV; encoding and dialect determine how the text is read
+delimited   CSV and TSV; dialect determines encoding, delimiter and names
 records     JSON lines and lists of records
 columnar    Parquet and Arrow
 workbook    Excel

@@ -21,8 +21,7 @@ import numpy as np
 
 from separatrix._lazy import pa, pc
 from separatrix.exceptions import DataError
-from separatrix.files.dialect import Dialect, name_columns, sniff, title_note
-from separatrix.files.encoding import find_encoding, open_text
+from separatrix.files.dialect import Dialect, find_encoding, name_columns, open_text, sniff, title_note
 from separatrix.files.location import STANDARD, FileReadError, Location, reading, temporary_file
 from separatrix.files.table import TableFile, ValueCounts
 from separatrix.rows import MAX_LABELS

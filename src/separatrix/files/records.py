@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 from separatrix._lazy import pa
-from separatrix.files.encoding import find_encoding, open_text
+from separatrix.files.dialect import find_encoding, open_text
 from separatrix.files.location import READ_BYTES, FileReadError, Location, reading
 from separatrix.files.table import TableFile
 from separatrix.table import Kind, kind_of_values

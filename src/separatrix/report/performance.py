@@ -78,7 +78,7 @@ def performance_of(study: Study) -> Performance:
         evaluated, evaluated_rows = f"{tested}rows", counted(n_rows, f"{tested}row")
     return Performance(
         n_rows=n_rows,
-        n_trained=getattr(study.model, "n_rows_", None),  # unknown in models saved by older versions
+        n_trained=study.model.n_rows_,
         accuracy=accuracy,
         log_loss=Estimate(-log_likelihood.value, log_likelihood.standard_error),
         auc=metrics.auc(P, codes),

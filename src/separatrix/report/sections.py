@@ -191,7 +191,7 @@ def interactions_section(study: Study, perf: Performance) -> dict[str, Any]:
     Of more than two classes, a card shows the class whose lines differ most.
     """
     cards, K, kinds = [], len(perf.labels), {plan.column: plan.kind for plan in study.schema.plans}
-    interactions = getattr(study.model, "interactions_", None)
+    interactions = study.model.interactions_
     top = max((float(np.nanmax(np.fmax(e.mean, e.upper)[..., 1:])) for e in study.pair_effects), default=1.0)
     upright = nice_scale([0.0, top], at_ticks=True)
     for pair in study.pair_effects:

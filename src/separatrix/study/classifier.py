@@ -137,6 +137,9 @@ class TableClassifier(ClassifierMixin, Estimator):
     (400, 2)
     """
 
+    n_rows_: int | None = None  # None in models saved by older versions, which did not store it
+    interactions_: Interactions | None = None
+
     def __init__(
         self,
         estimator: Any = None,

@@ -109,12 +109,12 @@ def pair_effects(model: TableClassifier, features: Any, level: float = 0.95, rng
 
     The other column has the fewer values of the two, or comes second. See `partial_effects` for the parameters.
     """
-    interactions = getattr(model, "interactions_", None)  # missing in models saved by older versions
-    if interactions is None or not interactions.pairs:
+    pairs = () if model.interactions_ is None else model.interactions_.pairs
+    if not pairs:
         return ()
     sampled, schema = _Sampled(model, features), model.encoder_.schema_
     tails, plans = interval_tails("pair_effects", level), {plan.column: plan for plan in schema.plans}
-    sizes = {pair: sampled.importances.get(pair, 0.0) for pair in interactions.pairs}
+    sizes = {pair: sampled.importances.get(pair, 0.0) for pair in pairs}
     found = []
     for pair in sorted(sizes, key=lambda pair: -sizes[pair])[:MAX_PAIR_EFFECTS]:
         grids = [grid_of(plans[name], sampled.rows[:, schema.groups[name]]) for name in pair]
@@ -180,8 +180,7 @@ def _activations_and_importances(
     W = W - W.mean(axis=0) if len(W) > 1 else W  # only differences between classes are identified
     columns = dict.fromkeys(sources.ravel().tolist())
     own: dict[Any, Array] = {column: (sources == column).any(axis=1) for column in columns}  # with its interactions
-    interactions = getattr(model, "interactions_", None)
-    for a, b in () if interactions is None else interactions.pairs:
+    for a, b in () if model.interactions_ is None else model.interactions_.pairs:
         own[a, b] = own[a] & own[b]
     total = np.zeros((len(features), len(W)))
     shift: dict[Any, Float] = {}

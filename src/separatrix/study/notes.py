@@ -142,8 +142,7 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
         if text not in described and not text.startswith(TUNING):
             yield Note(topic, text)
     curves = [at for at in limits if at.limit is Limit.NARROW and str(at.label).startswith(CURVE_OF)]
-    interactions = getattr(model, "interactions_", None)  # missing in models saved by older versions
-    alone = " on their own" if interactions is not None and interactions.pairs else ""
+    alone = " on their own" if model.interactions_ is not None and model.interactions_.pairs else ""
     if curves:
         names = first_few([repr(at.label.removeprefix(CURVE_OF)) for at in curves])
         yield Note("tuning", f"{names}: the curves of these columns do not help to predict the class{alone}.")

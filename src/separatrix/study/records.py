@@ -269,7 +269,7 @@ class Study:
     def n_train(self) -> int | None:
         """Number of training rows of the model that was scored; None if unknown (an old file, cross-validation)."""
         if self.compared is None:
-            return getattr(self.model, "n_rows_", None)
+            return self.model.n_rows_
         return None if self.compared.comparison.n_folds else self.compared.train.n_rows
 
     @property

@@ -206,7 +206,7 @@ def _plausible_ranges(model: TableClassifier) -> dict[str, tuple[int, float, flo
     their mean (Samuelson's inequality), so numbers beyond were certainly not in the training range.
     """
     schema, basis = model.encoder_.schema_, getattr(model.estimator_, "basis_", None)
-    n_rows = max(schema.n_rows, getattr(model, "n_rows_", 0))  # unknown in models saved by older versions
+    n_rows = max(schema.n_rows, model.n_rows_ or 0)
     column_of = {position: column for column, positions in schema.groups.items() for position in positions}
     knots = basis.functions_.knots if isinstance(basis, Ramps) else {}
     ranges = {}
