@@ -27,7 +27,7 @@ from separatrix.export.graph import Graph, Value
 from separatrix.export.onnx_models import predictions
 from separatrix.generative import FamilyClassifier
 from separatrix.study import TableClassifier
-from separatrix.table import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Schema
+from separatrix.table import CYCLES, CategoryPlan, DatePlan, NumberPlan, Schema
 
 Output = tuple[Value, str, list[str | int]]
 
@@ -158,17 +158,10 @@ def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
                 parts += [graph.constant(plan.mean).where(missing, x)] * (not plan.constant)
                 parts += [missing.as_double()] * plan.indicator
             case CategoryPlan():
-                indicators = [name.removeprefix(f"{plan.column}=") for name in plan.names]
-                index = {level: code for code, level in enumerate(indicators)}
-                no_indicator, unseen = -1, len(indicators)
-                other = index.get(OTHER, no_indicator)
-                elsewhere = unseen if plan.new else other
-                blank = index.get(MISSING, unseen if plan.new else no_indicator)
-                known = {level: index.get(level, no_indicator) for level in plan.levels}
-                known |= dict.fromkeys(plan.pooled, other) | {"": blank}
-                found = graph.codes_of(graph.input(plan.column, "string", ["N", 1]), known, elsewhere)
-                parts.append(found.equals(np.arange(unseen)).as_double())
-                new += [found.equals(np.array([unseen])).as_double()] * plan.new
+                (known, elsewhere, blank), n = plan.places, len(plan.names)
+                found = graph.codes_of(graph.input(plan.column, "string", ["N", 1]), known | {"": blank}, elsewhere)
+                parts.append(found.equals(np.arange(n)).as_double())
+                new += [found.equals(np.array([n])).as_double()] * plan.new
             case DatePlan():
                 days = graph.input(plan.column, "double", ["N", 1])
                 missing = days.is_nan()

@@ -262,8 +262,14 @@ def _(model: bayesian.BayesianLogisticRegression, X: Value) -> Predictions:
     Phi = Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z  # φ̃ = (x - c, 1)
     posterior, rule, K = model.posterior_.approximation, model._rule or model.predictive, len(model.classes_)
     nodes, weights = getattr(posterior, "nodes", ()), model.posterior_.components[0]
-    if model.draws_ is not None and model.predictive != "map":
-        P = _of_draws(model, Phi)
+    if model.draws_ is not None and model.predictive != "map":  # Σ_s weight_s p(t | x, θ_s) over posterior draws
+        theta, draw_weights, p = model.draws_.theta, model.draws_.weights, partial(probability, model.likelihood_)
+        A = Phi @ theta.reshape(-1, theta.shape[-1]).T
+        if K == 2:
+            P = A.graph.stack([p(-A) @ draw_weights, p(A) @ draw_weights])
+        else:
+            A = Phi.graph.op("Reshape", A, np.array([-1, *theta.shape[:2]]))
+            P = (p(A) * draw_weights[:, None]).sum(1)
     elif nodes and rule != "map":  # a mixture
         P = reduce(add, (_averaged(model, node, Phi, rule) * float(w) for node, w in zip(nodes, weights, strict=True)))
     else:
@@ -298,18 +304,6 @@ def _of_two(likelihood: Any, mean: Value, var: Value, rule: str) -> Value:
     if rule == "probit":
         return (mean / (1.0 + np.pi / 8 * var).sqrt()).sigmoid()
     return logistic_mean(mean, var)
-
-
-def _of_draws(model: bayesian.BayesianLogisticRegression, Phi: Value) -> Value:
-    """Average Σ_s weight_s p(t | x, θ_s) over posterior draws."""
-    assert model.draws_ is not None, "importance sampling stores its draws"
-    theta, weights, p = model.draws_.theta, model.draws_.weights, partial(probability, model.likelihood_)
-    S, C, P = theta.shape
-    if C == 1:
-        A = Phi @ theta[:, 0].T
-        return A.graph.stack([p(-A) @ weights, p(A) @ weights])
-    A = Phi @ theta.reshape(S * C, P).T
-    return (p(Phi.graph.op("Reshape", A, np.array([-1, S, C]))) * weights[:, None]).sum(1)
 
 
 def activations(approximation: Any, Phi: Value) -> tuple[Value, Value]:

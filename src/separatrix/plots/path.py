@@ -250,8 +250,19 @@ class FitPathDisplay:
             ax.contourf(x, y, a, levels=[-reach, 0.0, reach], colors=COLOURS[:2], alpha=0.15)
             _draw_lines(ax, frame, low, high, [0.0], colors="black", linewidths=2)
             _draw_lines(ax, frame, low, high, self.contours, colors="black", linestyles=":", linewidths=1.2)
-        if frame.row is not None:
-            self._draw_correction(ax, frame, self.frames[k + 1], low, high)
+        after = self.frames[min(k + 1, len(self.frames) - 1)]
+        if frame.row is not None:  # the misclassified row and the next boundary
+            ax.scatter(*self.points[frame.row], s=150, facecolors="none", edgecolors=STANDOUT, linewidths=2, zorder=5)
+            _draw_lines(ax, after, low, high, [0.0], colors=STANDOUT, linestyles="--", linewidths=1.5)
+        if frame.row is not None and (frame.w.any() or after.w.any()):  # w and its update; the bias alone has no arrow
+            unit = MAX_ARROW * float((high - low).min()) / max(np.linalg.norm(frame.w), np.linalg.norm(after.w))
+            at = frame if frame.w.any() else after  # arrows start at the point of the boundary closest to the mean row
+            foot = Hyperplane(at.w, at.w0).foot(self.points.mean(axis=0)[None])[0]
+            tip, new = foot + unit * frame.w, foot + unit * after.w
+            for start, end, colour in ((foot, tip, "black"), (tip, new, STANDOUT)):
+                if np.any(end != start):
+                    look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
+                    ax.annotate("", end, start, arrowprops=look, zorder=6)
         if self.is_perceptron:
             ax.set_box_aspect(1)
             title = f"update {frame.step}: {frame.objective:.0f} rows misclassified"
@@ -259,21 +270,6 @@ class FitPathDisplay:
             title = f"step {frame.step}: E = {frame.objective:.4g} nats"
         ax.set_title(title, fontsize="medium")
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=self.columns[0], ylabel=self.columns[1])
-
-    def _draw_correction(self, ax: Any, frame: Frame, after: Frame, low: Float, high: Float) -> None:
-        """Draw the misclassified row, w, the update of w, and the next boundary."""
-        ax.scatter(*self.points[frame.row], s=150, facecolors="none", edgecolors=STANDOUT, linewidths=2, zorder=5)
-        _draw_lines(ax, after, low, high, [0.0], colors=STANDOUT, linestyles="--", linewidths=1.5)
-        if not (frame.w.any() or after.w.any()):  # a row at the origin changes the bias only
-            return
-        unit = MAX_ARROW * float((high - low).min()) / max(np.linalg.norm(frame.w), np.linalg.norm(after.w))
-        at = frame if frame.w.any() else after  # the arrow starts at the point of the boundary closest to the mean row
-        foot = Hyperplane(at.w, at.w0).foot(self.points.mean(axis=0)[None])[0]
-        tip, new = foot + unit * frame.w, foot + unit * after.w
-        for start, end, colour in ((foot, tip, "black"), (tip, new, STANDOUT)):
-            if np.any(end != start):
-                look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
-                ax.annotate("", end, start, arrowprops=look, zorder=6)
 
     def _draw_objective(self, ax: Any, marked: Sequence[int]) -> None:
         """Draw the objective after every step, with dots at the drawn frames."""

@@ -153,20 +153,21 @@ class CategoryPlan(Plan):
             levels.remove(self.reference)
         return tuple(map(f"{self.column}=".__add__, levels))
 
-    def entries(self, values: Values) -> Entries:
-        """A one in each row, except in rows with the reference level or with an unseen level that has no indicator.
+    @property
+    def places(self) -> tuple[dict[str, int], int, int]:
+        """Columns of the levels in training, of unseen levels, and of missing values; -1 if they have no indicator.
 
         With ``new``, the column of an unseen level is the number of ``names``.
         """
-        levels = list(self.levels)
-        if self.reference:
-            levels.remove(self.reference)
+        levels = [level for level in self.levels if level != self.reference]
         other = len(levels) if self.pooled else -1
         n_names = len(levels) + bool(self.pooled) + self.missing
-        elsewhere = n_names if self.new else other
-        missing = n_names - 1 if self.missing else n_names if self.new else -1
         known = {self.reference: -1, **dict.fromkeys(self.pooled, other), **dict(zip(levels, count()))}
-        texts, codes = values.as_texts(self.column)
+        return known, n_names if self.new else other, n_names - 1 if self.missing else n_names if self.new else -1
+
+    def entries(self, values: Values) -> Entries:
+        """A one in each row, except in rows with the reference level or with an unseen level that has no indicator."""
+        (known, elsewhere, missing), (texts, codes) = self.places, values.as_texts(self.column)
         places = np.array([*map(known.get, texts, repeat(elsewhere)), missing])
         unseen = Counter() if known.keys() >= set(texts) else _count_unseen(texts, codes, known)
         return _indicators(places, codes, self.missing, unseen)
