@@ -118,6 +118,21 @@ def test_a_scale_that_the_data_determine_needs_no_average(monkeypatch):
     assert_allclose(averaged.log_evidence, found.log_evidence + nodes.log_ratio)
 
 
+@pytest.mark.parametrize("is_shaped", [False, True], ids=["one_scale", "covariance"])
+def test_the_effect_of_a_scale_is_the_change_of_the_predicted_posterior(is_shaped):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 3))
+    t = (X @ [1.0, -0.5, 0.2] + rng.logistic(size=200) > 0).astype(int)
+    prior = sx.Gaussian(covariance=np.eye(3) + 0.5, intercept_scale=5.0) if is_shaped else sx.Gaussian(0.5)
+    objective = pose(as_source(X, t), Logit(), replace(prior, intercept_scale=5.0), fit_intercept=True)
+    scales, found, h = prior_scales(objective), FitLaplace(1e-12).fit(objective), 1e-5
+    parabola = Parabola(found, objective.prior)
+    low, high = (parabola.under(scales.prior(np.array([eta]))) for eta in (-h, h))
+    of_mean = np.abs((high.mean - low.mean) / found.std).max() / (2 * h)
+    of_variance = np.abs((high.std**2 - low.std**2) / found.std**2).max() / (2 * h)
+    assert_allclose(averaging.largest_effect(objective, scales, found), max(of_mean, of_variance), rtol=1e-6)
+
+
 def test_a_better_gaussian_moves_to_the_nodes_as_the_tuned_one_does(rng):
     X, t = simulate(80, 4, 1.0)
     objective, found, scales = tuned(X, t, FitEP())

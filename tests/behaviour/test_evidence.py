@@ -24,7 +24,7 @@ from separatrix.bayesian.tuning import Parabola, Surrogate, TuningStatus, tune_s
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
-from separatrix.solvers import Factor, pose
+from separatrix.solvers import Factor, Newton, pose
 
 
 def three_columns(prior, *, standardize, fit_intercept=True):
@@ -285,6 +285,19 @@ def test_a_rough_start_is_fitted_even_if_its_scale_is_the_best():
     assert_allclose(found.report.factors, 1.0, rtol=5e-3)
     assert found.approximation.is_converged
     assert found.objective.gradient_size(found.objective.value_grad(found.approximation.mean).grad) <= 1e-8
+
+
+def test_the_posterior_of_many_rows_is_that_of_newtons_method_in_fewer_passes():
+    """The Hessian of all rows is computed near the mode, in single precision, and its change is added."""
+    objective = many_rows()
+    mode = Newton(1e-12).minimise(objective, np.zeros(objective.shape)).value
+    exact, passes = laplace(objective, mode), objective.source.passes
+    found = FitLaplace().fit(objective)
+    assert objective.source.passes - passes <= 6
+    assert objective.gradient_size(objective.value_grad(found.mean).grad) <= 1e-8
+    assert_allclose(found.log_evidence, exact.log_evidence, atol=3e-3)
+    assert_allclose(found.log_likelihood, exact.log_likelihood, atol=1e-4)
+    assert_allclose(found.std, exact.std, rtol=5e-4)
 
 
 def test_collinear_columns_of_a_rough_start_are_fitted_in_double_precision():

@@ -65,7 +65,7 @@ MAX_CURVATURE_CHANGE = 0.2  # nats by which a new curvature changes the evidence
 ROUGH_GRADIENT, MAX_ROUGH_FALL = 0.03, 10.0  # gradient of a rough mode times √(N P), and nats that Newton's step gains
 ROUGH_SAMPLE_TOL = 1e-2  # gradient of the fit to a sample, from which a last step of Newton's method is not checked
 N_ROUGH_STEPS = 3  # steps of L-BFGS towards a rough mode of a large table, before one that is not checked ...
-GRADIENT_NEAR_MODE = 0.35  # ... down to this gradient times √N: about a third of a standard deviation of each weight
+NEAR_MODE, AT_MODE = 0.35, 0.1  # ... down to this gradient times √N, of a rough fit and of others; 1 is about one sd
 MAX_SINGLE_ERROR = 1e-4  # of ln |A|, by single precision
 LAST_CONTRACTION = 100.0  # ratio of the gradients before and after a last step with a kept curvature
 MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
@@ -300,14 +300,29 @@ def evidence_slope(objective: Posterior, approximation: Approximation, *, sample
 def log_det_gradient(objective: Posterior, approximation: Approximation, *, sampled: bool) -> Float:
     """Return v = ∂ ln |A|/∂θ (C, P) of `evidence_slope`; zero unless the approximation is Laplace's.
 
-    Of a rough fit, it is computed in single precision.
+    Of a rough fit, and of a sample, it is computed in single precision.
     """
     if approximation.name != "laplace":
         return np.zeros(objective.shape)
     posed = objective.of_sample() if sampled and objective.sample is not None else objective
     factor = approximation.factor
-    single = not approximation.is_converged and factor.single_error <= MAX_SINGLE_ERROR
+    is_rough = posed is not objective or not approximation.is_converged
+    single = is_rough and factor.single_error <= MAX_SINGLE_ERROR
     return np.asarray(posed.reduce(log_det_slope, theta=approximation.mean, root=factor.root, single=single).grad)
+
+
+def with_change_of_curvature(
+    objective: Posterior, found: Approximation, curved_at: Float
+) -> tuple[Approximation, Float | None]:
+    """Add the change of -½ ln |A| from the point at which A was computed to the mode; return ∂ ln |A|/∂θ too.
+
+    The change is of first order and computed from the sample. There is none, and no slope, if A is that of the mode.
+    """
+    if curved_at is found.mean:
+        return found, None
+    slope = log_det_gradient(objective, found, sampled=True)
+    change = -0.5 * float(np.vdot(slope, found.mean - curved_at))
+    return replace(found, log_evidence=found.log_evidence + change), slope
 
 
 def stationary_slope(prior: Penalty, approximation: Approximation, u: Float | None = None) -> Float:
@@ -367,8 +382,10 @@ class FitLaplace:
             if near.is_converged:
                 return laplace(objective, near.value, steps=near.steps)
             mode, steps = near.value, near.steps
-        found = self.solve(objective, mode)[1]
+        solution, found = self.solve(objective, mode)
         assert isinstance(found, Approximation), "with the full structure"
+        if not self.is_rough:
+            found, _ = with_change_of_curvature(objective, found, solution.value)
         return replace(found, steps=steps + found.steps)
 
     def solve(
@@ -379,7 +396,8 @@ class FitLaplace:
         The last Hessian of Newton's method is used again.
         """
         is_full, found = structure == "full", None
-        if self.is_rough and objective.sample is not None and not has_cheap_hessian(objective):
+        is_exact = is_full and len(start) == 1 and objective.units.rounding == DOUBLE_ROUNDING
+        if (self.is_rough or is_exact) and objective.sample is not None and not has_cheap_hessian(objective):
             found = self._solve_large(objective, start)
         if found is not None:
             return found
@@ -401,15 +419,19 @@ class FitLaplace:
 
         The mode of one row in sixteen is 4 standard deviations away along each weight, and each step gains a factor of
         three or more. The Hessian of all rows is in single precision, unless columns are so collinear that it matters.
+        Unless the fit is rough, a pass checks Newton's step if it may not reach the mode to ``tol``: what the Hessian
+        does not explain of the gradient before is a third derivative along the last step of L-BFGS.
         """
         of_sample = Auto(ROUGH_SAMPLE_TOL, RENEWAL_STEPS).minimise(objective.of_sample(), start)
         end = of_sample.end
         if end is None or not end.is_exact or not objective.likelihood.is_log_concave:
             return None
-        lbfgs = LBFGS(GRADIENT_NEAR_MODE / np.sqrt(objective.units.total), N_ROUGH_STEPS)
+        max_gradient, max_steps = (NEAR_MODE, N_ROUGH_STEPS) if self.is_rough else (AT_MODE, RENEWAL_STEPS)
+        lbfgs = LBFGS(max_gradient / np.sqrt(objective.units.total), max_steps)
         near = lbfgs.minimise(objective, of_sample.value - end.inverse.solve(end.grad), inverse=end.inverse)
-        assert near.end is not None, "L-BFGS keeps its last gradient"
-        point = near.value + near.end.step
+        before = near.end
+        assert before is not None, "L-BFGS keeps its last gradient"
+        point = near.value + before.step
         # On a GPU, the faster products of float32 rows have too few digits.
         here = objective.value_grad_hess(point, single=objective.units.rounding == DOUBLE_ROUNDING)
         factor = factorise(here.hess, objective.shape[0], objective.prior.free)
@@ -419,7 +441,13 @@ class FitLaplace:
         found = laplace(objective, point, steps=near.steps, known=known, max_fall=MAX_ROUGH_FALL)
         if factor.single_error > MAX_SINGLE_ERROR or found.mean is point:
             return None
-        return replace(near, value=point, status=Status.GRADIENT), replace(found, is_converged=False)
+        near = replace(near, value=point, status=Status.GRADIENT)
+        if self.is_rough:
+            return near, replace(found, is_converged=False)
+        rest = before.grad - here.grad + (here.hess @ before.step.ravel()).reshape(point.shape)
+        if objective.gradient_size(rest) * factor.square(found.mean - point) / factor.square(before.step) > self.tol:
+            found = self.refit(objective, found, 0.0)
+        return (near if found.factor is factor else replace(near, value=found.mean)), found
 
     def _tol(self, objective: Posterior) -> float:
         tol = tol_near_mode(objective, self.tol)

@@ -69,8 +69,10 @@ from separatrix.bayesian.evidence import (
     FitEP,
     FitLaplace,
     Levels,
+    log_det_gradient,
     log_likelihood_near,
     prior_scales,
+    with_change_of_curvature,
 )
 from separatrix.bayesian.posterior import (
     LAPLACE,
@@ -129,7 +131,7 @@ from separatrix.bayesian.variational import (
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Softmax
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Posterior, Solution, Status, dual, is_wide
-from separatrix.stats import collect_sample, extent, log_det_slope
+from separatrix.stats import collect_sample, extent
 
 METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
 
@@ -216,7 +218,7 @@ def skewness(objective: Posterior, approximation: Approximation, slope: Float | 
         if (radius * information * sd**3).max() <= RARE_VALUE_BOUND:
             posed = objective.of_sample()
     if slope is None or (objective.sample is not None and posed is objective):
-        slope = posed.reduce(log_det_slope, theta=approximation.mean, root=approximation.factor.root).grad
+        slope = log_det_gradient(objective, approximation, sampled=posed is not objective)
     shift = -0.5 * approximation.factor.solve(slope)
     sizes = np.abs(shift / approximation.std).max(axis=0)
     worst = int(sizes.argmax())
@@ -328,7 +330,15 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
         objective, start, report, factors, shape = _tune_part(objective, structure, start, options)
     fitter = FitLaplace(options.tol, is_rough=options.tune and structure == "full")
     solution, gaussian = fitter.solve(objective, start, structure)
-    found = Inference(objective, gaussian, solution, factors, tuning=report, groups=options.groups, shape=shape)
+    gaussian, slope = (
+        with_change_of_curvature(objective, gaussian, solution.value)
+        if isinstance(gaussian, Approximation) and not options.tune
+        else (gaussian, None)
+    )
+    solution = solution if slope is None else replace(solution, value=gaussian.mean)
+    found = Inference(
+        objective, gaussian, solution, factors, tuning=report, log_det_slope=slope, groups=options.groups, shape=shape
+    )
     is_auto = options.method == "auto" and structure in ("by class", "mean field")
     if is_auto and isinstance(gaussian, UncoupledApproximation) and has_contrasts(objective):
         return _refine_by_class(found, gaussian, options)

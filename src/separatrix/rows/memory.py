@@ -187,7 +187,7 @@ class Sparse(Memory):
         if self.n_rows <= max(height, MAX_BLOCK_ROWS if self.array.nnz < MIN_THREADED_ENTRIES else 0):
             return self.n_rows
         wanted = int(self.array.nnz) / (ENTRIES_PER_COLUMN * len(self.columns))
-        n_pairs = max(1, ceil(min(wanted, self.n_rows / height, MIN_TALL_BLOCKS) / 2))  # an even number of blocks
+        n_pairs = max(1, ceil(min(wanted, self.n_rows / height, 2 * MIN_TALL_BLOCKS) / 2))  # an even number of blocks
         return min(ceil(self.n_rows / (2 * n_pairs)), TALL * MAX_BLOCK_ROWS)  # activations of a block need memory
 
     @cached_property
