@@ -1,5 +1,6 @@
 """Moments of classes and columns equal plain sums, however the rows are stored; errors name the columns."""
 
+import tracemalloc
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -154,6 +155,30 @@ def test_the_gram_matrix_of_sparse_rows_is_that_of_dense_rows(n, weighted, rng):
     rows.data[: rows.indptr[1]] = rows.data[: rows.indptr[1]][::-1]
     want = X.T @ (X if weight is None else weight[:, None] * X)
     assert_allclose(gram(rows, weight), want, rtol=1e-12, atol=1e-12 * n)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_the_pooled_scatter_of_many_sparse_rows_is_that_of_dense_rows(offset, weighted, rng):
+    X, y = sparse.random_array((20_000, 100), density=0.04, rng=rng).tolil(), rng.integers(3, size=20_000)
+    X[:, [0]] = offset + rng.normal(size=(20_000, 1))  # far from zero, so that rows are centred before they are squared
+    w = rng.random(20_000) if weighted else None
+    found, want = (collect_moments(as_source(rows, y, w), 3, PooledScatter) for rows in (X.tocsr(), X.toarray()))
+    assert_allclose(found.count, want.count, rtol=1e-12)
+    assert_allclose(found.mean, want.mean, rtol=1e-12, atol=1e-15)
+    assert_allclose(found.scatter.matrix, want.scatter.matrix, rtol=1e-9, atol=1e-7)
+
+
+def test_the_memory_for_a_scatter_of_sparse_rows_does_not_grow_with_their_number(rng):
+    """A matrix for each of many blocks would take more memory and time than the products of the rows."""
+    X, y = sparse.random_array((90_000, 1000), density=0.01, rng=rng, format="csr"), rng.integers(2, size=90_000)
+    source = as_source(X, y)
+    collect_moments(source, 2, PooledScatter)  # loads compiled code, which needs memory too
+    tracemalloc.start()
+    collect_moments(source, 2, PooledScatter)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * 8 * 1000**2 + 4 * 8 * 90_000
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -65,9 +65,9 @@ from separatrix.stats import (
     ClassMoments,
     FactoredScatter,
     PooledScatter,
-    class_moments,
     require_finite,
     require_squares,
+    sum_moments,
 )
 
 MAX_EVIDENCE_ROWS = 1e12  # λ no longer changes with more rows, and ln p(S) overflows for sample weights of 1e300
@@ -119,9 +119,7 @@ class GaussianClassifier(GenerativeClassifier):
         self._is_single = getattr(source.template, "dtype", None) == np.float32
         ledoit_wolf = self.shrinkage == "ledoit-wolf"
         if source.n_unlabelled == 0:
-            kind = FactoredScatter if source.n_rows < len(source.columns) else self._scatter
-            with np.errstate(invalid="ignore", over="ignore"):
-                moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind), reads_once=True)
+            moments = sum_moments(source, n_classes, self._scatter)
             if moments.is_finite:
                 if ledoit_wolf:  # a second pass computes |z|⁴, for rows standardised by the moments of the first pass
                     target = self._target(moments)

@@ -119,7 +119,8 @@ def _stationary(
         values[values <= EPS * len(B) * max(values.max(), np.finfo(float).tiny)] = 0.0
         return SB @ U / np.sqrt(np.where(values > 0, values, 1.0)), values, live
     if not factored:
-        S = (1 - shrinkage) * S * np.outer(variance > 0, variance > 0)
+        S *= 1 - shrinkage
+        S[variance == 0], S[:, variance == 0] = 0.0, 0.0
         S[np.diag_indices_from(S)] = variance
         try:
             scale, L = cholesky_of_correlation(S)

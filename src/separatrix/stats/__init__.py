@@ -33,6 +33,7 @@ from separatrix.stats.moments import (
     collect_moments,
     column_moments,
     column_survey,
+    sum_moments,
 )
 from separatrix.stats.objective import (
     COMPILED_LAWS,

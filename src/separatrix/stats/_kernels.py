@@ -407,6 +407,17 @@ def csr_gram(data: Array, indices: Array, indptr: Array, weight: Float, G: Float
 
 
 @njit(cache=True, nogil=True)
+def add_triangles(G: Float) -> None:
+    """Add the strictly upper triangle of G to the lower one and vice versa, tile by tile, so that it is symmetric."""
+    M, tile = len(G), 32
+    for top in range(0, M, tile):
+        for left in range(0, top + 1, tile):
+            for i in range(top, min(top + tile, M)):
+                for j in range(left, min(left + tile, i)):
+                    G[i, j] = G[j, i] = G[i, j] + G[j, i]
+
+
+@njit(cache=True, nogil=True)
 def csr_stored_sums(data: Array, indices: Array, indptr: Array, weight: Float, stored: Float, sums: Float) -> None:
     """Add Σ w to stored (M,) and Σ w x to sums (M,), over the entries of compressed sparse rows."""
     for n in range(len(weight)):

@@ -63,6 +63,7 @@ SINGLE_ROUNDING = 1e-9  # relative rounding error if activations are in single p
 MAX_SPARSE_DENSITY = 0.1  # a sparse block with a larger fraction of non-zeros is converted to dense
 MAX_CANCELLATION = 1e4  # a sparse block is also converted to dense if mean² / variance of a column is larger
 MAX_SINGLE_ROOT = 1e9  # roots of larger weights, or of all weights below 1e-18, are multiplied in double precision
+MIN_SPARSE_PRODUCTS = 8  # of a sparse block, per entry of its M x M matrix; with fewer, adding matrices takes longer
 FIRST_ROWS = 1024  # the mean of this number of rows approximates the mean of a block on a GPU
 
 
@@ -93,13 +94,12 @@ def gram(Z: Rows, weight: Float | None = None) -> Float:
     Sparse rows may have a weight each, of any sign.
     """
     if is_sparse(Z) and Z.nnz >= MIN_COMPILED_ENTRIES:
-        from separatrix.stats._kernels import csr_gram
+        from separatrix.stats._kernels import add_triangles, csr_gram
 
         G = np.zeros((Z.shape[1], Z.shape[1]))
         csr_gram(Z.data, Z.indices, Z.indptr, np.zeros(0) if weight is None else weight, G)
-        product = G + G.T  # each pair of entries was added once, in one of the triangles
-        np.einsum("ii->i", product)[:] -= G.diagonal()
-        return product
+        add_triangles(G)
+        return G
     product = Z.T @ (Z if weight is None else Z.multiply(weight[:, None]).tocsr())
     return np.asarray(to_dense(product), dtype=np.float64)
 
@@ -130,8 +130,10 @@ class ArrayScatter:
         return type(self)(self.array + other.array + self._products(shift))  # type: ignore[call-arg]
 
     def without(self, shift: Float) -> Self:
-        """Subtract ``shift[k] shift[k]'`` for each class, which centres a scatter about another point."""
-        return type(self)(self.array - self._products(shift))  # type: ignore[call-arg]
+        """Subtract ``shift[k] shift[k]'`` for each class, in place, which centres a scatter about another point."""
+        array = self.array
+        array -= self._products(shift)
+        return self
 
     def on_classes(self, position: Codes, n_classes: int) -> Self:
         return type(self)(spread_out(self.array, position, n_classes))  # type: ignore[call-arg]
@@ -311,20 +313,28 @@ class ClassMoments(Generic[S]):
         return np.sqrt(self.count)[:, None] * (self.mean - self.grand_mean)
 
 
+def sum_moments(source: Source, n_classes: int, scatter: type[S]) -> ClassMoments[S] | ClassMoments[FactoredScatter]:
+    """Moments of all rows, in one pass. With fewer rows than columns, the scatter is a `FactoredScatter`."""
+    N, M = source.n_rows, len(source.columns)
+    kind: type[Scatter] = FactoredScatter if N < M else scatter
+    if kind is PooledScatter and source.n_stored is not None and not source.views:
+        n_products = source.n_stored**2 / (2 * N)
+        n_blocks = max(1, int(n_products / (MIN_SPARSE_PRODUCTS * M**2)))
+        source = replace(source, height=max(source.height, -(-N // n_blocks)))
+    statistic = partial(class_moments, n_classes=n_classes, scatter=kind)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return source.reduce(statistic, reads_once=True)  # type: ignore[return-value]  # kind may be FactoredScatter
+
+
 def collect_moments(
     source: Source, n_classes: int, scatter: type[S]
 ) -> ClassMoments[S] | ClassMoments[FactoredScatter]:
-    """Moments of all rows, in one pass. With fewer rows than columns, the scatter is a `FactoredScatter`.
-
-    Raises DataError with the names of the columns if values are NaN, infinite, or too large to square.
-    """
-    kind: type[Scatter] = FactoredScatter if source.n_rows < len(source.columns) else scatter
-    with np.errstate(invalid="ignore", over="ignore"):
-        moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind), reads_once=True)
+    """The same; raises DataError with the names of the columns if values are NaN, infinite, or too large to square."""
+    moments = sum_moments(source, n_classes, scatter)
     if not moments.is_finite:
         require_finite(source)
         require_squares(source)
-    return moments  # type: ignore[return-value]  # kind is scatter or FactoredScatter
+    return moments
 
 
 @device_aware
@@ -340,6 +350,10 @@ def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoment
             is_row_major = not is_sparse(X) and X.flags.c_contiguous and scatter is not FactoredScatter
             if is_row_major or (scatter is DiagonalScatter and not is_sparse(X)):
                 return _compiled_moments(X, block.codes, block.weight, n_classes, scatter)
+            if is_sparse(X) and scatter is PooledScatter:  # rows need not be sorted
+                found = _sparse_moments(X, block.weight, block.codes, n_classes, scatter)
+                if found is not None:
+                    return found
             height = block_rows(X.nnz / len(block) if is_sparse(X) else X.shape[1])
             if len(block) > 2 * height:  # a sorted copy should fit the cache
                 parts = (block.take(slice(start, start + height)) for start in range(0, len(block), height))
@@ -348,7 +362,9 @@ def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoment
         bounds = np.concatenate([[0], np.cumsum(np.bincount(block.codes, minlength=n_classes))])
         weight = None if block.weight is None else block.weight[order]
         if is_sparse(X):
-            return _sparse_moments(X[order], weight, bounds, scatter)
+            X = X[order]
+            found = _sparse_moments(X, weight, block.codes[order], n_classes, scatter)
+            return found if found is not None else _dense_moments(to_dense(X), weight, bounds, scatter)
         # The sorted copy keeps the memory order of X, because copying to the other order takes twice as long.
         across = int(X.strides[0] < X.strides[1])
         rows = X.T if across else X
@@ -437,25 +453,26 @@ def _compiled_moments(
     return ClassMoments(count, origin + shift, about.without(np.sqrt(count)[:, None] * shift))
 
 
-def _sparse_moments(X: Rows, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
-    """Scatter about the origin, less N_k m_k m_k', so that rows stay sparse.
+def _sparse_moments(
+    X: Rows, weight: Float | None, codes: Codes, n_classes: int, scatter: type[S]
+) -> ClassMoments[S] | None:
+    """Scatter about the origin, less N_k m_k m_k', so that rows stay sparse; sorted by class unless it is pooled.
 
-    The subtraction is accurate if most entries of a column are zero. Other blocks are converted to dense.
+    The subtraction is accurate if most entries of a column are zero. Otherwise the result is None.
     """
-    n, K = X.shape[0], len(bounds) - 1
+    n, K = X.shape[0], n_classes
     if X.nnz > MAX_SPARSE_DENSITY * n * X.shape[1] or scatter is FactoredScatter:
-        return _dense_moments(to_dense(X), weight, bounds, scatter)
+        return None
     w = np.ones(n) if weight is None else weight
-    owner = np.repeat(np.arange(K), np.diff(bounds))
-    indicator = sparse.csr_array((w, (owner, np.arange(n))), shape=(K, n))
-    count = bincount(owner, w, K)
+    indicator = sparse.csr_array((w, (codes, np.arange(n))), shape=(K, n))
+    count = bincount(codes, w, K)
     mean = to_dense(indicator @ X) / np.where(count > 0, count, 1.0)[:, None]
     Z = X if weight is None else sparse.csr_array(sparse.diags_array(np.sqrt(weight)) @ X)
     shift = np.sqrt(count)[:, None] * mean
     squares, lost = squared_sums(Z), (shift**2).sum(axis=0)
     if np.any(lost > MAX_CANCELLATION * np.maximum(squares - lost, 0) + np.finfo(float).tiny):
-        return _dense_moments(to_dense(X), weight, bounds, scatter)
-    about_zero: Any = scatter.of(Z, bounds)
+        return None
+    about_zero: Any = scatter.of(Z, np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))]))
     return ClassMoments(count, mean, about_zero.without(shift))
 
 

@@ -46,6 +46,7 @@ COMPILED_LAWS: dict[type[Any], int] = {
     Logit: 0,
     Probit: 1,
 }  # likelihoods that `_kernels.row_objective` evaluates row by row
+MIN_FUSED_ENTRIES = 500_000  # fewer sparse entries are still in a cache when they are read again
 MIN_SYMMETRIC_WIDTH = 32  # narrower symmetric products take longer than general ones
 MAX_PAIRED_VECTORS = 4  # products of sparse rows with more vectors are faster with all vectors at once
 MAX_SPREAD_ENTRIES = 2_000_000  # floats allocated at once for the covariance of several activations
@@ -384,7 +385,7 @@ def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Desig
     """L and its gradient on one block; ``Z`` are its regressors, if they are known."""
     if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
         return ValueGrad(*_device_objective(block, theta, likelihood, design, hessian="none")[:2])
-    if type(likelihood) in COMPILED_LAWS and block.X.size >= MIN_COMPILED_ENTRIES and _is_row_major(block.X):
+    if type(likelihood) in COMPILED_LAWS and _is_read_once(block.X):
         return ValueGrad(*_compiled_objective(block, theta, likelihood, design)[:2])
     weight = block.weight
     log_p, slope, _ = likelihood.derivatives(design.activate(block, theta, Z), block.targets)
@@ -426,6 +427,11 @@ def _is_row_major(X: Rows) -> bool:
     return is_sparse(X) or bool(X.flags.c_contiguous)
 
 
+def _is_read_once(X: Rows) -> bool:
+    """Whether a loop that reads rows once takes less time than two, with the likelihood evaluated by NumPy between."""
+    return bool(X.size >= (MIN_FUSED_ENTRIES if is_sparse(X) else MIN_COMPILED_ENTRIES)) and _is_row_major(X)
+
+
 @device_aware
 def value_grad_hess(
     block: Block,
@@ -444,7 +450,7 @@ def value_grad_hess(
     if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
         precision = "rough" if single else "full"
         return ValueGradHess(*_device_objective(block, theta, likelihood, design, hessian=precision))
-    if type(likelihood) in COMPILED_LAWS and block.X.size >= MIN_COMPILED_ENTRIES and _is_row_major(block.X):
+    if type(likelihood) in COMPILED_LAWS and _is_read_once(block.X):
         precision = "single" if single else "double"
         return ValueGradHess(*_compiled_objective(block, theta, likelihood, design, hessian=precision))
     t, weight = block.targets, block.weight
