@@ -145,7 +145,7 @@ def expectation_propagation(
     found = Approximation(
         q.mean[None, :], q.factor, result.log_likelihood, log_evidence, "ep", sweeps, is_converged=is_converged
     )
-    return correct(objective, found, result, q) if corrected and is_converged else found
+    return correct(objective, found, here) if corrected and is_converged else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,9 @@ class Iterate:
         update, root = result.sites, q.factor.root
         change = update.precision - sites.precision
         pull = update.shift - sites.shift - change @ q.mean
-        distance = float(max(np.linalg.norm(root.T @ pull), np.linalg.norm(root.T @ change @ root)))
+        shrunk = linalg.blas.dtrmm(1.0, root, change.T, side=1)  # root is upper triangular
+        shrunk = linalg.blas.dtrmm(1.0, root, shrunk, trans_a=1, overwrite_b=1)
+        distance = float(max(np.linalg.norm(root.T @ pull), np.linalg.norm(shrunk)))
         return cls(sites, q, result, update, distance)
 
     def damped(self, fraction: float) -> Sites:
@@ -465,7 +467,7 @@ def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, powe
 # -- the correction for third cumulants of pairs of rows ---------------------------------------------------------
 
 
-def correct(objective: Posterior, ep: Approximation, sweep: Sweep, q: Normal) -> Approximation:
+def correct(objective: Posterior, ep: Approximation, at: Iterate) -> Approximation:
     """Correct variances and evidence for third cumulants, unless that is too expensive or too large a change.
 
     At the fixed point each tilted density has the mean and variance of q, but its third cumulant κ_n and higher ones
@@ -486,14 +488,15 @@ def correct(objective: Posterior, ep: Approximation, sweep: Sweep, q: Normal) ->
     method = pair_method(objective.source.n_rows, objective.design.width)
     if method is None:
         return ep
-    pairs = pair_sums(objective, sweep, q, method)
+    pairs = pair_sums(objective, at.result, at.q, method)
     with single_thread_blas():
-        values, vectors = linalg.eigh(0.5 * pairs)
-    if values[0] <= -0.5 or values[-1] > MAX_VARIANCE_CHANGE:
-        return ep
-    # With A = (DL)(DL)' and R = (DL)^-T, the precision of θ is (DL) Cov[z]⁻¹ (DL)'.
-    outer = (q.factor.scale[:, None] * np.tril(q.factor.L)) @ vectors
-    factor = factorise((outer / (1.0 + values)) @ outer.T, 1, objective.prior.free)
+        values = linalg.eigvalsh(0.5 * pairs)
+        if values[0] <= -0.5 or values[-1] > MAX_VARIANCE_CHANGE:
+            return ep
+        # With A = (DL)(DL)' and R = (DL)^-T, the precision of θ is (DL) Cov[z]⁻¹ (DL)'.
+        outer = ep.factor.scale[:, None] * ep.factor.L
+        precision = outer @ linalg.solve(np.eye(len(pairs)) + 0.5 * pairs, outer.T, assume_a="pos")
+    factor = factorise(0.5 * (precision + precision.T), 1, objective.prior.free)
     return replace(ep, moments=factor, log_evidence=ep.log_evidence + float(np.trace(pairs)) / 12)
 
 

@@ -160,7 +160,8 @@ CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior 
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
 EP_TOL_IN_STD, ROUGH_EP_TOL_IN_STD = 0.1, 0.2  # tolerance of fixed points in tuning, and if sweeps are expensive
-FINAL_EP_TOL_IN_STD = 0.03  # and at the end: the step that is predicted from there has an error of about a hundredth
+SHAPED_TOL = 0.3  # nats that tuning may miss before the shape of the prior is chosen, if sweeps are expensive
+FINAL_EP_TOL_IN_STD = 0.05  # and at the end: the step that is predicted from there has an error of about a hundredth
 
 # Errors of probabilities
 MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # a warning is given above this; Laplace's method if requested
@@ -650,7 +651,7 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         if plain.approximation is first:
             exact = tune_prior(found, options, FitLaplace(options.tol))
             return replace(exact, warnings=(*exact.warnings, *plain.warnings))
-        rough = tune_prior(plain, options, fitter, TUNING_TOL if is_cheap else FIRST_TOL)
+        rough = tune_prior(plain, options, fitter, TUNING_TOL if is_cheap else SHAPED_TOL)
         found = shape_prior(rough, options, fitter)
         if found is rough and not is_cheap:
             found = tune_prior(rough, options, fitter)
