@@ -22,7 +22,7 @@ def working_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     Sums over blocks are always float64. A float32 table halves the memory traffic, and only single products are rounded
     to float32.
     """
-    return np.dtype(np.float32) if np.dtype(dtype) in (np.float32, np.float16) else np.dtype(np.float64)
+    return np.dtype(np.float32 if np.dtype(dtype).char in "ef" else np.float64)
 
 
 def in_single(*arrays: Float) -> tuple[Array, ...]:

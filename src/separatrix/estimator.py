@@ -7,8 +7,7 @@ stores their results in attributes whose names end in ``_``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -222,15 +221,18 @@ def truth_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     return y, sample_weight
 
 
-@contextmanager
-def unchanged_on_error(model: Estimator) -> Iterator[None]:
+class unchanged_on_error:  # noqa: N801
     """Restore the model if the block fails, so that it never has old parameters with new classes."""
-    before = dict(vars(model))
-    try:
-        yield
-    except BaseException:  # includes Ctrl-C
-        model.__dict__ = before
-        raise
+
+    def __init__(self, model: Estimator) -> None:
+        self.model, self.before = model, dict(vars(model))
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, error: object, *details: object) -> None:
+        if error is not None:  # also after Ctrl-C
+            self.model.__dict__ = self.before
 
 
 def known_columns(model: Any) -> tuple[str, ...] | None:

@@ -78,11 +78,11 @@ def reaches(x: Any, bound: float) -> bool:
 
 def probit_law(a: Any, t: Any) -> tuple[Any, Any, Any]:
     """ln p, slope and curvature: of arrays by NumPy, or of one row if compiled (`stats._kernels`)."""
-    x, up = np.abs(a), a >= 0
-    against = np.abs(up - t)  # 1 - t if a >= 0, else t
+    x, d = np.abs(a), (a >= 0) - t
+    against = np.abs(d)  # 1 - t if a >= 0, else t
     agrees = 1.0 - against
-    decay = 0.5 * x * x
-    bell = np.exp(-decay)
+    decay = -0.5 * x * x
+    bell = np.exp(decay)
     scaled = 0.5 * special.erfcx(x * SQRT_HALF)  # Φ(-x)/bell
     tail = scaled * bell  # Φ(-x)
     high = 0.5 * SQRT_2_OVER_PI * bell / (1.0 - tail)  # r at m = x
@@ -94,6 +94,7 @@ def probit_law(a: Any, t: Any) -> tuple[Any, Any, Any]:
         is_far = 1.0 * (x >= SERIES_FROM)
         excess = (1.0 - is_far) * excess + is_far * series / z
     low = x + excess  # r at m = -x
-    log_p = against * (np.log(scaled) - decay) + agrees * np.log1p(-tail)
-    slope = (2.0 * up - 1.0) * (agrees * high - against * low)
-    return log_p, slope, against * low * excess + agrees * high * (x + high)
+    log_p = against * (np.log(scaled) + decay) + agrees * np.log1p(-tail)
+    pull = agrees * high
+    slope = np.copysign(pull, a + 0.0) - d * low  # a + 0 is never minus zero
+    return log_p, slope, against * low * excess + pull * (x + high)

@@ -108,14 +108,7 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
         labels = labels.astype(str)  # strings sort and compare ten times faster than objects
     try:
-        # Sorting all labels takes as long as the rest of a fast fit; a search among a few classes is much faster.
-        first = labels[:FIRST_LABELS].copy()
-        first.sort()
-        ends = (first[1:] != first[:-1]).nonzero()[0]
-        classes = first[[*ends, -1]] if len(first) else first  # np.unique takes three times as long
-        codes = np.minimum(classes.searchsorted(labels), len(classes) - 1)
-        if not (classes[codes] == labels).all():
-            classes, codes = np.unique(labels, return_inverse=True)
+        classes, codes = _distinct(labels)
     except TypeError as error:
         kinds = sorted({type(v).__name__ for v in labels.tolist()})
         raise DataError(
@@ -124,6 +117,18 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     if classes.dtype.kind == "f" and (broken := classes[classes % 1 != 0]).size:
         check_classification_targets(np.tile(broken, 3))  # raises scikit-learn's own error
     return classes, codes
+
+
+def _distinct(labels: Array) -> tuple[Array, Codes]:
+    """``np.unique(labels, return_inverse=True)``, but sorting all labels takes as long as the rest of a fast fit."""
+    pair = labels[[0, (labels != labels[:1]).argmax()]] if len(labels) else labels
+    pair.sort()
+    is_second = labels == pair[-1:]
+    if (is_second != (labels == pair[:1])).all():
+        return pair, is_second.astype(np.intp)
+    classes = np.unique(labels[:FIRST_LABELS])
+    codes = np.minimum(classes.searchsorted(labels), len(classes) - 1)
+    return (classes, codes) if (classes[codes] == labels).all() else np.unique(labels, return_inverse=True)
 
 
 def is_unlabelled(labels: Array, unlabelled: Any) -> Array:

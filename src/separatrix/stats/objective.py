@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -458,11 +458,14 @@ def value_grad_hess(
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
         curvature = likelihood.safe_curvature(a, t)
-    gram = partial(design.gram, block, Z=Z, single=single)
+
+    def gram(curvature: Array) -> Float:
+        return design.gram(block, _weighted(curvature, weight), Z, single=single)
+
     if isinstance(curvature, Covariances):
-        hess = _hessian_of_pairs(lambda j, k: gram(-_weighted(curvature.block(j, k), weight)), len(theta), design.width)
+        hess = _hessian_of_pairs(lambda j, k: gram(-curvature.block(j, k)), len(theta), design.width)
     else:
-        hess = gram(_weighted(curvature, weight))
+        hess = gram(curvature)
     value = log_p.sum() if weight is None else log_p @ weight
     return ValueGradHess(-float(value), -design.collect(block, _weighted(slope, weight), Z), hess)
 
