@@ -276,7 +276,8 @@ class Source:
     def as_block(self) -> Block:
         """Return all rows as one block; the source must have a single partition, in memory."""
         (rows,), (targets,), every = self.partitions, self.targets, slice(0, self.n_rows)
-        return _seen(targets.block(rows.read(every), every, self.first), self.views)
+        block = targets.block(rows.read(every), every, self.first)
+        return _seen(block, self.views) if self.views else block
 
     def __getstate__(self) -> dict[str, Any]:
         # A statistic may refer to an objective, which refers to this source. Workers pass blocks to the statistic and

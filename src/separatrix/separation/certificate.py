@@ -223,7 +223,7 @@ def _proves(
     if not np.isfinite(step).all():
         return False
     change = partial(max_slope_change, V=step, curved_at=curved_at, enough=MAX_SLOPE_CHANGE)
-    if not bounding.reduce(change, theta=theta).value < MAX_SLOPE_CHANGE:
+    if not bounding.reduce(change, theta=theta, Z=bounding.regressors).value < MAX_SLOPE_CHANGE:
         return False
     smallest = MIN_EIGENVALUE[objective.units.dtype]
     if factor.singular is None:

@@ -162,7 +162,7 @@ class Posterior:
     def regressors(self) -> Float | None:
         """φ̃ of all rows (N, P), computed once for all passes if the rows are few and in memory; otherwise None."""
         block = self.source.block
-        if block is None or len(block) * self.design.width >= MIN_COMPILED_ENTRIES:
+        if block is None or self.source.n_rows * self.design.width >= MIN_COMPILED_ENTRIES:
             return None
         return self.design.regressors(block.X, order="F")  # in which products with row weights are faster
 

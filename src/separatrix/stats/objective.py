@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -385,7 +385,7 @@ def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Desig
     """L and its gradient on one block; ``Z`` are its regressors, if they are known."""
     if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
         return ValueGrad(*_device_objective(block, theta, likelihood, design, hessian="none")[:2])
-    if type(likelihood) in COMPILED_LAWS and _is_read_once(block.X):
+    if Z is None and type(likelihood) in COMPILED_LAWS and _is_read_once(block.X):
         return ValueGrad(*_compiled_objective(block, theta, likelihood, design)[:2])
     weight = block.weight
     log_p, slope, _ = likelihood.derivatives(design.activate(block, theta, Z), block.targets)
@@ -450,7 +450,7 @@ def value_grad_hess(
     if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
         precision = "rough" if single else "full"
         return ValueGradHess(*_device_objective(block, theta, likelihood, design, hessian=precision))
-    if type(likelihood) in COMPILED_LAWS and _is_read_once(block.X):
+    if Z is None and type(likelihood) in COMPILED_LAWS and _is_read_once(block.X):
         precision = "single" if single else "double"
         return ValueGradHess(*_compiled_objective(block, theta, likelihood, design, hessian=precision))
     t, weight = block.targets, block.weight
@@ -458,14 +458,11 @@ def value_grad_hess(
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
         curvature = likelihood.safe_curvature(a, t)
-
-    def gram(curvature: Array) -> Float:
-        return design.gram(block, _weighted(curvature, weight), Z, single=single)
-
+    gram = partial(design.gram, block, Z=Z, single=single)
     if isinstance(curvature, Covariances):
-        hess = _hessian_of_pairs(lambda j, k: gram(-curvature.block(j, k)), len(theta), design.width)
+        hess = _hessian_of_pairs(lambda j, k: gram(-_weighted(curvature.block(j, k), weight)), len(theta), design.width)
     else:
-        hess = gram(curvature)
+        hess = gram(_weighted(curvature, weight))
     value = log_p.sum() if weight is None else log_p @ weight
     return ValueGradHess(-float(value), -design.collect(block, _weighted(slope, weight), Z), hess)
 
@@ -477,6 +474,7 @@ def max_slope_change(
     V: Float,
     likelihood: Likelihood,
     design: Design,
+    Z: Array | None = None,
     curved_at: Float | None = None,
     enough: float = 0.0,
 ) -> Largest:
@@ -486,7 +484,7 @@ def max_slope_change(
     p_k (a_k - p'a) with a = V φ̃ in place of the change, and |a_k - p'a| <= max a - min a. For labels of two classes, an
     upper bound is returned if it is below ``enough``: curvature / slope is below 1 (logit) or |a| + 0.8 (probit).
     """
-    rows = block if block.weight is None else block.take(block.weight > 0)
+    rows, Z = (block, Z) if block.weight is None else (block.take(block.weight > 0), None)
     bare = rows if rows.offset is None else replace(rows, offset=None)
     if len(V) > 1:
         change = _largest_differences(bare, V, design)
@@ -495,10 +493,10 @@ def max_slope_change(
                 change *= np.exp(_largest_differences(bare, theta - curved_at, design))
             change[np.isnan(change)] = np.inf  # 0 times infinity is no bound
         return Largest(float(change.max(initial=0.0)))
-    A, t = np.abs(design.activate(bare, V)), rows.targets
+    A, t = np.abs(design.activate(bare, V, Z)), rows.targets
     is_label = getattr(t.dtype, "kind", "f") in "iu"  # a tensor has another dtype
     if curved_at is None and is_label and type(likelihood) in COMPILED_LAWS:
-        ratio = 1.0 if type(likelihood) is Logit else np.abs(design.activate(rows, theta)) + 0.8
+        ratio = 1.0 if type(likelihood) is Logit else np.abs(design.activate(rows, theta, Z)) + 0.8
         bound = float((A * ratio).max(initial=0.0))
         if bound < enough:
             return Largest(bound)
