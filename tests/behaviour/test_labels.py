@@ -33,9 +33,18 @@ def test_codes_are_positions_among_sorted_classes(kind):
 
 
 @settings(max_examples=30)
-@given(n=st.integers(1, 50), late=st.booleans())
-def test_codes_equal_numpy_unique_even_if_a_class_appears_late(n, late):
-    y = np.arange(n) % 3
+@given(n=st.integers(1, 50), K=st.integers(1, 3), kind=st.sampled_from([int, float, bool, str, "M8[D]"]))
+def test_codes_of_one_two_and_more_classes_equal_numpy_unique(n, K, kind):
+    y = (-np.arange(n) % K).astype(kind)
+    for found, expected in zip(encode_labels(y), np.unique(y, return_inverse=True), strict=True):
+        assert np.array_equal(found, expected)
+        assert found.dtype == expected.dtype
+
+
+@settings(max_examples=30)
+@given(n=st.integers(1, 50), K=st.integers(1, 3), late=st.booleans())
+def test_codes_equal_numpy_unique_even_if_a_class_appears_late(n, K, late):
+    y = np.arange(n) % K
     if late:
         y = np.concatenate([np.repeat(y, FIRST_LABELS), [7, -7]])
     classes, codes = encode_labels(y)

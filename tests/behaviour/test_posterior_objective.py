@@ -1,5 +1,6 @@
 """The negative log posterior: value, gradient and Hessian, units, samples, and inverse Hessians."""
 
+import pickle
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -53,6 +54,28 @@ def test_the_hessian_is_the_derivative_of_the_gradient(name, store, rng):
     ahead, behind = (objective.value_grad(theta + sign * step * V).grad for sign in (1, -1))
     np.testing.assert_allclose((ahead - behind) / (2 * step) / scale, product / scale, atol=1e-7)
     np.testing.assert_allclose(here.hess, here.hess.T, rtol=1e-12, atol=1e-12 * np.abs(here.hess).max())
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("store", STORES)
+def test_a_small_table_read_once_has_the_sums_of_many_blocks(name, store, rng):
+    whole = PROBLEMS[name].posterior(STORES[store])
+    parts = replace(whole, source=replace(whole.source, height=7))
+    theta = somewhere(whole, rng)
+    assert whole.regressors is not None
+    assert parts.regressors is None
+    one, many = whole.value_grad_hess(theta), parts.value_grad_hess(theta)
+    scale = np.abs(many.hess).max()  # of entries that cancel, the rounding error is that of the largest
+    np.testing.assert_allclose(one.value, many.value, rtol=1e-12)
+    np.testing.assert_allclose(one.grad, many.grad, rtol=0, atol=1e-12 * np.abs(many.grad).max())
+    np.testing.assert_allclose(one.hess, many.hess, rtol=0, atol=1e-12 * scale)
+
+
+def test_a_stored_source_does_not_contain_its_rows_twice(rng):
+    source = as_source(rng.normal(size=(50, 3)))
+    size = len(pickle.dumps(source))
+    assert source.block is not None
+    assert len(pickle.dumps(source)) == size
 
 
 def test_every_evaluation_is_one_pass(rng):
