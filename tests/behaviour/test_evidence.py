@@ -300,6 +300,20 @@ def test_the_posterior_of_many_rows_is_that_of_newtons_method_in_fewer_passes():
     assert_allclose(found.std, exact.std, rtol=5e-4)
 
 
+@pytest.mark.parametrize("scale", [0.04, 1.0])
+def test_the_scale_of_a_sample_is_near_that_of_all_rows_and_takes_none_of_their_passes(scale):
+    objective = many_rows(scale=scale)
+    passes = objective.source.passes
+    eta, mode = tuning.scale_of_sample(objective, prior_scales(objective), np.zeros(1))
+    assert objective.source.passes == passes
+    tuned = tune_scales(objective)
+    # The scale of the sample has a standard deviation of about 0.15: 2400 rows determine two thirds of 100 weights.
+    assert_allclose(eta, np.log(tuned.report.factors), atol=0.4)
+    sample = replace(objective.of_sample(), prior=prior_scales(objective).prior(eta))
+    exact, factor = Newton().minimise(sample, np.zeros(sample.shape)).value, tuned.approximation.factor
+    assert factor.square(mode - exact) < 0.01 * factor.square(exact)
+
+
 def test_collinear_columns_of_a_rough_start_are_fitted_in_double_precision():
     near = many_rows(1e-4, scale=10.0)
     found = FitLaplace(is_rough=True).solve(near, np.zeros(near.shape))[1]

@@ -118,6 +118,7 @@ from separatrix.bayesian.tuning import (
     TuningStatus,
     has_full_evidence,
     profile_scale,
+    scale_of_sample,
     tune_structure,
 )
 from separatrix.bayesian.variational import (
@@ -130,7 +131,7 @@ from separatrix.bayesian.variational import (
 )
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Softmax
-from separatrix.solvers import MAX_JOINT_WEIGHTS, Posterior, Solution, Status, dual, is_wide
+from separatrix.solvers import MAX_JOINT_WEIGHTS, Posterior, Solution, Status, dual, has_cheap_hessian, is_wide
 from separatrix.stats import collect_sample, extent
 
 METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
@@ -367,7 +368,8 @@ def _tune_part(
 ) -> tuple[Posterior, Float, TuningReport | None, Float, Float | None]:
     """Tune the prior for a structure with a part of the covariance; return the parts of `TunedByClass`.
 
-    For the full covariance, whose tuning follows, the median scale under its law replaces a scale that is not stated.
+    For the full covariance, whose tuning follows, the median scale under its law replaces a scale that is not stated;
+    for large tables, the scale of a sample does.
     """
     scales = prior_scales(objective, options.groups)
     is_many = start.size > MAX_COUPLED_WEIGHTS or options.groups is not None
@@ -377,6 +379,8 @@ def _tune_part(
     report = None
     if structure == "full":
         eta = np.clip(np.log(scales.median / scales.typical), *scales.bounds(objective))
+        if len(eta) == 1 and objective.sample is not None and not has_cheap_hessian(objective):
+            eta, start = scale_of_sample(objective, scales, eta)
         of_columns = np.full(len(objective.design.origin), np.exp(eta[0]))
         report = TuningReport(scales.labels, np.exp(eta), of_columns, np.zeros(1), TuningStatus.CONVERGED, (), (), 0)
     elif has_full_evidence(objective, scales):

@@ -39,15 +39,16 @@ from separatrix.bayesian.evidence import (
     rotate,
     stationary_slope,
 )
-from separatrix.bayesian.posterior import AnyApproximation, Approximation
+from separatrix.bayesian.posterior import AnyApproximation, Approximation, row_squares
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
 from separatrix.rows import Block
-from separatrix.solvers import Auto, Factor, Posterior, factorise, has_cheap_hessian
+from separatrix.solvers import MAX_FIRST_LENGTH, Auto, Factor, Posterior, factorise, has_cheap_hessian
 from separatrix.stats import Design, Largest
 
 MAX_TUNED_WEIGHTS = 6000  # weights whose full precision is factorised for each fit
+N_SAMPLE_STEPS = 3  # steps towards the scale of a sample
 MAX_STRUCTURE_FITS, STRUCTURE_TOL = 12, 0.02  # fits with a part of the covariance, and the last change of ln scale
 BOUND_TOL = 1e-9  # η this close to a bound is at the bound; rounding occurs if a tuned prior is tuned again
 SHARP_SCALE = 10.0  # scale, per standard deviation of a column, above which separability is checked
@@ -284,6 +285,35 @@ def tune_structure(
         before = eta, slope
         eta = np.where((low < eta + step) & (eta + step < high), eta + step, 0.5 * (low + high))
     return eta
+
+
+def scale_of_sample(objective: Posterior, scales: PriorScales, eta: Float) -> tuple[Float, Float]:
+    """Return η of one scale, near that of the highest evidence of the sample, and the mode (C, P) predicted there.
+
+    The log-likelihood is taken to be a parabola, from its derivatives at zero to the weights of linear discriminant
+    analysis, as in the first step of `Newton`. The sample counts as its own rows in MacKay's equation, PRML (3.92).
+    """
+    C, sample = objective.shape[0], objective.of_sample()
+    posed = replace(sample, prior=scales.prior(eta))
+    here = posed.value_grad_hess(np.zeros(objective.shape))
+    R2 = float(np.vdot(here.grad, factorise(here.hess, C, posed.prior.free).solve(here.grad))) / objective.units.total
+    curvature = (here.hess - posed.prior.matrix()) * max(1 - R2, 1 / MAX_FIRST_LENGTH)
+    pull = posed.prior.value_grad(np.zeros(objective.shape))[1] - here.grad
+
+    def under(eta: Float, fraction: float) -> tuple[Factor, Float, Penalty]:
+        """Return the precision and mode if the rows of the sample count as this fraction of their weight."""
+        prior = scales.prior(eta)
+        factor = factorise(prior.add_to(fraction * curvature), C, prior.free)
+        return factor, factor.solve(fraction * pull + prior.dot(prior.mean)), prior
+
+    low, high = scales.bounds(objective)
+    for _ in range(N_SAMPLE_STEPS):
+        factor, mode, prior = under(eta, sample.source.n_rows / objective.units.total)
+        precision = prior.precision - scales.fixed
+        determined = scales.sums(1 - precision * row_squares(factor.root))
+        ratio = scales.sums(precision * (mode - prior.mean)[0] ** 2) / determined
+        eta = np.clip(eta + np.clip(0.5 * np.log(ratio), -MAX_RADIUS, MAX_RADIUS), low, high)
+    return eta, under(eta, 1.0)[1]
 
 
 def log_odds_of_zero(approximation: Approximation, prior: Penalty, scales: PriorScales) -> Float:

@@ -67,7 +67,8 @@ class Memory:
 
     def tall_height(self, height: int) -> int:
         """Number of rows per block if each value is read once, so that blocks need not fit the cache."""
-        return max(height, min(TALL * height, self.n_rows // MIN_TALL_BLOCKS))
+        tall = max(height, min(TALL * height, self.n_rows // MIN_TALL_BLOCKS))
+        return ceil(self.n_rows / ceil(self.n_rows / tall)) if self.n_rows else tall  # blocks of equal size
 
     def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
         return cut_spans(self.n_rows, height, rng)

@@ -21,7 +21,7 @@ from separatrix.solvers.dual import dual
 from separatrix.solvers.gradient import GradientDescent
 from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, Factor, Inverse, approximate_inverse, factorise
 from separatrix.solvers.lbfgs import LBFGS
-from separatrix.solvers.newton import Newton
+from separatrix.solvers.newton import MAX_FIRST_LENGTH, Newton
 from separatrix.solvers.posterior import Posterior, Solver, Units, pose
 from separatrix.solvers.proximal import ProximalNewton, on_columns
 from separatrix.solvers.result import Solution, Status, Step
@@ -29,6 +29,7 @@ from separatrix.solvers.stochastic import StochasticGradient
 
 __all__ = [
     "LBFGS",
+    "MAX_FIRST_LENGTH",
     "MAX_JOINT_WEIGHTS",
     "RENEWAL_STEPS",
     "SAMPLE_TOL",
