@@ -113,6 +113,19 @@ def test_without_a_corner_the_prior_is_gaussian() -> None:
     np.testing.assert_allclose(net.coef_, ridge.coef_, rtol=1e-6)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_columns_of_sparse_rows_that_matter_only_together_with_others_enter(classes: int) -> None:
+    """A column that is independent of the classes removes the noise of another: its gradient is zero at the start."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((3000, 400)) < 0.05, rng.normal(size=(3000, 400)), 0.0)
+    y = rng.integers(classes, size=3000)
+    X[:, 1] = np.where(rng.random(3000) < 0.5, 3 * rng.normal(size=3000), 0.0)
+    X[:, 0] = X[:, 1] + np.where(rng.random(3000) < 0.5, y - 1.0, 0.0)
+    model = sx.LogisticRegression(prior=sx.ElasticNet(40.0)).fit(sparse.csr_array(X), y)
+    assert abs(model.coef_[-1, 1]) > 0.1
+    assert conditions(model, X, y, alpha=40.0, l1_ratio=1.0) < 1e-7
+
+
 def test_sparse_rows_weights_and_other_likelihoods() -> None:
     X, y = table(500, 8)
     X = np.where(np.random.default_rng(2).random(X.shape) < 0.5, 0.0, X)

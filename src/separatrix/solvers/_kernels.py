@@ -85,22 +85,28 @@ def sparse_slope(data: Array, indices: Codes, indptr: Codes, j: int, r: Float, u
 
 
 @njit(cache=True, nogil=True)
-def by_column(data: Array, indices: Codes, indptr: Codes, n_columns: int, bias: bool) -> tuple[Array, Array, Array]:
-    """Entries, rows and bounds of compressed columns from compressed rows; the last column is ones if ``bias``."""
-    N, n_entries = len(indptr) - 1, len(data)
+def by_column(data: Array, indices: Codes, indptr: Codes, kept: Array, bias: bool) -> tuple[Array, Array, Array]:
+    """Entries, rows and bounds of compressed columns from compressed rows; the last column is ones if ``bias``.
+
+    Columns that are not ``kept`` (M,) have no entries.
+    """
+    N, n_columns = len(indptr) - 1, len(kept)
     bounds = np.zeros(n_columns + 1 + bias, np.int32)
-    for i in range(n_entries):
-        bounds[np.uintp(indices[i] + 1)] += 1
+    for i in range(len(data)):
+        column = np.uintp(indices[i])
+        bounds[column + np.uintp(1)] += kept[column]
     for j in range(n_columns):
         bounds[j + 1] += bounds[j]
-    place, size = bounds[:n_columns].copy(), n_entries + N * bias
+    place, n_entries = bounds[:n_columns].copy(), bounds[n_columns]
+    size = n_entries + N * bias
     entries, rows = np.empty(size), np.empty(size, np.int32)
     for n in range(N):
         for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
             column = np.uintp(indices[i])
-            at = np.uintp(place[column])
-            entries[at], rows[at] = data[i], n
-            place[column] += 1
+            if kept[column]:
+                at = np.uintp(place[column])
+                entries[at], rows[at] = data[i], n
+                place[column] += 1
     for n in range(N * bias):
         entries[n_entries + n], rows[n_entries + n] = 1.0, n
     bounds[-1] = size

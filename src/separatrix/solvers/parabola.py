@@ -42,6 +42,7 @@ MAX_NEWTON_HALVINGS = 6
 ADDED_CURVATURE = 1e-11  # relative; larger than rounding errors, and too small to change a step
 NEGLIGIBLE_DECREASE = 1e-9  # relative to all steps before; Newton's method over groups then ends
 NEAR_THRESHOLD = 0.9  # fraction of its threshold that the gradient of a zero weight must exceed to take part in sweeps
+KEPT_THRESHOLD = 0.7  # the same for columns of sparse rows that are stored, so that few have to be added later
 MAX_ROW_SWEEPS, SWEEPS_OF_NONZERO = 20, 10  # sweeps over all weights, each followed by sweeps over nonzero weights
 
 
@@ -55,6 +56,13 @@ class Parabola(Protocol):
 def corner_of(objective: Posterior) -> Corner:
     """The corner of the prior; without one, the corner with every λ = 0."""
     return objective.prior.corner or Corner(np.zeros(objective.shape[1]))
+
+
+def near_weights(objective: Posterior, theta: Float, grad: Float, fraction: float = NEAR_THRESHOLD) -> Array:
+    """Whether each weight (C, P) is not zero, or its gradient exceeds this fraction of its threshold."""
+    corner = in_one_row(corner_of(objective), len(theta))
+    is_near = corner.lengths(grad.reshape(1, -1)) >= fraction * corner.threshold
+    return np.asarray(is_near | (corner.lengths(theta.reshape(1, -1)) > 0)).reshape(theta.shape)
 
 
 def in_one_row(corner: Corner, C: int) -> Corner:
@@ -183,27 +191,32 @@ class Columns:
     """The regressors of rows in memory, by column; the last column of ones is the bias, if any.
 
     ``regressors`` (N, P) is dense and centred, or sparse with the origin ``shift`` (M,) that was not subtracted. Then
-    the parabola has the bias at that origin, b - w'shift, which has no penalty either.
+    the parabola has the bias at that origin, b - w'shift, which has no penalty either. Sparse columns that are not
+    ``kept`` (P,) have no entries, so that their weights stay zero.
     """
 
     block: Block
     regressors: Any
     shift: Float
+    kept: Array
+
+    def include(self, weights: Array) -> bool:
+        """Whether the columns of all these weights (C, P) are kept."""
+        return not (weights & ~self.kept).any()
 
     @classmethod
-    def of(cls, objective: Posterior, block: Block) -> Columns:
+    def of(cls, objective: Posterior, block: Block, kept: Array) -> Columns:
         """Copy the rows of a block; constant columns become zero."""
         design, M, varies = objective.design, len(objective.design.origin), np.ones(objective.design.width)
         varies[:M] = objective.units.spread > 0
         if not is_sparse(block.X):
-            return cls(block, np.asfortranarray(design.regressors(block.X) * varies), np.zeros(M))
+            return cls(block, np.asfortranarray(design.regressors(block.X) * varies), np.zeros(M), np.ones_like(kept))
         X, rest = design.shifted(block.X.astype(np.float64, copy=False))
         from separatrix.solvers._kernels import by_column
 
-        entries, indices, indptr = by_column(X.data, X.indices, X.indptr, M, design.bias)
-        entries[: indptr[M]] *= np.repeat(varies[:M], np.diff(indptr[: M + 1]))
-        Z = sparse.csc_array((entries, indices, indptr), shape=(X.shape[0], design.width))
-        return cls(block, Z, rest * varies[:M])
+        is_stored = (varies[:M] > 0) & kept[:M]
+        Z = sparse.csc_array(by_column(X.data, X.indices, X.indptr, is_stored, design.bias), (X.shape[0], design.width))
+        return cls(block, Z, rest * varies[:M], kept)
 
     def at(self, objective: Posterior, theta: Float) -> ByRows:
         """The curvature of every row at θ."""
@@ -234,8 +247,7 @@ class ByRows:
 
         (C, P), Z, shift = theta.shape, self.columns.regressors, self.columns.shift
         M, corner, ridge = len(shift), in_one_row(corner_of(objective), C), np.tile(objective.prior.precision, C)
-        is_near = corner.lengths(grad.reshape(1, -1))[0] >= NEAR_THRESHOLD * corner.threshold
-        groups = Partition.of(corner).only(is_near | (corner.lengths(theta.reshape(1, -1))[0] > 0))
+        groups = Partition.of(corner).only((near_weights(objective, theta, grad) & self.columns.kept).ravel())
         none, variance = np.zeros(0, np.int32), self.r - self.r * self.p
         entries = (Z.data, Z.indices, Z.indptr) if is_sparse(Z) else (Z.T.ravel(), none, none)
         if corner.groups is None:

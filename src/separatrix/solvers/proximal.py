@@ -21,7 +21,7 @@ violate the conditions. So Hessians are small however many columns there are, an
 
 **Many nonzero weights.** A Hessian has (CP)² entries. With more than 1500 weights, or more weights than rows, it is not
 formed, and the minimum of the parabola is found through the rows: all of them, or as many as fit in memory. Sparse rows
-are stored by column once, and sweeps skip the columns that are far from entering.
+are stored by column once, without the columns that are far from entering.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ from separatrix.priors import Penalty
 from separatrix.rows import Block, NamedRows, as_source
 from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS
 from separatrix.solvers.newton import ARMIJO, MAX_IDLE_NEWTON_STEPS, Progress
-from separatrix.solvers.parabola import Columns, Matrix, Parabola, corner_of
+from separatrix.solvers.parabola import KEPT_THRESHOLD, Columns, Matrix, Parabola, corner_of, near_weights
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import Limits, Solution, Status, Step, status_at_rest
 from separatrix.stats import ValueGrad, collect_sample, representative_sample
 
 SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample, smaller than the sampling noise
 MIN_CONTRACTION = 0.1  # a step that leaves a larger part of the violation calls for a new Hessian
-PARABOLA_TOL = 0.03  # accuracy of the minimum of a parabola, relative to the violation
+PARABOLA_TOL = 0.03  # accuracy of the minimum of a parabola, relative to the violation ...
+ROWS_PARABOLA_TOL = 0.1  # ... and if it is found through the rows, where a sweep takes as long as a pass
 SET_TOL = 0.3  # accuracy of the minimum over a working set, relative to the violation over all columns
 FIRST_COLUMNS = 60  # number of columns in the first working set
 MAX_CHEAP_WEIGHTS = 300  # with fewer weights, neither a working set nor a Hessian of sparse rows is expensive
@@ -132,10 +133,13 @@ class ProximalNewton(Limits):
                 parabola = Matrix(rows.value_grad_hess(theta, exact=False, single=rows is not objective).hess)
                 passes += is_new
             elif parabola is None:
-                columns = columns or Columns.of(rows, copied_rows(rows))
+                if columns is None or not columns.include(near_weights(objective, theta, here.grad)):
+                    kept = np.any(near_weights(objective, theta, here.grad, KEPT_THRESHOLD), axis=0)
+                    columns = Columns.of(rows, copied_rows(rows), kept)
                 parabola = columns.at(rows, theta)
             assert parabola is not None
-            goal = parabola.minimum(objective, theta, here.grad, PARABOLA_TOL * size)
+            accuracy = PARABOLA_TOL if isinstance(parabola, Matrix) else ROWS_PARABOLA_TOL
+            goal = parabola.minimum(objective, theta, here.grad, accuracy * size)
             moved, trials = descend_to(objective, theta, here, goal)
             passes += trials
             if moved is None and is_new:
