@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 
 class LazyModule(ModuleType):
-    """A module that is imported when one of its names is first used."""
+    """A module that is imported when one of its names is first used; ``extra`` installs it."""
+
+    def __init__(self, name: str, extra: str) -> None:
+        super().__init__(name)
+        self.extra = extra
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # doctest and inspect look for such names in every object
             raise AttributeError(name)
-        return getattr(import_module(self.__name__), name)
+        try:
+            return getattr(import_module(self.__name__), name)
+        except ModuleNotFoundError as missing:
+            message = f"This needs {missing.name}, which is not installed: pip install 'separatrix[{self.extra}]'"
+            raise ModuleNotFoundError(message, name=missing.name) from missing
 
 
 if TYPE_CHECKING:
@@ -24,5 +32,5 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     import torch
 else:
-    duckdb, torch = LazyModule("duckdb"), LazyModule("torch")
-    pa, pc, pq = LazyModule("pyarrow"), LazyModule("pyarrow.compute"), LazyModule("pyarrow.parquet")
+    pa, pc, pq = (LazyModule(name, "data") for name in ("pyarrow", "pyarrow.compute", "pyarrow.parquet"))
+    duckdb, torch = LazyModule("duckdb", "data"), LazyModule("torch", "gpu")

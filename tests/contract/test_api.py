@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import separatrix as sx
+from separatrix._lazy import LazyModule
 from separatrix.study import conduct
 
 ROOT = Path(sx.__file__).parent
@@ -41,6 +42,12 @@ def test_public_functions_and_displays_name_all_their_arguments():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'LogisticRegresion'"):
         _ = sx.LogisticRegresion
+
+
+def test_an_optional_library_that_is_not_installed_is_named_with_its_extra():
+    missing = LazyModule("no_such_library", "data")  # not imported before its first use
+    with pytest.raises(ModuleNotFoundError, match=r"no_such_library.*pip install 'separatrix\[data\]'"):
+        _ = missing.Table
 
 
 def test_every_module_has_a_license_and_a_docstring():

@@ -85,8 +85,13 @@ class TableWriter:
     def _write(self, batch: pa.RecordBatch) -> None:
         with self._explaining_full_disk():
             if self._sink is None:
-                if self._where.format not in NESTED:
-                    refuse_nested(batch.schema, self._where)
+                for field in () if self._where.format in NESTED else batch.schema:
+                    kind = field.type
+                    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_duration(kind):
+                        raise FileWriteError(
+                            f"{self.path}: column {field.name!r} has type {kind}, which {self._where.format} cannot "
+                            "hold. Write Parquet, or leave the column out."
+                        )
                 self._sink = self._make_sink(self._target(), batch.schema, self._where)
             self._sink.write(batch)
 
@@ -165,16 +170,6 @@ class StandardOutput(TableWriter):
 
     def __exit__(self, *_: object) -> None:
         sys.stdout.buffer.flush()
-
-
-def refuse_nested(schema: pa.Schema, where: Location) -> None:
-    """Raise FileWriteError if a column has a type that the file's format cannot store."""
-    for field in schema:
-        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_duration(field.type):
-            raise FileWriteError(
-                f"{where.path}: column {field.name!r} has type {field.type}, which {where.format} cannot hold. Write "
-                "Parquet, or leave the column out."
-            )
 
 
 class CsvSink(Sink):
