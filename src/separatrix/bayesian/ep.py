@@ -101,17 +101,18 @@ def expectation_propagation(
             f"expectation_propagation needs one activation per row, and {objective.likelihood} has "
             f'{objective.shape[0]}; use "laplace" or "importance".'
         )
+    single = single and objective.source.n_rows * objective.design.width**2 > MAX_DOUBLE_PRODUCTS
     if memory:
         sites = memory.pop()
     else:
-        sites = objective.source.reduce(partial(laplace_sites, mean=start.mean[0], objective=objective)).sites
+        first = partial(laplace_sites, mean=start.mean[0], objective=objective, single=single)
+        sites = objective.source.reduce(first).sites
     q = posterior_of(sites, objective)
     if q is None:  # without log-concavity the start may not be a mode: use the prior
         sites = combine_sites([sites], np.zeros(1))
         q = posterior_of(sites, objective)
     if q is None:
         raise ValueError("expectation_propagation: there is no proper Gaussian to start from; fit the mode first.")
-    single = single and objective.source.n_rows * objective.design.width**2 > MAX_DOUBLE_PRODUCTS
     here = Iterate.of(objective, sites, q, single=single)
     # Earlier iterates are kept without q, whose factor and its inverse are as large as both precisions.
     past, fraction, sweeps = [(here.sites, here.update)], FIRST_STEP, 1
@@ -340,11 +341,11 @@ def update_sites(block: Block, sites: Sites, q: Normal, objective: Posterior, *,
     )
 
 
-def laplace_sites(block: Block, mean: Float, objective: Posterior) -> Sweep:
+def laplace_sites(block: Block, mean: Float, objective: Posterior, *, single: bool = False) -> Sweep:
     """Return sites for which q is Laplace's approximation if the mean (P,) is the mode: τ is the curvature."""
     a = objective.design.activate(block, mean[None, :])
     _, slope, tau = objective.likelihood.derivatives(a, block.codes)
-    return _with_sums(block, tau, slope + tau * a, objective)
+    return _with_sums(block, tau, slope + tau * a, objective, single=single)
 
 
 def _with_sums(block: Block, tau: Float, nu: Float, objective: Posterior, *, single: bool = False) -> Sweep:

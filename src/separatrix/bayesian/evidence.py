@@ -20,7 +20,7 @@ from scipy import linalg
 
 from separatrix._array import Codes, Float, bincount
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.ep import Sites, expectation_propagation
+from separatrix.bayesian.ep import MAX_DOUBLE_PRODUCTS, Sites, expectation_propagation
 from separatrix.bayesian.posterior import (
     LAPLACE,
     AnyApproximation,
@@ -335,7 +335,7 @@ def stationary_slope(prior: Penalty, approximation: Approximation, u: Float | No
         return np.asarray(0.5 * (C / prior.precision - (spread + d * e).sum(axis=0)))
     S = approximation.covariance.reshape(C, P, C, P)
     with single_thread_blas():
-        S0 = np.linalg.inv(prior.precision)
+        S0 = linalg.inv(prior.precision)
     outer = d.T @ e
     return np.asarray(0.5 * (C * S0 - np.einsum("cpcq->pq", S) - 0.5 * (outer + outer.T)))
 
@@ -402,7 +402,12 @@ class FitLaplace:
         if found is not None:
             return found
         tol = self._tol(objective) if is_full else self.tol
-        solution = Auto(tol, trace=is_full).minimise(objective, start)
+        single = self.is_rough and is_exact and objective.source.n_rows * start.size**2 > MAX_DOUBLE_PRODUCTS
+        solution = Auto(tol, trace=is_full, single=single).minimise(objective, start)
+        if single and solution.end is not None and solution.end.is_exact:
+            inverse = solution.end.inverse
+            if inverse.singular is not None or inverse.single_error > MAX_SINGLE_ERROR:
+                solution = Auto(tol, trace=True).minimise(objective, solution.value)
         if not is_full:
             gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
             return replace(solution, value=gaussian.mean), gaussian

@@ -53,6 +53,7 @@ class Auto(Limits):
     tol: float = 1e-8
     max_steps: int = 2000
     trace: bool = False
+    single: bool = False  # Hessians of Newton's method
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """Minimise from ``start`` (C, P)."""
@@ -81,7 +82,7 @@ class Auto(Limits):
     def _few_rows(self, objective: Posterior, start: Float) -> Solution[Float]:
         C, P = objective.shape
         if has_cheap_hessian(objective, times=2 if C == 1 else 1):
-            return Newton(self.tol, self.max_steps, self.trace).minimise(objective, start, is_stretched=True)
+            return self._newton(objective, start, self.max_steps)
         if not fits_in_memory(objective):
             return self._run(objective, start, [self._gradients()])
         is_sparse = not objective.units.has_fast_products
@@ -108,7 +109,7 @@ class Auto(Limits):
         return found
 
     def _newton(self, objective: Posterior, start: Float, steps: int) -> Solution[Float]:
-        return Newton(self.tol, steps, self.trace).minimise(objective, start, is_stretched=True)
+        return Newton(self.tol, steps, self.trace, self.single).minimise(objective, start, is_stretched=True)
 
     def _gradients(self, limit: int | None = None) -> Stage:
         """L-BFGS with a diagonal preconditioner."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -99,16 +100,18 @@ def parabola_minimum(rise: float, slope: float) -> float:
 class Newton(Limits):
     """Newton's method with step halving.
 
-    ``tol`` bounds the gradient, per row and per standard deviation of each column.
+    ``tol`` bounds the gradient, per row and per standard deviation of each column. With ``single``, Hessians are in
+    single precision.
     """
 
     tol: float = 1e-8
     max_steps: int = 50
     trace: bool = False
+    single: bool = False
 
     def minimise(self, objective: Posterior, start: Float, *, is_stretched: bool = False) -> Solution[Float]:
         """Minimise from ``start`` (C, P); with ``is_stretched``, a first step from zero is divided by 1 - R²."""
-        evaluate, rounding = objective.value_grad_hess, objective.units.rounding
+        evaluate, rounding = partial(objective.value_grad_hess, single=self.single), objective.units.rounding
         (C, _), free, is_concave = objective.shape, objective.prior.free, objective.likelihood.is_log_concave
         theta, here, passes = start, evaluate(start), 1
         trace, progress = [], Progress(MAX_IDLE_NEWTON_STEPS)
