@@ -379,7 +379,8 @@ def _tune_part(
     report = None
     if structure == "full":
         eta = np.clip(np.log(scales.median / scales.typical), *scales.bounds(objective))
-        if len(eta) == 1 and objective.sample is not None and not has_cheap_hessian(objective):
+        is_large = objective.sample is not None and not has_cheap_hessian(objective)
+        if is_large and len(eta) == 1 and objective.likelihood.is_log_concave:
             eta, start = scale_of_sample(objective, scales, eta)
         of_columns = np.full(len(objective.design.origin), np.exp(eta[0]))
         report = TuningReport(scales.labels, np.exp(eta), of_columns, np.zeros(1), TuningStatus.CONVERGED, (), (), 0)

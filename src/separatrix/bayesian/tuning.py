@@ -48,7 +48,7 @@ from separatrix.solvers import MAX_FIRST_LENGTH, Auto, Factor, Posterior, factor
 from separatrix.stats import Design, Largest
 
 MAX_TUNED_WEIGHTS = 6000  # weights whose full precision is factorised for each fit
-N_SAMPLE_STEPS = 3  # steps towards the scale of a sample
+N_SAMPLE_STEPS, MIN_DETERMINED = 3, 1e-3  # steps towards the scale of a sample, and weights that it determines at least
 MAX_STRUCTURE_FITS, STRUCTURE_TOL = 12, 0.02  # fits with a part of the covariance, and the last change of ln scale
 BOUND_TOL = 1e-9  # η this close to a bound is at the bound; rounding occurs if a tuned prior is tuned again
 SHARP_SCALE = 10.0  # scale, per standard deviation of a column, above which separability is checked
@@ -308,10 +308,11 @@ def scale_of_sample(objective: Posterior, scales: PriorScales, eta: Float) -> tu
 
     low, high = scales.bounds(objective)
     for _ in range(N_SAMPLE_STEPS):
-        factor, mode, prior = under(eta, sample.source.n_rows / objective.units.total)
+        factor, mode, prior = under(eta, sample.source.n_rows / objective.source.n_rows)
         precision = prior.precision - scales.fixed
         determined = scales.sums(1 - precision * row_squares(factor.root))
-        ratio = scales.sums(precision * (mode - prior.mean)[0] ** 2) / determined
+        squares = scales.sums(precision * (mode - prior.mean)[0] ** 2)
+        ratio = np.maximum(squares, MIN_DETERMINED) / np.maximum(determined, MIN_DETERMINED)
         eta = np.clip(eta + np.clip(0.5 * np.log(ratio), -MAX_RADIUS, MAX_RADIUS), low, high)
     return eta, under(eta, 1.0)[1]
 
