@@ -42,7 +42,7 @@ class TableFile(ABC):
         self.where = where
         self.kinds: dict[str, Kind] = {}
         self._notes: list[str] = []
-        self.fingerprint = where.fingerprint()  # size, modification time and inode of each part
+        self.fingerprint = where.fingerprint()
         self.n_bytes = sum(size for size, *_ in self.fingerprint)
 
     @abstractmethod
