@@ -243,15 +243,15 @@ def test_effective_parameters_of_a_full_prior_count_its_correlations(rng):
 def test_the_tuned_scale_maximises_laplaces_evidence(scale, rng):
     """From starts that are too narrow and too wide."""
     objective = posed(*classes(150, 8, 4, rng), scale=scale)
-    report, mode = tune_level(objective, prior_scales(objective), 1e-8)
+    report, fit, *_ = tune_level(objective, prior_scales(objective), 1e-8)
     grid = np.log(report.factors[0]) + np.linspace(-0.6, 0.6, 13)
     fits = [with_scale(objective, eta) for eta in grid]
     scales = prior_scales(objective)
     law = [scales.log_density(np.array([eta]))[0] for eta in grid]
     values = [laplace(each, mode_of(each)).log_evidence + log_p for each, log_p in zip(fits, law, strict=True)]
     assert abs(grid[int(np.argmax(values))] - np.log(report.factors[0])) <= 0.2
-    assert report.fits <= 8
-    assert mode.shape == objective.shape
+    assert report.fits <= 5
+    assert fit.gaussian.mean.shape == objective.shape
 
 
 def test_a_search_that_ends_at_its_limit_of_fits_has_not_converged(rng, monkeypatch):

@@ -127,12 +127,14 @@ def is_shapeable(objective: Posterior, found: Approximation) -> bool:
     return M > 1 and C * P <= MAX_SHAPED_WEIGHTS and determined <= MAX_DETERMINED
 
 
-def best_scale(parabola: Predictor, scales: PriorScales, tilt: float = 0.0) -> tuple[float, float]:
+def best_scale(
+    parabola: Predictor, scales: PriorScales, tilt: float = 0.0, tol: float = SCALE_TOL
+) -> tuple[float, float]:
     """Return the η with the highest prediction of ln p(D, η), and this prediction; ``tilt`` is added to its slope."""
 
     def depth(eta: float) -> float:
         at = np.array([eta])
         return -parabola.under(scales.prior(at)).log_evidence - scales.log_density(at)[0] - tilt * eta
 
-    found = optimize.minimize_scalar(depth, bounds=(-MAX_STEP, MAX_STEP), options={"xatol": SCALE_TOL})
+    found = optimize.minimize_scalar(depth, bounds=(-MAX_STEP, MAX_STEP), options={"xatol": tol})
     return float(found.x), -float(found.fun)

@@ -51,7 +51,7 @@ from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
 from separatrix.rows import Block, DeviceRows
-from separatrix.solvers import Auto, Posterior, factorise
+from separatrix.solvers import LBFGS, RENEWAL_STEPS, Auto, Posterior, factorise
 from separatrix.stats import MAX_DEVICE_SPREAD, Design, Grad, device_activations
 
 N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
@@ -60,14 +60,17 @@ LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends th
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
 MIN_PROBABILITY = 1e-30  # smaller ones are 0; products of subnormal numbers of single precision may be slow
 MIN_SAMPLE_PER_WEIGHT = 5  # rows of a sample that are enough for the coupling between contrasts
-MAX_FITS, LEVEL_STEP, LEVEL_TOL = 12, 0.7, 0.2  # fits; step of the logarithm of the scale, and its accuracy
-ROUGH_MODE_TOL = 1e-5  # tolerance of modes in tuning; the error of the evidence is its square
+MAX_FITS, MIN_LEVEL_STEP, MAX_LEVEL_STEP = 12, 0.35, 1.4  # fits; first and largest step of the logarithm of a scale
+LEVEL_GAIN, ROUGH_LEVEL_GAIN = 0.2, 0.5  # nats that the scale may miss, and if a shape of the prior follows
+ROUGH_MODE_TOL = 1e-5  # tolerance of modes in tuning: log determinants are linear in the error of a mode
 
 # Shapes
 MAX_SHAPED_PRODUCTS = 2e10  # multiplications up to which the prior has a shape; a fit then takes seconds
 MAX_SHAPED_FRACTION = 0.97  # fraction of the weights that the data determine above which the prior hardly matters
 MAX_COLUMN_FITS, MAX_COLUMN_STEP, COLUMN_TOL = 4, 1.0, 0.5  # fits; change of ln scale; gain in nats worth a fit
 MIN_PRECISION = 0.5 / GROUP_STD**2  # smallest curvature that a step assumes: half of that of the law
+ROUGH_SCALE_TOL = 0.2  # accuracy of the logarithm of the scale of an alignment
+MIN_GAIN_FRACTION = 0.1  # gain of another step of the scales, relative to that of all steps so far
 EVIDENCE_ERROR = 3.0  # nats by which an alignment must be better than its odds require
 MAX_DRIFT_ERROR = 3.0  # largest factor by which the effect of the moving mode is corrected
 
@@ -134,16 +137,15 @@ def tune_by_class(
     ``is_diagonal``, M is diagonal, and there is one scale.
     """
     scales, (C, P), M = prior_scales(objective), objective.shape, len(objective.design.origin)
-    report, mode = tune_level(objective, scales, tol, is_diagonal=is_diagonal)
-    tuned = replace(objective, prior=scales.prior(np.log(report.factors)))
-    found = TunedByClass(tuned, mode, report, report.column_factors)
-    if groups is not None or (is_shaped and M > 1 and has_cheap_shape(objective)):
-        fit = coupled_fit(tuned, mode, tol, with_slope=True)
-        if groups is not None:
-            found = found.with_scales(tune_columns(fit, groups, tol))
-            found = found._replace(factors=found.report.column_factors, shape=None)
-        elif effective_parameters(fit.gaussian, tuned.prior) <= MAX_SHAPED_FRACTION * P * (C - 1):
-            found = shape_by_class(found, fit, tol)
+    may_shape = groups is not None or (is_shaped and M > 1 and has_cheap_shape(objective))
+    level = tune_level(objective, scales, tol, is_diagonal=is_diagonal, is_rough=may_shape)
+    tuned, fit = replace(objective, prior=scales.prior(np.log(level.report.factors))), level.fit
+    found = TunedByClass(tuned, fit.gaussian.mean, level.report, level.report.column_factors)
+    if groups is not None:
+        found = level.found().with_scales(tune_columns(fit, groups, tol, level.slope))
+        found = found._replace(factors=found.report.column_factors, shape=None)
+    elif may_shape and effective_parameters(fit.gaussian, fit.objective.prior) <= MAX_SHAPED_FRACTION * P * (C - 1):
+        found = shape_by_class(level, tol) or found
     scales = prior_scales(objective, "columns" if groups is None and len(found.report.labels) > 1 else groups)
     typical, no = scales.typical * found.report.factors, np.zeros(len(scales.labels), dtype=bool)
     limits = reached_limits(found.objective, scales, typical, found.mode, no)
@@ -156,14 +158,15 @@ def has_cheap_shape(objective: Posterior) -> bool:
     return 2.0 * C * P**2 * (N + 4 * P) <= MAX_SHAPED_PRODUCTS
 
 
-def shape_by_class(found: TunedByClass, fit: CoupledFit, tol: float) -> TunedByClass:
-    """Give each column a scale, and then align the prior, if the evidence rises; ``fit`` is at the best scale."""
-    columns = tune_columns(fit, "columns", tol)
+def shape_by_class(level: Level, tol: float) -> TunedByClass | None:
+    """Give each column a scale, and then align the prior, if the evidence rises; None if neither does."""
+    fit, found = level.fit, level.found()
+    columns = tune_columns(fit, "columns", tol, level.slope, is_rough=True)
     if columns.gain > LOG_ODDS:
         fit, found = columns.fit, found.with_scales(columns)
     aligned = align_by_class(fit, tol)
     if aligned is None:
-        return found._replace(objective=fit.objective, mode=fit.gaussian.mean)
+        return None if fit is level.fit else found
     (fit, shape, factor), report = aligned, found.report
     own = np.ones(len(shape)) if found.shape is None else np.sqrt(np.diag(found.shape))
     of_columns = factor * report.column_factors
@@ -172,60 +175,84 @@ def shape_by_class(found: TunedByClass, fit: CoupledFit, tol: float) -> TunedByC
     return TunedByClass(fit.objective, fit.gaussian.mean, report, factor * found.factors, shape)
 
 
-def tune_level(
-    objective: Posterior, scales: PriorScales, tol: float, *, is_diagonal: bool = False
-) -> tuple[TuningReport, Float]:
-    """Find the most probable η of one scale by Laplace's evidence; return a report, and the last mode (C, P).
+class Level(NamedTuple):
+    """Report of the search for one scale; its best fit, and η and the slope of ln p(D, η) there."""
 
-    ln p(D, η) is nearly a parabola. The first step is along the gradient. Steps of `LEVEL_STEP` end if the middle one
-    of three neighbours is the highest, and η is the vertex of the parabola through them.
+    report: TuningReport
+    fit: CoupledFit
+    eta: float
+    slope: float
+
+    def found(self) -> TunedByClass:
+        """Return the best fit as a result."""
+        of_columns = np.full(len(self.report.column_factors), np.exp(self.eta))
+        report = replace(self.report, factors=np.exp([self.eta]), column_factors=of_columns)
+        return TunedByClass(self.fit.objective, self.fit.gaussian.mean, report, of_columns)
+
+
+def tune_level(
+    objective: Posterior, scales: PriorScales, tol: float, *, is_diagonal: bool = False, is_rough: bool = False
+) -> Level:
+    """Find the most probable η of one scale by Laplace's evidence.
+
+    ln p(D, η) is nearly a parabola. The first step is along the gradient, whose error varies little with η. So the
+    evidence of two fits and the difference of their gradients determine a parabola, unless a fit has a lower one on
+    each side: then the evidence of these three does. The search ends if the vertex is hardly higher than the best fit.
+    The result is the vertex. If ``is_rough``, the search ends earlier, because a scale for each column may follow.
     """
     low, high = (float(bound[0]) for bound in scales.bounds(objective))
-    eta, mode, values = float(np.clip(0.0, low, high)), np.zeros(objective.shape), dict[float, float]()
-    status = TuningStatus.MAX_STEPS
-    while len(values) < MAX_FITS:
+    eta = best = float(np.clip(0.0, low, high))
+    status, slope = TuningStatus.MAX_STEPS, 0.0
+    fits, slopes, values = dict[float, CoupledFit](), dict[float, float](), dict[float, float]()
+    while len(fits) < MAX_FITS:
         here = replace(objective, prior=scales.prior(np.array([eta])))
-        fit = coupled_fit(here, mode, tol, with_slope=not values, is_diagonal=is_diagonal)
-        mode = fit.gaussian.mean
+        start = fits[best] if fits else np.zeros(objective.shape)
+        fit = fits[eta] = coupled_fit(here, start, tol, with_slope=True, is_diagonal=is_diagonal)
+        derivatives = scale_derivatives(fit, None)
+        slopes[eta] = float(derivatives.gradient[0])
         values[eta] = fit.log_evidence + scales.log_density(np.array([eta]))[0]
-        x = sorted(values)
-        best = x.index(max(values, key=values.__getitem__))
+        x, best = sorted(values), max(values, key=values.__getitem__)
+        at = x.index(best)
         if len(x) == 1:
-            derivatives = scale_derivatives(fit, None)
-            slope, steepness = float(derivatives.gradient[0]), float(derivatives.precision[0, 0])
-            step = np.copysign(np.clip(abs(slope) / steepness, LEVEL_STEP, 2 * LEVEL_STEP), slope)
-        elif 0 < best < len(x) - 1:
-            near = x[best - 1 : best + 2]
-            (left, right), (rise, fall) = np.diff(near), np.diff([values[each] for each in near])
-            with np.errstate(invalid="ignore", divide="ignore"):
-                step = 0.5 * (rise * right**2 + fall * left**2) / (rise * right - fall * left)
-            if abs(step) < LEVEL_TOL:
-                eta, status = x[best] + step, TuningStatus.CONVERGED
-                break
+            length = abs(slopes[eta]) / float(derivatives.precision[0, 0])
+            step = float(np.copysign(np.clip(length, MIN_LEVEL_STEP, MAX_LEVEL_STEP), slopes[eta]))
         else:
-            step = LEVEL_STEP if best else -LEVEL_STEP
-        if not np.isfinite(step):
-            raise DataError(
-                f"The log evidence is about {values[x[best]]:.1g}, so that its rounding error hides the effect of the "
-                "prior, and the prior cannot be tuned. Divide the sample weights by a constant, or use tune=None."
-            )
-        eta = float(np.clip(x[best] + step, low, high))
-        if eta in values:  # the best scale is a bound
+            left, right = x[max(at - 1, 0)], x[min(at + 1, len(x) - 1)]
+            if left < best < right:
+                rise = (values[best] - values[left]) / (best - left)
+                fall = (values[right] - values[best]) / (right - best)
+                curvature = 2 * (rise - fall) / (right - left)
+            else:
+                rise = (values[right] - values[left]) / (right - left)
+                curvature = (slopes[left] - slopes[right]) / (right - left)
+            slope = rise - 0.5 * curvature * (best - left) if best > left else rise + 0.5 * curvature * (right - left)
+            if not slope and not curvature:
+                raise DataError(
+                    f"The log evidence is about {values[best]:.1g}, so that its rounding error hides the effect of the "
+                    "prior, and the prior cannot be tuned. Divide the sample weights by a constant, or use tune=None."
+                )
+            step = slope / curvature if curvature > 0 else np.copysign(np.inf, slope)
+            step = float(np.clip(step, -MAX_LEVEL_STEP, MAX_LEVEL_STEP))
+        is_outside = len(x) > 2 and not 0 < at < len(x) - 1
+        if is_outside:  # the curvature falls there, so that the parabola is too low
+            step = float(np.copysign(max(abs(step), 2 * MIN_LEVEL_STEP), 1.0 if at else -1.0))
+        eta = float(np.clip(best + step, low, high))
+        gain = 0.5 * abs(slope * (eta - best))
+        is_near = len(x) > 1 and abs(eta - best) <= MIN_LEVEL_STEP
+        if (is_near and gain < (ROUGH_LEVEL_GAIN if is_rough else LEVEL_GAIN)) or eta in values:
             status = TuningStatus.CONVERGED
             break
-    factor = np.exp([eta])
-    trace = tuple(
-        TuningStep(np.array([each]), values[each], np.full(1, np.nan)) for each in (next(iter(values)), x[best])
-    )
+    factor = np.exp([eta if status is TuningStatus.CONVERGED else best])
+    trace = tuple(TuningStep(np.array([each]), values[each], np.full(1, np.nan)) for each in (next(iter(values)), best))
     of_columns = np.full(len(objective.design.origin), factor[0])
-    unknown = np.full(1, np.nan)  # the gradient, which the search does not use
+    unknown = np.full(1, np.nan)  # the gradient, whose error is only corrected for one scale
     report = TuningReport(scales.labels, factor, of_columns, unknown, status, (), trace, len(values))
-    return report, mode
+    return Level(report, fits[best], best, slope)
 
 
 def coupled_fit(
     objective: Posterior,
-    mode: Float,
+    start: Float | CoupledFit,
     tol: float,
     *,
     with_slope: bool = False,
@@ -234,10 +261,11 @@ def coupled_fit(
 ) -> CoupledFit:
     """Find the mode, the Gaussian there and its evidence; if ``with_slope``, also what a gradient needs.
 
+    The search starts at weights (C, P), or at the prediction of a fit with another prior, whose M is a preconditioner.
     If ``of_sample`` and the table is large, coupling is computed from a sample of the rows: it hardly changes with the
     prior there, and products with E would take most of the time.
     """
-    mode = Auto(max(tol, ROUGH_MODE_TOL)).minimise(objective, mode).value
+    mode = rough_mode(objective, start, max(tol, ROUGH_MODE_TOL))
     approximate = partial(laplace_diagonal, contrasts=True) if is_diagonal else laplace_by_class
     found = q = approximate(objective, mode)
     posed, sample = objective, objective.sample
@@ -259,6 +287,37 @@ def coupled_fit(
     here, there = (q.from_unit(z) - q.mean for z in (start[:n_probes], (solved - start)[:n_probes]))
     variance = np.einsum("scp,scp->p", here, there) / n_probes
     return CoupledFit(objective, found, variance, (q.from_unit(solved[n_probes:]) - q.mean)[0])
+
+
+def rough_mode(objective: Posterior, start: Float | CoupledFit, tol: float) -> Float:
+    """Return the mode (C, P) to a tolerance, from weights or from a fit with another prior."""
+    if isinstance(start, CoupledFit):
+        q = start.gaussian
+        if isinstance(q, DiagonalApproximation):
+            start = q.mean
+        else:
+            near = ParabolaByClass(q, start.objective.prior).under(objective.prior)
+            found = LBFGS(tol, RENEWAL_STEPS).minimise(objective, near.mean, inverse=InverseByClass.of(near))
+            if found.is_converged:
+                return found.value
+            start = found.value
+    return Auto(tol).minimise(objective, start).value
+
+
+class InverseByClass(NamedTuple):
+    """M⁻¹ = Σ_i q_i q_i' ⊗ S_i for products with gradients: axes (C, C), and S_i (C, P, P)."""
+
+    axes: Float
+    blocks: Float
+
+    @classmethod
+    def of(cls, q: ByClassApproximation) -> InverseByClass:
+        """Multiply the roots of each S_i."""
+        return cls(q.axes, q.roots @ q.roots.swapaxes(1, 2))
+
+    def solve(self, grad: Float) -> Float:
+        """Return M⁻¹ g for a gradient (C, P)."""
+        return np.asarray(self.axes @ (self.blocks @ (self.axes.T @ grad)[:, :, None])[:, :, 0])
 
 
 def random_signs(q: UncoupledApproximation) -> Float:
@@ -312,21 +371,24 @@ class TunedColumns(NamedTuple):
     gain: float
 
 
-def tune_columns(start: CoupledFit, groups: str | Sequence[Any], tol: float) -> TunedColumns:
+def tune_columns(
+    start: CoupledFit, groups: str | Sequence[Any], tol: float, slope: float = 0.0, *, is_rough: bool = False
+) -> TunedColumns:
     """Tune a scale for each group of columns by Newton's method.
 
-    ``start`` is the fit at the best common scale, where the gradient of the level is zero. This corrects the largest
-    error of the gradient, that of u, by a factor.
+    ``start`` is a fit near the best common scale, whose evidence has a known ``slope``. This corrects the largest error
+    of the gradient, that of u, by a factor. If ``is_rough``, the search ends earlier if the scales are better than one:
+    most of the gain is that of the first step.
     """
     here, one = scale_derivatives(start, groups), prior_scales(start.objective)
     tuned = here.scales.tuned
     moved = float((tuned * (start.gaussian.mean - here.scales.mean) * start.drift).sum())
-    rate = 1.0 + float(here.gradient.sum()) / moved if moved else 1.0
+    rate = 1.0 + (float(here.gradient.sum()) - slope) / moved if moved else 1.0
     rate = float(np.clip(rate, 1 / MAX_DRIFT_ERROR, MAX_DRIFT_ERROR))
     here = scale_derivatives(start, groups, rate)
     level_precision = np.array([[float(here.precision.sum())]])
     alone = start.log_evidence + one.log_density(np.zeros(1))[0] + log_volume(level_precision)
-    fit, factors, steps = start, np.ones(len(here.gradient)), 0
+    fit, factors, steps, risen = start, np.ones(len(here.gradient)), 0, 0.0
     while steps < MAX_COLUMN_FITS:
         values, axes = linalg.eigh(here.precision)
         values = np.maximum(values, MIN_PRECISION)
@@ -334,14 +396,16 @@ def tune_columns(start: CoupledFit, groups: str | Sequence[Any], tol: float) -> 
         low, high = here.scales.bounds(fit.objective)
         step = np.clip(step, np.maximum(low, -MAX_COLUMN_STEP), np.minimum(high, MAX_COLUMN_STEP))
         gain = float(here.gradient @ step - 0.5 * values @ (axes.T @ step) ** 2)
-        if gain < COLUMN_TOL:
+        is_better = fit.log_evidence + here.log_density + log_volume(here.precision) - alone > LOG_ODDS
+        if gain < (max(COLUMN_TOL, MIN_GAIN_FRACTION * risen) if is_rough and is_better else COLUMN_TOL):
             break
         there = replace(fit.objective, prior=here.scales.prior(step))
-        moved_fit, steps = coupled_fit(there, fit.gaussian.mean, tol, with_slope=True), steps + 1
+        moved_fit, steps = coupled_fit(there, fit, tol, with_slope=True), steps + 1
         rise = here.scales.log_density(step)[0] - here.log_density
-        if moved_fit.log_evidence + rise <= fit.log_evidence:
+        rise += moved_fit.log_evidence - fit.log_evidence
+        if rise <= 0:
             break
-        fit, factors = moved_fit, factors * np.exp(step)
+        fit, factors, risen = moved_fit, factors * np.exp(step), risen + rise
         here = scale_derivatives(fit, groups, rate)
     gain = fit.log_evidence + here.log_density + log_volume(here.precision) - alone
     of_columns = factors[here.scales.groups[: len(fit.objective.design.origin)]]
@@ -410,20 +474,22 @@ def align_by_class(found: CoupledFit, tol: float) -> tuple[CoupledFit, Float, fl
     here = scale_derivatives(uncoupled, None)
     law, tilt = here.log_density, -float(here.gradient[0])
     predicted = parabola.under(objective.prior).log_evidence + law
-    best, level = None, found.log_evidence + law + LOG_ODDS + EVIDENCE_ERROR
+    level, candidates = found.log_evidence + law, []
     for sign in (1.0, -1.0):
         for b in sign * ALIGNMENTS:
             aligned, shape = directions.aligned(scales, b)
-            eta, height = best_scale(parabola, aligned, tilt)
+            eta, height = best_scale(parabola, aligned, tilt, ROUGH_SCALE_TOL)
             if height <= predicted + LOG_ODDS:
                 break
-            there = replace(objective, prior=aligned.prior(np.array([eta])))
-            fit = coupled_fit(there, found.gaussian.mean, tol)
-            height = fit.log_evidence + scales.log_density(np.array([eta]))[0]
-            if height <= level:
-                break
-            best, level = (fit, shape, float(np.exp(eta))), height
-    return best
+            candidates.append((height, eta, aligned, shape))
+    for _, eta, aligned, shape in sorted(candidates, key=lambda each: -each[0]):
+        fit = coupled_fit(replace(objective, prior=aligned.prior(np.array([eta]))), found, tol)
+        height = fit.log_evidence + scales.log_density(np.array([eta]))[0]
+        if height > level + LOG_ODDS + EVIDENCE_ERROR:
+            return fit, shape, float(np.exp(eta))
+        if height < level:  # the others promise less
+            break
+    return None
 
 
 class ParabolaByClass:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -302,17 +302,21 @@ class ByClassApproximation:
         noise = rng.standard_normal((len(self.factors), n, self.mean.shape[1]))
         return self.from_unit(noise.swapaxes(0, 1).reshape(n, -1))
 
+    @cached_property
+    def roots(self) -> Float:
+        """R_i with R_i R_i' = B_i⁻¹, (C, P, P)."""
+        return np.stack([factor.root for factor in self.factors])
+
     def from_unit(self, z: Float) -> Float:
         """Return θ = mean + Σ_i q_i ⊗ R_i z_i, (n, C, P), for points z (n, CP)."""
         parts = z.reshape(len(z), *self.mean.shape).swapaxes(0, 1)
-        along = np.stack([part @ factor.root.T for part, factor in zip(parts, self.factors, strict=True)])
+        along = parts @ self.roots.swapaxes(1, 2)
         return np.asarray(self.mean + np.einsum("ki,inp->nkp", self.axes, along, optimize=True))
 
     def to_unit_slope(self, slope: Float) -> Float:
         """Return slopes in z, (n, CP), of functions with slopes (n, C, P) in θ."""
         along = np.einsum("ki,nkp->inp", self.axes, slope, optimize=True)
-        parts = [part @ factor.root for part, factor in zip(along, self.factors, strict=True)]
-        return np.stack(parts, axis=1).reshape(len(slope), -1)
+        return np.asarray((along @ self.roots).swapaxes(0, 1).reshape(len(slope), -1))
 
     @property
     def log_det(self) -> float:

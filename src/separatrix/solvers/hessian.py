@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg
@@ -243,7 +244,11 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
     return ByClass(tuple(factors), keeps_mean=not is_joint)
 
 
-Inverse = Factor | Diagonal | Head | ByClass  # H⁻¹, exact or approximate
+class Inverse(Protocol):
+    """H⁻¹, exact or approximate: a `Factor`, `Diagonal`, `Head`, `ByClass`, or any other."""
+
+    def solve(self, grad: Float) -> Float:
+        """H⁻¹ g, in the shape of g."""
 
 
 def fits_in_memory(objective: Posterior) -> bool:
