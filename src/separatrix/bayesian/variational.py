@@ -38,7 +38,6 @@ from separatrix.bayesian.logistic_normal import row_blocks
 from separatrix.bayesian.posterior import Approximation, ByClassApproximation, DiagonalApproximation
 from separatrix.bayesian.predictive import MAX_BLOCK_FLOATS, expected_logit, hermite_nodes, with_unit_covariance
 from separatrix.likelihoods import Derivatives, Likelihood, Logit
-from separatrix.likelihoods.softmax import probabilities
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, ValueGradHess
