@@ -155,6 +155,8 @@ def test_the_gram_matrix_of_sparse_rows_is_that_of_dense_rows(n, weighted, rng):
     rows.data[: rows.indptr[1]] = rows.data[: rows.indptr[1]][::-1]
     want = X.T @ (X if weight is None else weight[:, None] * X)
     assert_allclose(gram(rows, weight), want, rtol=1e-12, atol=1e-12 * n)
+    some = np.array([3, 7, 8, 39])
+    assert_allclose(gram(rows, weight, some), want[np.ix_(some, some)], rtol=1e-12, atol=1e-12 * n)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

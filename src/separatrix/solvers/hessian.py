@@ -186,7 +186,7 @@ def head_at(objective: Posterior, theta: Float) -> Head | Diagonal:
         bend = objective.likelihood.safe_curvature(design.activate(block, theta), block.targets)
         curvature = (bend.p - bend.p**2).mean(axis=1) if isinstance(bend, Covariances) else bend
         weight = curvature if block.weight is None else curvature * block.weight
-        H = part.gram(replace(block, X=block.X[:, top]), weight) if len(top) else np.zeros((0, 0))
+        H = part.gram(block, weight, columns=top) if len(top) else np.zeros((0, 0))
         return HeadSums(design.collect_squares(block.X, weight[:, None]), H)
 
     found = objective.source.reduce(sums, reads_once=True)

@@ -396,14 +396,26 @@ def csr_pair_products(
 
 
 @njit(cache=True, nogil=True)
-def csr_gram(data: Array, indices: Array, indptr: Array, weight: Float, G: Float) -> None:
-    """Add weight_n x_ni x_nj to G (M, M) for each pair of entries of a row, once; ``weight`` (0,) counts as 1."""
+def csr_gram(data: Array, indices: Array, indptr: Array, place: Array, weight: Float, G: Float) -> None:
+    """Add weight_n x_ni x_nj to G for each pair of entries of a row, once; ``weight`` (0,) counts as 1.
+
+    Column c of the rows is column place[c] of G, or left out if that is negative.
+    """
+    longest = 0
     for n in range(len(indptr) - 1):
-        start, stop = np.uintp(indptr[n]), np.uintp(indptr[n + 1])
-        for i in range(start, stop):
-            x, sums = data[i] * weight[n] if len(weight) else data[i], G[np.uintp(indices[i])]
-            for j in range(start, i + np.uintp(1)):
-                sums[np.uintp(indices[j])] += x * data[j]
+        longest = max(longest, indptr[n + 1] - indptr[n])
+    columns, entries = np.empty(longest, np.uintp), np.empty(longest)
+    for n in range(len(indptr) - 1):
+        size = 0
+        for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
+            column = place[np.uintp(indices[i])]
+            if column >= 0:
+                columns[size], entries[size] = np.uintp(column), data[i]
+                size += 1
+        for i in range(size):
+            x, sums = entries[i] * weight[n] if len(weight) else entries[i], G[columns[i]]
+            for j in range(i + 1):
+                sums[columns[j]] += x * entries[j]
 
 
 @njit(cache=True, nogil=True)

@@ -100,7 +100,10 @@ def bordered(product: Float, sums: Float | None, total: float) -> Float:
     """Σ w φ̃ φ̃' from Σ w φ φ', Σ w φ and Σ w, with φ̃ = (φ, 1). Without ``sums``, return Σ w φ φ'."""
     if sums is None:
         return np.array(product)
-    return np.block([[product, sums[:, None]], [sums, np.array(total)]])
+    M = len(sums)
+    H = np.empty((M + 1, M + 1))
+    H[:M, :M], H[:M, M], H[M, :M], H[M, M] = product, sums, sums, total
+    return H
 
 
 def class_weights(rows: DeviceRows, codes: Array, weight: Array | None, n_classes: int) -> Float:

@@ -88,18 +88,21 @@ def spread_out(array: Float, position: Codes, n_classes: int) -> Float:
     return wide
 
 
-def gram(Z: Rows, weight: Float | None = None) -> Float:
+def gram(Z: Rows, weight: Float | None = None, columns: Codes | None = None) -> Float:
     """Z'Z computed in the precision of Z (NumPy computes one triangle and mirrors it), returned in float64.
 
-    Sparse rows may have a weight each, of any sign.
+    Sparse rows may have a weight each, of any sign, and the product may be limited to some of their ``columns``.
     """
     if is_sparse(Z) and Z.nnz >= MIN_COMPILED_ENTRIES:
         from separatrix.stats._kernels import add_triangles, csr_gram
 
-        G = np.zeros((Z.shape[1], Z.shape[1]))
-        csr_gram(Z.data, Z.indices, Z.indptr, np.zeros(0) if weight is None else weight, G)
+        kept = np.arange(Z.shape[1]) if columns is None else columns
+        place, G = np.full(Z.shape[1], -1), np.zeros((len(kept), len(kept)))
+        place[kept] = np.arange(len(kept))
+        csr_gram(Z.data, Z.indices, Z.indptr, place, np.zeros(0) if weight is None else weight, G)
         add_triangles(G)
         return G
+    Z = Z if columns is None else Z[:, columns]
     product = Z.T @ (Z if weight is None else Z.multiply(weight[:, None]).tocsr())
     return np.asarray(to_dense(product), dtype=np.float64)
 

@@ -135,14 +135,26 @@ class Design:
             G[:, M] = total
         return self.without_constants(G, is_gradient=True)
 
-    def gram(self, block: Block, weight: Array, Z: Array | None = None, *, single: bool = False) -> Float:
-        """Σ_n weight_n φ̃_n φ̃_n', (P, P). ``Z`` as in `activate`; otherwise ``single`` allows single precision."""
+    def gram(
+        self,
+        block: Block,
+        weight: Array,
+        Z: Array | None = None,
+        *,
+        columns: Codes | None = None,
+        single: bool = False,
+    ) -> Float:
+        """Σ_n weight_n φ̃_n φ̃_n', (P, P). ``Z`` as in `activate`; otherwise ``single`` allows single precision.
+
+        With ``columns``, the block has more columns than the design, which is that of these.
+        """
         X, unit, largest = block.X, None, 1.0
         if Z is None:
             if isinstance(X, DeviceRows):
                 return self.without_constants(gram_with_bias(X, self.origin, self.bias, X.on(weight)))
             if is_sparse(X):
-                return self._sparse_gram(X, weight)
+                return self._sparse_gram(X, weight, columns)
+            X = X if columns is None else X[:, columns]
             unit = self.single_units() if single or X.dtype != np.float64 else None
             if X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous and bool((weight >= 0).all()):
                 from separatrix.stats._kernels import add_gram
@@ -308,10 +320,14 @@ class Design:
         mirror(H, np.ones(len(H)) if unit is None else unit)
         return self.without_constants(H)
 
-    def _sparse_gram(self, block_X: Rows, weight: Array) -> Float:
+    def _sparse_gram(self, X: Rows, weight: Array, columns: Codes | None) -> Float:
         """Gram matrix by Σ w (x - c)(x - c)' = Σ w x x' - s c' - c s' + (Σ w) c c' with s = Σ w x."""
-        X, c = self.shifted(block_X)
-        s, total, M, raw = np.asarray(X.T @ weight), weight.sum(), len(self.origin), gram(X, weight)
+        if columns is None or self.far is not None:
+            (X, c), columns = self.shifted(X if columns is None else X[:, columns]), None
+        else:
+            c = self.origin
+        s, total, M, raw = np.asarray(X.T @ weight), weight.sum(), len(self.origin), gram(X, weight, columns)
+        s = s if columns is None else s[columns]
         shift = np.outer(s - 0.5 * total * c, c)
         H = bordered(raw - shift - shift.T, s - total * c if self.bias else None, total)
         if self.spread is None:
