@@ -19,7 +19,8 @@ class LazyModule(ModuleType):
         if name.startswith("__"):  # doctest and inspect look for such names in every object
             raise AttributeError(name)
         try:
-            return getattr(import_module(self.__name__), name)
+            value = self.__dict__[name] = getattr(import_module(self.__name__), name)
+            return value
         except ModuleNotFoundError as missing:
             message = f"This needs {missing.name}, which is not installed: pip install 'separatrix[{self.extra}]'"
             raise ModuleNotFoundError(message, name=missing.name) from missing
