@@ -105,9 +105,10 @@ class DiscriminativeClassifier(LinearClassifier):
             if self.prior_correction:
                 require_shiftable(name, fit_intercept=self.fit_intercept)
             objective = pose(training, likelihood, prior, fit_intercept=self.fit_intercept)
-            start = np.zeros(objective.shape) if last is None else start_of(objective, training.classes, last)
-            if start.any():  # a fit to a sample would move away from a good start
-                objective = replace(objective, sample=None)
+            start = np.zeros(objective.shape)
+            if last is not None:  # a fit to a sample would move away from a good start
+                start = start_of(objective, training.classes, last)
+                objective = replace(objective, sample=None) if start.any() else objective
             solution = solver.minimise(objective, start)
             self.likelihood_ = likelihood
             self._conclude(objective, solution, training, start)

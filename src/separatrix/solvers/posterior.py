@@ -147,8 +147,9 @@ class Posterior:
         Without ``exact``, the Hessian is never indefinite. With ``single``, it is computed in single precision.
         """
         once = type(self.likelihood) in COMPILED_LAWS
-        at = {"theta": theta, "Z": self.regressors, "exact": exact, "single": single}
-        here: ValueGradHess = self.reduce(value_grad_hess, reads_once=once, **at)
+        here: ValueGradHess = self.reduce(
+            value_grad_hess, reads_once=once, theta=theta, Z=self.regressors, exact=exact, single=single
+        )
         if self.is_flat:
             return here
         value, pull = self.prior.value_grad(theta)
