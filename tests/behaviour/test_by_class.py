@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
+from scipy import sparse, special
 
 import separatrix as sx
 from separatrix.bayesian import by_class, inference, posterior
@@ -278,6 +278,20 @@ def test_averages_along_axes_have_the_derivatives_of_the_average(rng):
         rise = axis_averages(mu, up, z, axes)[0] - axis_averages(mu, down, z, axes)[0]
         assert_allclose(along[:, i], rise / h, atol=1e-3)  # 2 ∂f/∂(sd²)
     assert value.shape == (n,)
+
+
+@pytest.mark.parametrize("spread", [1.0, 30.0])
+def test_averages_of_wide_activations_are_those_in_double_precision(spread, rng):
+    """Far classes and wide activations neither overflow nor lose the mirrored points."""
+    mu, sd = 60 * rng.normal(size=(40, 6)), spread * rng.uniform(0.1, 2.0, size=(40, 5))
+    axes = np.linalg.qr(np.column_stack([np.ones(6), rng.normal(size=(6, 5))]))[0][:, 1:]
+    z = point_sets(5, 64)[0]
+    A = mu[:, None] + np.einsum("ki,ni,mi->nmk", axes, sd, z)
+    P = special.softmax(A, axis=2)
+    value, mean, along = axis_averages(mu, sd, z, axes)
+    assert_allclose(value, special.logsumexp(A, axis=2).mean(axis=1), rtol=1e-6)
+    assert_allclose(mean, P.mean(axis=1), atol=1e-6)
+    assert_allclose(along, np.einsum("nmk,mi,ki->ni", P, z, axes) / (len(z) * sd), atol=1e-5)
 
 
 def test_the_error_of_averages_over_chains_counts_chains_and_not_draws(rng):

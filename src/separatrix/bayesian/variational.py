@@ -38,6 +38,7 @@ from separatrix.bayesian.logistic_normal import row_blocks
 from separatrix.bayesian.posterior import Approximation, ByClassApproximation, DiagonalApproximation
 from separatrix.bayesian.predictive import MAX_BLOCK_FLOATS, expected_logit, hermite_nodes, with_unit_covariance
 from separatrix.likelihoods import Derivatives, Likelihood, Logit
+from separatrix.likelihoods.softmax import MIN_SINGLE_EXPONENT
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, ValueGradHess
@@ -57,7 +58,9 @@ CHEAP_EXPS = 2**19  # exponentials of a pass, up to which a row uses more than t
 POINTS_PER_AXIS = 3  # smallest number of points per dimension, so that they can have unit covariance ...
 MIN_POINTS_PER_AXIS = 2  # ... and for averages along contrasts, which need no covariances
 MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every covariance has a Cholesky factor
-MAX_RECIPROCAL = 40.0  # |a - mu| up to which products and sums of e^(a - mu) stay far from overflow in single precision
+# Largest |a - mu| of reciprocals, and lowest mu relative to the largest: probabilities are then neither subnormal numbers,
+# with which some processors are slow, nor wrong by more than rounding errors of single precision.
+MAX_RECIPROCAL, MIN_LEVEL = 16.0, -50.0
 MAX_CACHED_FLOATS = 2**17  # points of some rows and classes, which the cache of a core holds
 HASHED_LEVELS = 2.0**20  # of a value's mantissa, in the hash of a row
 N_REMEMBERED_STEPS = 10  # of L-BFGS
@@ -758,13 +761,16 @@ def axis_averages(mu: Float, sd: Float, z: Float, axes: Float) -> tuple[Float, F
     A = (scaled @ points.T).reshape(K, n, -1)
     level = (mu - largest).T.astype(np.float32)[:, :, None]
     if max(A.max(initial=0.0), -A.min(initial=0.0)) <= MAX_RECIPROCAL:
-        top, level = np.zeros((n, m), dtype=np.float32), np.exp(level)
+        top, level = np.zeros((n, m), dtype=np.float32), np.exp(np.maximum(level, MIN_LEVEL))
         E = np.exp(A, out=A)
         P, mirrored = level * E, np.divide(level, E, out=E)
     else:
         P, mirrored = level + A, np.subtract(level, A, out=A)
         top = np.concatenate([P.max(axis=0), mirrored.max(axis=0)], axis=1)
-        P, mirrored = np.exp(P - top[:, : m // 2]), np.exp(mirrored - top[:, m // 2 :])
+        P -= top[:, : m // 2]
+        mirrored -= top[:, m // 2 :]
+        for below in (P, mirrored):
+            np.exp(np.maximum(below, MIN_SINGLE_EXPONENT, out=below), out=below)
     total = np.concatenate([P.sum(axis=0), mirrored.sum(axis=0)], axis=1)
     P /= total[:, : m // 2]
     mirrored /= total[:, m // 2 :]
