@@ -58,8 +58,8 @@ CHEAP_EXPS = 2**19  # exponentials of a pass, up to which a row uses more than t
 POINTS_PER_AXIS = 3  # smallest number of points per dimension, so that they can have unit covariance ...
 MIN_POINTS_PER_AXIS = 2  # ... and for averages along contrasts, which need no covariances
 MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every covariance has a Cholesky factor
-# Largest |a - mu| of reciprocals, and lowest mu below the largest: probabilities are then neither subnormal numbers, with
-# which some processors are slow, nor wrong by more than rounding errors of single precision.
+# Largest |a - mu| of reciprocals, and lowest mu below the largest: probabilities are then neither subnormal numbers,
+# with which some processors are slow, nor wrong by more than rounding errors of single precision.
 MAX_RECIPROCAL, MIN_LEVEL = 16.0, -50.0
 MAX_CACHED_FLOATS = 2**17  # points of some rows and classes, which the cache of a core holds
 HASHED_LEVELS = 2.0**20  # of a value's mantissa, in the hash of a row
