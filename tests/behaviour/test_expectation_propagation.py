@@ -356,7 +356,8 @@ def test_sweeps_of_a_search_predict_the_next_step_and_may_be_in_single_precision
         last = expectation_propagation(objective, start, tol=0.3, corrected=False)
         distances = [np.sqrt(exact.factor.square(each.mean - exact.mean)) for each in (rough, last)]
         assert 1.5 * distances[0] < distances[1] < 0.3
-        assert_allclose(rough.log_evidence, exact.log_evidence, atol=0.05)
+        errors = [abs(each.log_evidence - exact.log_evidence) for each in (rough, last)]
+        assert errors[0] < 0.7 * errors[1] < 0.05  # the divergence of the next step is added to the evidence
         again = expectation_propagation(objective, start, tol=1e-9, corrected=False, memory=memory)
         assert_allclose(again.mean, exact.mean, atol=1e-8)
 

@@ -52,7 +52,6 @@ MAX_SPREAD = 1.5 * LEVEL_STD  # larger estimates occur only if the evidence is n
 MAX_INNER_FITS, MAX_SPREAD_RATIO = 3, 1.3  # fits of an inner node, and the last change of the spread
 MIN_FALL = 0.05  # nats
 GOLDEN_RATIO = (5**0.5 - 1) / 2
-NODE_TOLERANCE = 1.5  # tolerance of expectation propagation at a node, relative to that of the search
 MAX_GAUSSIAN_ERROR, N_CHECKED_ROWS = 1e-3, 256  # average error of probabilities, and rows to estimate it
 
 
@@ -130,7 +129,7 @@ def _nodes_of_one_scale(
     known: list[tuple[float, Sites]] = []  # of η*, and of the last node
     if isinstance(fitter, FitEP):
         known = [(0.0, sites) for sites in fitter.memory]
-        fitter = replace(fitter, tol_in_std=NODE_TOLERANCE * fitter.tol_in_std)
+        fitter = replace(fitter, tol_in_std=fitter.node_tol_in_std)
     x, weight = hermite_nodes(N_NODES)
     inner, top = x[-2], scales.log_density(np.zeros(1))[0]
     fits, etas, masses = [found], [0.0], [0.0]

@@ -138,6 +138,7 @@ def expectation_propagation(
     occam = 0.5 * (prior.log_det() - q.factor.log_det) - prior.value_grad(mean)[0]
     log_evidence = result.log_ratio + occam
     if memory is not None and is_converged:
+        log_evidence += here.divergence
         # The error of the evidence is quadratic in that of q, that of its gradient is linear: predict one step.
         sites = _anderson_step(past) if len(past) > 1 else here.update
         ahead = posterior_of(sites, objective)
@@ -154,7 +155,8 @@ class Iterate:
     """Sites, their posterior q, the result of a sweep that starts from them, and the updated sites.
 
     ``distance`` is the larger of two changes by the update: of the mean in standard deviations of q, and of the
-    precision relative to that of q.
+    precision relative to that of q. ``divergence`` is that of the updated q from q, to second order, in nats. The
+    evidence at the fixed point is higher by about as much.
     """
 
     sites: Sites
@@ -162,6 +164,7 @@ class Iterate:
     result: Sweep
     update: Sites
     distance: float
+    divergence: float
 
     @classmethod
     def of(cls, objective: Posterior, sites: Sites, q: Normal, *, single: bool = False) -> Iterate:
@@ -173,8 +176,8 @@ class Iterate:
         pull = update.shift - sites.shift - change @ q.mean
         shrunk = linalg.blas.dtrmm(1.0, root, change.T, side=1)  # root is upper triangular
         shrunk = linalg.blas.dtrmm(1.0, root, shrunk, trans_a=1, overwrite_b=1)
-        distance = float(max(np.linalg.norm(root.T @ pull), np.linalg.norm(shrunk)))
-        return cls(sites, q, result, update, distance)
+        moved, bent = float(np.linalg.norm(root.T @ pull)), float(np.linalg.norm(shrunk))
+        return cls(sites, q, result, update, max(moved, bent), 0.5 * moved**2 + 0.25 * bent**2)
 
     def damped(self, fraction: float) -> Sites:
         """Return sites a fraction of the way to their update."""

@@ -82,7 +82,8 @@ class Auto(Limits):
     def _few_rows(self, objective: Posterior, start: Float) -> Solution[Float]:
         C, P = objective.shape
         if has_cheap_hessian(objective, times=2 if C == 1 else 1):
-            return self._newton(objective, start, self.max_steps)
+            newton = Newton(self.tol, self.max_steps, self.trace, self.single)
+            return newton.minimise(objective, start, is_stretched=True)
         if not fits_in_memory(objective):
             return self._run(objective, start, [self._gradients()])
         is_sparse = not objective.units.has_fast_products
