@@ -198,3 +198,14 @@ def test_sparse_rows_are_cut_into_an_even_number_of_equal_blocks(n):
     assert sum(sizes) == n
     assert max(sizes) <= 100
     assert len(sizes) == 1 if n <= 100 else len(sizes) % 2 == 0 and max(sizes) - min(sizes) < len(sizes)
+
+
+@pytest.mark.parametrize("n", [1, 2621, 3125, 20_000, 50_000])
+def test_dense_rows_that_are_read_once_are_cut_into_equal_blocks(n):
+    """Threads would wait for the longer of two unequal blocks."""
+    rows = open_memory(np.broadcast_to(np.zeros(100), (n, 100)))
+    height = rows.height_for(100)
+    sizes = [piece.stop - piece.start for piece in rows.pieces(rows.tall_height(height))]
+    assert sum(sizes) == n
+    assert max(sizes) <= max(height, n // 8)
+    assert max(sizes) - min(sizes) < len(sizes)
