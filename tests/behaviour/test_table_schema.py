@@ -40,6 +40,13 @@ def table(rng):
     return columns(rng)
 
 
+def test_a_level_that_begins_like_its_column_keeps_its_whole_name():
+    schema = infer_types(table_statistics(pd.DataFrame({"size": ["size: big", "small"] * 20})))
+    assert sorted(schema.plans[0].short_names) == ["size: big", "small"]
+    assert "2 columns: size: big, small" in schema.describe()
+    assert schema.describe().endswith("\n1 column of 40 rows becomes 2 columns of numbers")
+
+
 LIBRARIES = {
     "pandas": pd.DataFrame,
     "pandas nullable": lambda c: pd.DataFrame(c).convert_dtypes(),

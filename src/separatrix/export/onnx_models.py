@@ -180,8 +180,7 @@ def _squared_distance(Phi: Value, mean: Float, Sigma: generative.Covariance) -> 
         case generative.DenseCovariance() | generative.SingularCovariance():
             return (Z @ Sigma.whitener).square().sum(1)
         case generative.FactoredCovariance():
-            q = np.sqrt(np.where(Sigma.ridge > 0, Sigma.ridge, np.inf))
-            _, s, Vt = np.linalg.svd(Sigma.F / q, full_matrices=False)
+            q, s, Vt = Sigma._svd
             Z = Z / q
             return Z.square().sum(1) - (Z @ Vt.T).square() @ np.asarray(s**2 / (1 + s**2))
         case other:

@@ -73,8 +73,7 @@ def data_section(study: Study) -> dict[str, Any]:
     columns = []
     for plan in used:
         named = {plan.column: "value", f"{plan.column} is missing": "missing indicator"}
-        names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
-        names = [shortened(named.get(name, name), MAX_COLUMN_LETTERS) for name in names]
+        names = [shortened(named.get(name, name), MAX_COLUMN_LETTERS) for name in plan.short_names]
         listed = enumerated(names) if len(names) <= N_LISTED_FEATURES else f"{', '.join(names[:N_LISTED_FEATURES])}, …"
         features = f"{len(names)} feature{'s' * (len(names) > 1)}: {listed}"
         columns.append((shortened(plan.column, MAX_COLUMN_LETTERS), plan.kind, plan.why, features))

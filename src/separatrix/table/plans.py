@@ -11,6 +11,7 @@ entries are +1, without the random signs of that paper, so each column is an ind
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
@@ -76,6 +77,12 @@ class Plan(ABC):
     @abstractmethod
     def names(self) -> tuple[str, ...]:
         """Names of the numeric columns."""
+
+    @property
+    def short_names(self) -> list[str]:
+        """Names without the name of the column: ``red`` for ``colour=red``, ``#0`` for ``zip#0``."""
+        prefix = re.compile(rf"^{re.escape(self.column)}(=|: |(?=#))")
+        return [prefix.sub("", name) for name in self.names]
 
     @property
     def note(self) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -169,9 +168,7 @@ class Schema:
         """One line for each column of the table: its type, its values, and its numeric columns."""
         rows = [("column", "type", "values", "encoded as")]
         for plan in self.plans:
-            prefix = re.compile(rf"^{re.escape(plan.column)}(=|: |(?=#))")
-            names = [prefix.sub("", name) for name in plan.names]
-            names += [NEW] * (isinstance(plan, CategoryPlan) and plan.new)
+            names = plan.short_names + [NEW] * (isinstance(plan, CategoryPlan) and plan.new)
             is_short = len(names) > 1 and names[0] != plan.names[0]  # without the name of the column
             whole = f"{len(names)} columns: {', '.join(names)}" if is_short else ", ".join(plan.names) or "dropped"
             if len(whole) > MAX_LISTED_CHARACTERS:
@@ -181,8 +178,9 @@ class Schema:
         lines = ["  ".join([*map(str.ljust, row, widths), row[3]]).rstrip() for row in rows]
         n_dropped = len(self.plans) - len(self.inputs)
         dropped = f"; {n_dropped} dropped" if n_dropped else ""
-        shape = f"{len(self.inputs)} columns of {self.n_rows} rows become {len(self.columns)} columns of numbers"
-        return "\n".join([*lines, shape + dropped])
+        n, m = len(self.inputs), len(self.columns)
+        before, after = f"{n} column{'s' * (n != 1)} of {self.n_rows} rows", f"{m} column{'s' * (m != 1)} of numbers"
+        return "\n".join([*lines, f"{before} become{'s' * (n == 1)} {after}{dropped}"])
 
     def to_json(self) -> str:
         """JSON from which `from_json` restores an equal schema."""
