@@ -83,7 +83,8 @@ def scale_nodes(
     number of fits on each side of one scale.
     """
     G = len(scales.labels)
-    values, axes = linalg.eigh(scale_precision(scales, found, objective))
+    precision = scale_precision(scales, found, objective)
+    values = linalg.eigvalsh(precision)
     spread = np.maximum(values, MAX_SPREAD**-2.0) ** -0.5
     top = scales.log_density(np.zeros(G))[0]
     log_volume = float(0.5 * G * np.log(2 * np.pi) + np.log(spread).sum())
@@ -95,6 +96,7 @@ def scale_nodes(
         return Nodes((found,), np.ones(1), np.ones((1, G)), top + log_volume)
     if G == 1:
         return _nodes_of_one_scale(objective, scales, found, fitter, float(spread[0]), n_fits)
+    axes = linalg.eigh(precision)[1]
     z = np.random.default_rng(0).standard_normal((N_PAIRS, G))
     if G <= N_PAIRS:  # exact second moments
         z = np.linalg.qr(z)[0] * np.sqrt(N_PAIRS)
@@ -129,7 +131,7 @@ def _nodes_of_one_scale(
     known: list[tuple[float, Sites]] = []  # of η*, and of the last node
     if isinstance(fitter, FitEP):
         known = [(0.0, sites) for sites in fitter.memory]
-        fitter = replace(fitter, tol_in_std=fitter.node_tol_in_std)
+        fitter = replace(fitter, tol_in_std=fitter.rough_tol_in_std)
     x, weight = hermite_nodes(N_NODES)
     inner, top = x[-2], scales.log_density(np.zeros(1))[0]
     fits, etas, masses = [found], [0.0], [0.0]
@@ -182,7 +184,7 @@ def scale_precision(scales: PriorScales, found: Approximation, objective: Poster
     if tuned.ndim == 1:
         B, pull = tuned[:, None, None] * B, tuned * d
     else:
-        B, pull = np.einsum("pr,crkq->cpkq", tuned, B), d @ tuned
+        B, pull = np.moveaxis(np.tensordot(tuned, B, (1, 1)), 0, 1), d @ tuned
     first = np.einsum("cpcp->p", B) + (d * pull).sum(axis=0)
     second = np.einsum("cpkq,kqcp->pq", B, B) + 2 * np.einsum("cp,cpkq,kq->pq", d, B, pull)
     at = (scales.groups[:, None] == np.arange(G)).astype(np.float64)

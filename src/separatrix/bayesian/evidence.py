@@ -481,14 +481,14 @@ class FitLaplace:
 class FitEP:
     """Expectation propagation, from Laplace's mode or from the sites of the last fit, which are kept in ``memory``.
 
-    The error of the evidence is about the square of ``tol_in_std``, that of its gradient is proportional to it. An
-    average over scales needs no gradient, so its nodes may have another tolerance.
+    The error of the evidence is about the square of ``tol_in_std``, that of its gradient is proportional to it. The
+    first fit and the nodes of an average over scales need no accurate gradient: ``rough_tol_in_std`` is theirs.
     """
 
     tol: float = 1e-8
     memory: list[Sites] = field(default_factory=list)
     tol_in_std: float = 1e-2
-    node_tol_in_std: float = 1e-2
+    rough_tol_in_std: float = 1e-2
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""

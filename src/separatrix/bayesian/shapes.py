@@ -165,10 +165,10 @@ def shape_prior(found: Inference, options: Options, fitter: Fitter) -> Inference
     candidates = [each for each in tuned if each is not None]
     if gain > LOG_ODDS:
         candidates.append(_by_column(found, options, fitter))
-    best = max(candidates, key=log_evidence, default=None)
-    if best is None or log_evidence(best) <= log_evidence(found) + LOG_ODDS:
+    heights = [log_evidence(each) for each in candidates]
+    if not candidates or max(heights) <= log_evidence(found) + LOG_ODDS:
         return found
-    return replace(best, simpler=found)
+    return replace(candidates[int(np.argmax(heights))], simpler=found)
 
 
 def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitter) -> Inference | None:
