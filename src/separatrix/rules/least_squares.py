@@ -134,14 +134,18 @@ def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution
         start[:, -1] = B[:, -1] / units.total
         B -= start[:, -1:] * units.total * np.append(units.mean - design.origin, 1.0)
     is_checked = N >= M and alpha < SMALL_PENALTY * diagonal[:M].max()
-    scale = np.sqrt(diagonal)
+    scale, is_found = np.sqrt(diagonal), None
     if is_checked:
         signs = np.random.default_rng(0).choice([-1.0, 1.0], len(scale))
         known = np.divide(signs, scale, out=np.zeros_like(scale), where=scale > 0)
         B = np.vstack([B, product(known[None])])
+
+        def is_found(x: Float) -> bool:
+            return bool((np.abs(x - known) * scale).max() <= MAX_KNOWN_ERROR)
+
     tol = np.where(np.arange(len(B)) < len(start), RESIDUAL_TOL, KNOWN_TOL)
-    found = conjugate_gradients(product, B, diagonal, tol=tol, max_steps=max_steps)
-    is_unique = not is_checked or (np.abs(found.value[-1] - known) * scale).max() <= MAX_KNOWN_ERROR
+    found = conjugate_gradients(product, B, diagonal, tol=tol, max_steps=max_steps, is_enough=is_found)
+    is_unique = is_found is None or is_found(found.value[-1])
     if not (found.is_converged and is_unique):
         if operations < MANY_OPERATIONS:
             return None

@@ -17,11 +17,18 @@ from separatrix.solvers.result import Solution, Status
 
 
 def conjugate_gradients(
-    product: Callable[[Float], Float], B: Float, diagonal: Float, *, tol: Float, max_steps: int
+    product: Callable[[Float], Float],
+    B: Float,
+    diagonal: Float,
+    *,
+    tol: Float,
+    max_steps: int,
+    is_enough: Callable[[Float], bool] | None = None,
 ) -> Solution[Float]:
     """Solve A x = b for each row b of B (C, P); ``product`` returns A v for some rows v, in one pass.
 
-    Row k is solved when √(r'D⁻¹r) of its residual r is ``tol[k]`` times that of b. Unknowns with D = 0 stay zero.
+    Row k is solved when √(r'D⁻¹r) of its residual r is ``tol[k]`` times that of b; the last row also when
+    ``is_enough(x)``. Unknowns with D = 0 stay zero.
     """
     inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
     X, R, V, step = np.zeros_like(B), B.copy(), B * inverse, 0
@@ -37,5 +44,7 @@ def conjugate_gradients(
         z = R[live] * inverse
         size[live] = np.einsum("kp,kp->k", R[live], z)
         V[live] = z + (size[live] / before)[:, None] * v
+        if is_enough is not None and is_enough(X[-1]):
+            size[-1] = 0.0
         step += 1
     return Solution(X, Status.MAX_STEPS if len(live) else Status.GRADIENT, step, step)
