@@ -80,8 +80,9 @@ class Factor:
     def root(self) -> Float:
         """Upper triangular R with H⁻¹ = R R': R z has covariance H⁻¹ if z is standard normal."""
         with single_thread_blas():
-            inverse, _ = linalg.lapack.dtrtri(self.L, lower=True)
-        return np.asarray((np.tril(inverse) / self.scale).T)
+            inverse, _ = linalg.lapack.dtrtri(self.L, lower=True)  # keeps the zeros above the diagonal of L
+        inverse /= self.scale
+        return np.asarray(inverse.T)
 
     @property
     def single_error(self) -> float:
