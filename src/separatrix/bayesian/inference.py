@@ -161,7 +161,7 @@ CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior 
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
 EP_TOLS_IN_STD = (0.1, 0.15)  # tolerance of fixed points in tuning, and of the first one and the nodes of the average
-ROUGH_EP_TOLS_IN_STD = (0.2, 0.5)  # the same, if sweeps are expensive
+ROUGH_EP_TOLS_IN_STD = (0.2, 0.6)  # the same, if sweeps are expensive
 SHAPED_TOL = 0.3  # nats that tuning may miss before the shape of the prior is chosen, if sweeps are expensive
 FINAL_EP_TOL_IN_STD = 0.05  # and at the end: the step that is predicted from there has an error of about a hundredth
 
