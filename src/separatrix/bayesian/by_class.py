@@ -378,7 +378,7 @@ def tune_columns(
 
     ``start`` is a fit near the best common scale, whose evidence has a known ``slope``. This corrects the largest error
     of the gradient, that of u, by a factor. If ``is_rough``, the search ends earlier if the scales are better than one:
-    most of the gain is that of the first step.
+    the first step has most of the gain.
     """
     here, one = scale_derivatives(start, groups), prior_scales(start.objective)
     tuned = here.scales.tuned

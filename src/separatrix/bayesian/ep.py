@@ -155,7 +155,7 @@ class Iterate:
     """Sites, their posterior q, the result of a sweep that starts from them, and the updated sites.
 
     ``distance`` is the larger of two changes by the update: of the mean in standard deviations of q, and of the
-    precision relative to that of q. ``divergence`` is that of the updated q from q, to second order, in nats. The
+    precision relative to that of q. ``divergence`` of the updated q from q is accurate to second order, in nats. The
     evidence at the fixed point is higher by about as much.
     """
 

@@ -316,7 +316,7 @@ def with_change_of_curvature(
 ) -> tuple[Approximation, Float | None]:
     """Add the change of -½ ln |A| from the point at which A was computed to the mode; return ∂ ln |A|/∂θ too.
 
-    The change is of first order and computed from the sample. There is none, and no slope, if A is that of the mode.
+    The change is of first order and computed from the sample. If A belongs to the mode, nothing is added or returned.
     """
     if curved_at is found.mean:
         return found, None

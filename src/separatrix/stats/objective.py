@@ -146,7 +146,7 @@ class Design:
     ) -> Float:
         """Σ_n weight_n φ̃_n φ̃_n', (P, P). ``Z`` as in `activate`; otherwise ``single`` allows single precision.
 
-        With ``columns``, the block has more columns than the design, which is that of these.
+        With ``columns``, the block has more columns than the design, which describes these columns.
         """
         X, unit, largest = block.X, None, 1.0
         if Z is None:
