@@ -364,7 +364,8 @@ def test_the_mean_of_a_skewed_posterior_is_not_corrected(rng):
     assert np.abs((moved.mean - q.mean) / q.std).max() == pytest.approx(1.0, abs=0.01)
 
 
-def test_a_skewed_posterior_of_many_rows_and_classes_is_corrected_with_a_note(rng, monkeypatch):
+def test_a_skewed_posterior_of_many_rows_and_classes_predicts_at_its_mode_with_a_note(rng, monkeypatch):
+    """Averages over a Gaussian whose mean is many standard deviations away would be far worse."""
     monkeypatch.setattr(inference, "MAX_DETERMINED_SECONDS", 0.0)
     X, y = classes(2000, 15, 12, rng)
     X, y = (np.concatenate(part) for part in ((X, X[:3] + 4.0), (y, np.full(3, 12))))  # a class of three rows
@@ -372,6 +373,15 @@ def test_a_skewed_posterior_of_many_rows_and_classes_is_corrected_with_a_note(rn
     assert found.approximation_ == "laplace"
     assert found.posterior_.structure == "by class"
     assert any("standard deviations from its mode" in note for note in found.notes_)
+    assert_allclose(found.predict_proba(X), special.softmax(X @ found.coef_.T + found.intercept_, axis=1), atol=1e-12)
+
+
+def test_the_error_of_a_corrected_posterior_is_that_of_a_sampled_one(rng):
+    """Many rows: Laplace's Gaussian is used without chains, and its error is estimated from the shift of the mean."""
+    X, y = classes(4500, 20, 12, rng)
+    found = sx.BayesianLogisticRegression(Gaussian(), tune=None, rng=0).fit(X, y)
+    assert (found.approximation_, found.posterior_.structure) == ("laplace", "by class")
+    assert 0 < found.probability_error_ < 0.005
 
 
 def test_coupling_of_a_sample_is_nearly_that_of_all_rows(rng):

@@ -59,7 +59,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from separatrix._arguments import generator
-from separatrix._array import Float, to_dense
+from separatrix._array import Array, Float, to_dense
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.averaging import average, average_draws
 from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, has_cheap_shape, tune_by_class
@@ -137,6 +137,7 @@ from separatrix.stats import collect_sample, extent
 METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
 
 # Shifts of the mean, in posterior standard deviations
+UNRELIABLE_SHIFT = 1.0  # above this, the first-order estimate of the mean is unreliable
 CORRECTED_SHIFT = 0.01  # above this, the mean is corrected, which takes a pass
 NEGLIGIBLE_SHIFT = 0.05  # up to this, Laplace's Gaussian is accurate
 RARE_VALUE_BOUND = 0.3  # γ_j above which the shift is computed from all rows instead of a sample
@@ -153,7 +154,7 @@ MAX_COUPLED_CLASSES = 10  # ... for at most this number of classes: a Hessian ta
 MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior without coupling
 MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posteriors neglect it, too
 MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed ...
-MAX_DETERMINED_SECONDS = 15.0  # ... and if Laplace's Gaussian is tried first ...
+MAX_DETERMINED_SECONDS = 5.0  # ... and if Laplace's Gaussian is tried first ...
 MAX_SPARSE_SECONDS = 5.0  # ... and if the rows are sparse; otherwise the weights of each contrast are independent
 N_MEAN_FIELD_CHAINS = 8  # chains that check independent weights
 N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that check a posterior without coupling
@@ -185,6 +186,11 @@ SKEWED_BY_CLASS = (
     "The posterior is skewed: the mean of a weight is about {shift:.1f} standard deviations from its mode, probably of "
     "a class with few rows. The means are corrected, but probabilities of that class may be wrong: a better "
     "approximation would take minutes."
+)
+SKEWED_AT_MODE = (
+    "The posterior is skewed: the mean of a weight is about {shift:.1f} standard deviations from its mode, probably of "
+    "a class with few rows, and a better approximation would take minutes. Probabilities are those at the mode; "
+    "evidence and intervals may be wrong. Use a narrower prior, or fewer classes."
 )
 ONE_SCALE = (
     "The prior has one scale for all columns: to tune a scale for each of {n_groups} groups, the full precision of the "
@@ -260,9 +266,22 @@ def average_error(
 ) -> Difference:
     """Compare probabilities of a Gaussian with those of draws from the posterior, at training rows and mixtures of two.
 
-    The larger of both averages is returned. Half of the columns of each mixture comes from another row: of any class
-    in a third of the mixtures, and of the same class in the others. The variance of the averages over the draws is
-    subtracted from squared differences.
+    The larger of both averages is returned. The variance of the averages over the draws is subtracted from squared
+    differences.
+    """
+    X, likelihood = checked_rows(objective), cast(ClassLikelihood, objective.likelihood)
+    P = class_probabilities(likelihood, approximation.activations(X, objective.design), "exact")
+    mean, error = draws.probability_and_error(X, objective.design, likelihood)
+    away = (P if mean.ndim == 2 else P[:, 1]) - mean
+    size = np.sqrt(np.maximum(away**2 - error**2, 0.0))
+    return Difference(float(max(part.mean() for part in np.split(size, 2))), float(error.mean()))
+
+
+def checked_rows(objective: Posterior) -> Array:
+    """Return training rows, and as many mixtures of two.
+
+    Half of the columns of each mixture comes from another row: of any class in a third of the mixtures, and of the same
+    class in the others.
     """
     rng = np.random.default_rng(0)
     block = collect_sample(objective.source, N_MIXED_ROWS).as_block()
@@ -270,13 +289,7 @@ def average_error(
     at, is_any = rng.integers(len(rows), size=N_CHECKED_ROWS), rng.random(N_CHECKED_ROWS) < ANY_CLASS_FRACTION
     partners = [rng.choice(np.flatnonzero((t == t[i]) | free)) for i, free in zip(at, is_any, strict=True)]
     one, other = rows[at], rows[partners]
-    X = np.concatenate([one, np.where(rng.random(one.shape) < MIXED_FRACTION, other, one)])
-    likelihood = cast(ClassLikelihood, objective.likelihood)
-    P = class_probabilities(likelihood, approximation.activations(X, objective.design), "exact")
-    mean, error = draws.probability_and_error(X, objective.design, likelihood)
-    away = (P if mean.ndim == 2 else P[:, 1]) - mean
-    size = np.sqrt(np.maximum(away**2 - error**2, 0.0))
-    return Difference(float(max(part.mean() for part in np.split(size, 2))), float(error.mean()))
+    return np.concatenate([one, np.where(rng.random(one.shape) < MIXED_FRACTION, other, one)])
 
 
 def choose(objective: Posterior, found: Skewness) -> str:
@@ -473,8 +486,15 @@ def _refine_by_class(found: Inference, first: UncoupledApproximation, options: O
             corrected = corrected_by_class(objective, first, options.tol, max_shift=max_shift)
             if corrected is not None:
                 shifted, largest = corrected
+                if largest > UNRELIABLE_SHIFT:  # averages over so poor a Gaussian are far worse than the mode
+                    at_mode, note = replace(first, log_evidence=shifted.log_evidence), SKEWED_AT_MODE
+                    return replace(found, approximation=at_mode, rule="map", notes=(note.format(shift=largest),))
+                X, likelihood = checked_rows(objective), cast(ClassLikelihood, objective.likelihood)
+                a = (each.activations(X, objective.design) for each in (first, shifted))
+                before, after = (class_probabilities(likelihood, each, "exact") for each in a)
                 notes = (SKEWED_BY_CLASS.format(shift=largest),) if largest > MODERATE_SHIFT else ()
-                return replace(found, approximation=shifted, notes=notes)
+                error = float(np.abs(after - before).mean())  # of Laplace's Gaussian, to first order
+                return replace(found, approximation=shifted, notes=notes, probability_error=error)
         if estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS:
             q = variational_by_class(objective, first)
             found = found.accept(q)
