@@ -81,7 +81,9 @@ def fit_fisher(
         weighted = moments.count > 0
         factor = np.divide(1, weighted.sum() * moments.count, out=np.zeros(K), where=weighted)
     smallest = max(smallest, SINGULAR_PER_COLUMN * B.shape[1])
-    directions, values, live = _stationary(moments, factor, B, shrinkage, columns, smallest)
+    S = moments.scatter.combined(factor)  # S_W, or a factor F with F'F = S_W
+    with blas_for(S.size * len(S)):
+        directions, values, live = _stationary(moments, S, B, shrinkage, columns, smallest)
     kept = np.argsort(values)[::-1][: min(K - 1, np.count_nonzero(values))]
     V = np.zeros((len(live), len(kept)))
     V[live] = directions[:, kept]
@@ -90,14 +92,13 @@ def fit_fisher(
 
 
 def _stationary(
-    moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...], smallest: float
+    moments: Moments, S: Float, B: Float, shrinkage: float, columns: tuple[str, ...], smallest: float
 ) -> tuple[Float, Float, Array]:
     """Directions (L, R) with v' S_W v = 1, N J of each, which is zero if it may be rounding error, and a mask (M,).
 
     The mask selects the L columns of the directions; the weight of other columns is zero. S_W is replaced by
     (1 - shrinkage) S_W + shrinkage diag S_W.
     """
-    S = moments.scatter.combined(factor)  # S_W, or a factor F with F'F = S_W
     factored = isinstance(moments.scatter, FactoredScatter)
     variance = np.einsum("rm,rm->m", S, S) if factored else np.diag(S)
     variance = np.where(moments.is_constant(variance), 0.0, variance)
@@ -113,8 +114,7 @@ def _stationary(
             _warn_of_collinear(columns, SingularError(constant, {}), np.flatnonzero(within), shrinkage)
         ridge = np.where(within, VANISHING_VARIANCE * total, shrinkage * variance)[live]
         B = B[:, live]
-        with blas_for(S.size * len(S)):
-            SB = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B.T, ridge)
+        SB = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B.T, ridge)
         values, U = np.linalg.eigh(B @ SB)
         values[values <= EPS * len(B) * max(values.max(), np.finfo(float).tiny)] = 0.0
         return SB @ U / np.sqrt(np.where(values > 0, values, 1.0)), values, live
