@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse, special
@@ -31,6 +32,7 @@ from separatrix.bayesian.posterior import (
     laplace_diagonal,
 )
 from separatrix.bayesian.sampling import Draws, Products
+from separatrix.bayesian.shapes import Inference
 from separatrix.bayesian.tuning import Limit, TuningStatus, tune_scales
 from separatrix.bayesian.variational import (
     axis_averages,
@@ -493,3 +495,37 @@ def test_few_rows_of_many_classes_are_fitted_by_class_if_that_takes_fewer_operat
     assert [model.posterior_.approximation.structure for model in found.values()] == ["dual", "by class"]
     new = rng.normal(size=(200, 110))
     assert np.abs(found[100].predict_proba(new) - found[1000].predict_proba(new)).mean() < 0.02  # of random columns
+
+
+@pytest.mark.parametrize("tune", [None, "evidence"])
+def test_sparse_rows_and_files_have_the_posterior_of_rows_in_memory(tune, rng, tmp_path):
+    X, y = classes(200, 52, 4, rng)
+    X *= rng.random(X.shape) < 0.3
+    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(52)])
+    table.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    model = sx.BayesianLogisticRegression(tune=tune, rng=0)
+    expected = model.fit(X, y).predict_proba(X)
+    assert model.posterior_.structure == "by class"
+    thin = sparse.csr_array(X)
+    assert_allclose(model.fit(thin, y).predict_proba(thin), expected, atol=1e-5)  # sums in single precision differ
+    scanned = model.fit(sx.scan(tmp_path / "rows.parquet", target="y"))
+    assert_allclose(scanned.predict_proba(table), expected, atol=1e-8)
+
+
+def test_batches_of_sparse_rows_have_the_posterior_of_dense_ones(rng):
+    X, y = classes(120, 5, 4, rng)
+    dense, thin = sx.BayesianLogisticRegression(tune=None, rng=0), sx.BayesianLogisticRegression(tune=None, rng=0)
+    for rows in (slice(0, 60), slice(60, 120)):
+        dense.partial_fit(X[rows], y[rows], classes=range(4))
+        thin.partial_fit(sparse.csr_array(X[rows]), y[rows], classes=range(4))
+    assert_allclose(thin.predict_proba(sparse.csr_array(X)), dense.predict_proba(X), atol=1e-8)
+    assert thin.log_evidence_ == pytest.approx(dense.log_evidence_, abs=1e-6)
+
+
+@pytest.mark.parametrize(("n_columns", "has_remedy"), [(5, True), (60, False)])
+def test_importance_sampling_is_no_remedy_for_hundreds_of_weights(n_columns, has_remedy, rng):
+    objective = posed(*classes(100, n_columns, 4, rng))
+    first = laplace(objective, mode_of(objective))
+    found = Inference(objective, first, Auto().minimise(objective, first.mean), np.ones(n_columns))
+    warning = found.accept(replace(first, name="variational", is_converged=False)).warnings[0]
+    assert ("importance" in warning) == has_remedy

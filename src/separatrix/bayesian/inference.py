@@ -105,6 +105,7 @@ from separatrix.bayesian.sampling import (
 )
 from separatrix.bayesian.shapes import (
     FIRST_TOL,
+    MAX_DRAWN_WEIGHTS,
     TUNING_TOL,
     Inference,
     Options,
@@ -145,7 +146,6 @@ RARE_VALUE_BOUND = 0.3  # γ_j above which the shift is computed from all rows i
 # Costs
 MAX_LEVEL_WEIGHTS = 1000  # weights up to which groups have scales under the full covariance; a fit then takes seconds
 CHEAP_EP = 1e7  # N P² up to which expectation propagation takes a fraction of a second
-MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
 PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
 MAX_COUPLED_WEIGHTS = 200  # weights of K classes above which "auto" neglects coupling between contrasts of classes ...

@@ -29,6 +29,7 @@ from separatrix.solvers import Posterior, Solution
 
 ONE_SCALE_PROBABILITY = 0.5  # prior probability of one scale, against one for each column
 SHAPE_TOL = 0.05  # nats of evidence that tuning an aligned prior, or one scale for each column, may miss
+MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 MAX_LOG_ODDS = 6.0  # above which the average leaves the simpler prior out
 TUNING_TOL, FIRST_TOL = 1e-3, 0.1  # nats of evidence that tuning may miss, and that of Laplace's method before another
 
@@ -104,10 +105,12 @@ class Inference:
             return replace(self, approximation=better)
         is_used = better.name == "variational" and self.objective.shape[0] > 1
         used = better if is_used else self.approximation
+        is_drawn = self.objective.shape[0] == 1 or better.mean.size <= MAX_DRAWN_WEIGHTS
+        remedy = "approximation='importance', or a narrower prior" if is_drawn else "a narrower prior, or fewer columns"
         warning = (
             f"The {better.name!r} approximation did not converge in {better.steps} steps; "
             f"{'its last step' if is_used else repr(self.approximation.name)} is used instead. Try "
-            "approximation='importance', or a narrower prior."
+            f"{remedy}."
         )
         return replace(self, approximation=used, warnings=(*self.warnings, warning))
 
