@@ -260,7 +260,11 @@ def average_draws(draws: Draws, found: Approximation, nodes: Nodes, rng: np.rand
 def _moved(best: Approximation, found: Approximation, fits: Sequence[Approximation]) -> tuple[Approximation, ...]:
     """Move the better Gaussian from η*, where ``found`` is the tuned one, to the node of each fit."""
     shift, moved = (best.mean - found.mean).ravel(), list[Approximation]()
+    is_same = best.factor is found.factor and best.moments is None and not shift.any()
     for fit in fits:
+        if is_same:
+            moved.append(replace(best, mean=fit.mean, factor=fit.factor))
+            continue
         T, inverse = _transport(found, fit)
 
         def factor_of(factor: Factor | None, fit: Approximation = fit, inverse: Float = inverse) -> Factor | None:

@@ -60,6 +60,8 @@ MAX_SPARSE_FRACTION = 0.15  # of entries other than zero, up to which sparse pro
 MAX_SPARSE_ORIGIN = 100.0  # |origin| of a column in standard deviations, up to which its correction keeps enough digits
 MAX_MULTIPLIED_ROWS = 512  # rows whose factors, each at most 2, are multiplied
 
+MAX_PRINCIPAL_WEIGHTS = 500  # principal axes of more weights take seconds, and their importance weights are unusable
+
 # Hamiltonian Monte Carlo
 N_CHAINS, N_WARM_PATHS = 64, 4
 FIRST_STEP, FIRST_STEP_OF_ONE, MAX_LEAPFROG_STEPS = 0.4, 1.2, 32
@@ -155,7 +157,8 @@ class Proposal(NamedTuple):
         if degrees is not None:  # √(ν/χ²) turns a normal into a Student's t
             stretch = np.sqrt(degrees / (2 * special.gammaincinv(0.5 * degrees, u[:, D])))
         stretch = np.concatenate([stretch, stretch])[:n]
-        root = self.factor.root if len(self.mean) == 1 else principal_root(self.factor)
+        is_ordered = 1 < len(self.mean) and D <= MAX_PRINCIPAL_WEIGHTS
+        root = principal_root(self.factor) if is_ordered else self.factor.root
         theta = self.mean + ((z * stretch[:, None]) @ root.T).reshape(n, *self.mean.shape)
         squared = np.einsum("sd,sd->s", z, z) * stretch**2
         log_q = -0.5 * squared - D * LOG_SQRT_2PI
