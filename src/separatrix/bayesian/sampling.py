@@ -157,7 +157,7 @@ class Proposal(NamedTuple):
         if degrees is not None:  # √(ν/χ²) turns a normal into a Student's t
             stretch = np.sqrt(degrees / (2 * special.gammaincinv(0.5 * degrees, u[:, D])))
         stretch = np.concatenate([stretch, stretch])[:n]
-        is_ordered = 1 < len(self.mean) and D <= MAX_PRINCIPAL_WEIGHTS
+        is_ordered = len(self.mean) > 1 and D <= MAX_PRINCIPAL_WEIGHTS
         root = principal_root(self.factor) if is_ordered else self.factor.root
         theta = self.mean + ((z * stretch[:, None]) @ root.T).reshape(n, *self.mean.shape)
         squared = np.einsum("sd,sd->s", z, z) * stretch**2
