@@ -25,6 +25,9 @@ class LazyModule(ModuleType):
             message = f"This needs {missing.name}, which is not installed: pip install 'separatrix[{self.extra}]'"
             raise ModuleNotFoundError(message, name=missing.name) from missing
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LazyModule, (self.__name__, self.extra)  # a function that Dask sends to its workers may refer to it
+
 
 if TYPE_CHECKING:
     import duckdb

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,12 @@ def test_an_optional_library_that_is_not_installed_is_named_with_its_extra():
     missing = LazyModule("no_such_library", "data")  # not imported before its first use
     with pytest.raises(ModuleNotFoundError, match=r"no_such_library.*pip install 'separatrix\[data\]'"):
         _ = missing.Table
+
+
+def test_a_function_that_uses_an_optional_library_can_be_sent_to_another_process():
+    """Modules cannot be pickled; cloudpickle, which sends local functions, makes an exception for their exact type."""
+    sent = pickle.loads(pickle.dumps(LazyModule("json", "data")))
+    assert sent.loads("[1]") == [1]
 
 
 def test_every_module_has_a_license_and_a_docstring():

@@ -109,6 +109,15 @@ def test_sparse_rows_with_collinear_columns_give_the_answer_of_dense_rows(alpha,
 
 
 @pytest.mark.usefixtures("few_columns_are_many")
+@pytest.mark.parametrize("twin", range(1, 9))
+def test_a_sparse_column_that_is_twice_in_the_table_is_found(twin, rng):
+    X, y = sparse_rows(rng, 400)
+    X = sparse.csr_array(sparse.hstack([X[:, :twin], X[:, :1], X[:, twin:]]))
+    with pytest.warns(CollinearWarning, match=f"'x{twin}'|'x0'"):
+        sx.LeastSquaresClassifier().fit(X, y)
+
+
+@pytest.mark.usefixtures("few_columns_are_many")
 def test_constant_columns_of_sparse_rows_are_named(rng):
     X, y = sparse_rows(rng, 400)
     X = sparse.csr_array(sparse.hstack([X, sparse.csr_array((400, 1))]))

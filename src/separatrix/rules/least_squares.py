@@ -136,8 +136,8 @@ def fit_sparse(source: Source, *, alpha: float, fit_intercept: bool) -> Solution
     is_checked = N >= M and alpha < SMALL_PENALTY * diagonal[:M].max()
     scale, is_found = np.sqrt(diagonal), None
     if is_checked:
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], len(scale))
-        known = np.divide(signs, scale, out=np.zeros_like(scale), where=scale > 0)
+        normal = np.random.default_rng(0).normal(size=len(scale))  # equal values would be found for equal columns too
+        known = np.divide(normal, scale, out=np.zeros_like(scale), where=scale > 0)
         B = np.vstack([B, product(known[None])])
 
         def is_found(x: Float) -> bool:
