@@ -298,6 +298,15 @@ def test_a_sample_of_skewed_rows_estimates_the_sum_over_pairs(method, rng, monke
     assert_allclose(estimate, exact, atol=0.05 * np.abs(exact).max())
 
 
+@pytest.mark.parametrize("n_columns", [2, 30], ids=["tensor", "rows"])
+def test_rows_that_are_not_skewed_have_no_pairs(n_columns):
+    """Both labels at the origin: the tilted densities are symmetric, and the evidence is that of two fair coins."""
+    objective = posed(np.zeros((2, n_columns)), np.arange(2))
+    found = expectation_propagation(objective, at_the_mode(objective))
+    assert_allclose(found.std[0], 1 / np.sqrt(objective.prior.precision))
+    assert found.log_evidence == pytest.approx(2 * np.log(0.5))
+
+
 def test_pairs_of_a_repeated_row_are_those_of_its_weight(rng):
     X, t, weight = rng.normal(size=(40, 3)), rng.integers(2, size=40), rng.integers(4, size=40)
     repeated = posed(np.repeat(X, weight, axis=0), np.repeat(t, weight))

@@ -539,7 +539,7 @@ def pair_sums(objective: Posterior, sweep: Sweep, q: Normal, method: str) -> Flo
         return np.asarray(flat @ flat.T - found.hess)
     gathered = objective.source.reduce(gather)
     psi, weighted, total = gathered.psi, gathered.weight[:, None] * gathered.psi, -gathered.own
-    step = max(1, min(MAX_PAIRED_ROWS, int(MAX_CUMULANT_FLOATS / 4) // len(psi)))
+    step = max(1, min(MAX_PAIRED_ROWS, int(MAX_CUMULANT_FLOATS / 4) // max(1, len(psi))))
     for start in range(0, len(psi), step):  # each pair of different blocks once
         rows, later = slice(start, start + step), slice(start + step, None)
         near = weighted[rows].T @ (psi[rows] @ psi[rows].T) ** 2 @ weighted[rows]
