@@ -12,8 +12,10 @@ from separatrix.exceptions import DataError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from separatrix.rows import LabelRules, device  # noqa: E402
+from separatrix.likelihoods import LabelNoise  # noqa: E402
+from separatrix.rows import LabelRules, as_source, device  # noqa: E402
 from separatrix.rows.device import DeviceRows, DeviceVector, on_host, open_tensor  # noqa: E402
+from separatrix.solvers import pose  # noqa: E402
 
 
 def in_blocks(tensor, height):
@@ -130,6 +132,17 @@ def test_blocks_are_halved_while_memory_is_short(table):
 
     with pytest.raises(MemoryError, match=r"cpu has no memory left for a block of 1024 rows of 4 columns.*X\.cpu\(\)"):
         in_blocks(tensor, 4096).map(insatiable)
+
+
+def test_a_small_table_can_be_fitted_in_smaller_blocks_after_the_device_ran_out_of_memory(table):
+    X, tensor, y = table
+    source = open_tensor(tensor)
+    source.partitions[0].max_height = 1024
+    one, other = (
+        pose(rows, LabelNoise(0.1, 0.2), sx.Gaussian(1.0), fit_intercept=True).value_grad(np.ones((1, 5)))
+        for rows in (source.with_numbers(y), as_source(X, y))
+    )
+    assert_allclose(one.grad, other.grad, rtol=1e-10)
 
 
 def test_the_precision_that_a_user_allows_elsewhere_is_restored(table):

@@ -20,7 +20,7 @@ from separatrix._array import Float
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty
-from separatrix.rows import Source
+from separatrix.rows import DeviceRows, Source
 from separatrix.solvers.result import Solution
 from separatrix.stats import (
     COMPILED_LAWS,
@@ -161,9 +161,9 @@ class Posterior:
 
     @cached_property
     def regressors(self) -> Float | None:
-        """φ̃ of all rows (N, P), computed once for all passes if the rows are few and in memory; otherwise None."""
-        block = self.source.block
-        if block is None or self.source.n_rows * self.design.width >= MIN_COMPILED_ENTRIES:
+        """φ̃ of all rows (N, P), computed once for all passes if the rows are few and in host memory; otherwise None."""
+        block, size = self.source.block, self.source.n_rows * self.design.width
+        if block is None or isinstance(block.X, DeviceRows) or size >= MIN_COMPILED_ENTRIES:
             return None
         return self.design.regressors(block.X, order="F")  # in which products with row weights are faster
 
