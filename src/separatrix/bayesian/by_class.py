@@ -58,6 +58,7 @@ N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
 N_DIAGONAL_PROBES = 8  # if M is diagonal: averages over thousands of weights need fewer probes
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
+MAX_ROUNDING = 1.0  # nats of rounding error of the evidence with which the prior can still be tuned
 MIN_PROBABILITY = 1e-30  # smaller ones are 0; products of subnormal numbers of single precision may be slow
 MIN_SAMPLE_PER_WEIGHT = 5  # rows of a sample that are enough for the coupling between contrasts
 MAX_FITS, MIN_LEVEL_STEP, MAX_LEVEL_STEP = 12, 0.35, 1.4  # fits; first and largest step of the logarithm of a scale
@@ -211,6 +212,11 @@ def tune_level(
         derivatives = scale_derivatives(fit, None)
         slopes[eta] = float(derivatives.gradient[0])
         values[eta] = fit.log_evidence + scales.log_density(np.array([eta]))[0]
+        if np.spacing(abs(fit.log_evidence)) > MAX_ROUNDING:
+            raise DataError(
+                f"The log evidence is about {fit.log_evidence:.1g}, so that its rounding error hides the effect of the "
+                "prior, and the prior cannot be tuned. Divide the sample weights by a constant, or use tune=None."
+            )
         x, best = sorted(values), max(values, key=values.__getitem__)
         at = x.index(best)
         if len(x) == 1:
@@ -226,11 +232,6 @@ def tune_level(
                 rise = (values[right] - values[left]) / (right - left)
                 curvature = (slopes[left] - slopes[right]) / (right - left)
             slope = rise - 0.5 * curvature * (best - left) if best > left else rise + 0.5 * curvature * (right - left)
-            if not slope and not curvature:
-                raise DataError(
-                    f"The log evidence is about {values[best]:.1g}, so that its rounding error hides the effect of the "
-                    "prior, and the prior cannot be tuned. Divide the sample weights by a constant, or use tune=None."
-                )
             step = slope / curvature if curvature > 0 else np.copysign(np.inf, slope)
             step = float(np.clip(step, -MAX_LEVEL_STEP, MAX_LEVEL_STEP))
         is_outside = len(x) > 2 and not 0 < at < len(x) - 1
