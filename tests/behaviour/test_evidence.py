@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import separatrix as sx
 from problems import blobs
 from separatrix import evidence_surface
 from separatrix.basis import RBF, fit_basis
@@ -251,11 +252,11 @@ def test_a_refit_near_a_prediction_keeps_its_curvature_and_corrects_the_evidence
     assert FitLaplace(1e-11).refit(there, near, 1.0).factor is not near.factor
 
 
-def many_rows(noise=1.0, *, scale=0.1):
+def many_rows(noise=1.0, *, scale=0.1, threshold=0.0):
     """A table with a sample for first fits, whose Hessian is not cheap; ten columns repeat others, up to noise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(24_000, 100)) * rng.uniform(0.1, 10, size=100) + rng.normal(size=100)
-    t = (X / X.std(axis=0) @ rng.normal(size=100) * 0.1 + rng.logistic(size=24_000) > 0).astype(int)
+    t = (X / X.std(axis=0) @ rng.normal(size=100) * 0.1 + rng.logistic(size=24_000) > threshold).astype(int)
     X[:, :10] = X[:, 10:20] + noise * X[:, :10]
     return pose(as_source(X, t), Logit(), Gaussian(scale, intercept_scale=10.0), fit_intercept=True, standardize=True)
 
@@ -298,6 +299,17 @@ def test_the_posterior_of_many_rows_is_that_of_newtons_method_in_fewer_passes():
     assert_allclose(found.log_evidence, exact.log_evidence, atol=3e-3)
     assert_allclose(found.log_likelihood, exact.log_likelihood, atol=1e-4)
     assert_allclose(found.std, exact.std, rtol=5e-4)
+
+
+@pytest.mark.parametrize("threshold", [5.0, 7.0])
+def test_the_posterior_of_a_rare_class_is_that_of_newtons_method(threshold):
+    """The curvature changes on the way to the mode, and a sample has few rows of the class: it is computed again."""
+    objective = many_rows(threshold=threshold, scale=1.0)
+    exact = laplace(objective, Newton(1e-12).minimise(objective, np.zeros(objective.shape)).value)
+    found = FitLaplace().fit(objective)
+    assert_allclose(found.log_evidence, exact.log_evidence, atol=0.02)
+    assert_allclose(found.std, exact.std, rtol=5e-3)
+    assert_allclose(found.mean, exact.mean, atol=1e-3 * exact.std.min())
 
 
 @pytest.mark.parametrize("scale", [0.04, 1.0])
@@ -395,3 +407,17 @@ def test_a_surface_is_the_evidence_of_each_cell(n_classes, standardize):
     assert found.best == (WIDTHS[i], SCALES[j])
     assert (found.rank <= 90).all()
     assert found.rank[2] < 60  # wide basis functions are smooth and span few directions
+
+
+def test_a_prior_covariance_in_very_different_units_gives_no_warning(rng):
+    X, units = rng.normal(size=(60, 3)), np.array([1e-10, 1.0, 1e10])
+    t = (X @ [1.0, -1.0, 0.5] + rng.logistic(size=60) > 0).astype(int)
+    shape = np.eye(3) + 0.3
+    one, other = (
+        sx.BayesianLogisticRegression(
+            Gaussian(covariance=shape / np.outer(u, u), intercept_scale=10.0), standardize=False, tune="evidence"
+        ).fit(X * u, t)
+        for u in (np.ones(3), units)
+    )
+    assert_allclose(other.coef_ * units, one.coef_, rtol=1e-4)
+    assert other.log_evidence_ == pytest.approx(one.log_evidence_, abs=1e-4)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+import separatrix as sx
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
-from separatrix.bayesian import ep
+from separatrix.bayesian import ep, inference
 from separatrix.bayesian.ep import (
     Iterate,
     cavities,
@@ -387,3 +388,17 @@ def test_the_correction_is_skipped_for_many_rows_and_columns():
     assert pair_method(800, 801) == "rows"
     assert pair_method(10**6, 300) is None
     assert pair_method(10**4, 10**4) is None
+
+
+@pytest.mark.slow
+def test_rough_fixed_points_find_the_scale_of_separable_classes(monkeypatch):
+    """The gradient of the first fixed point decides where the search begins, so that it may not be too rough."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3600, 53))
+    t = (X @ rng.normal(size=53) * 60 + rng.logistic(size=3600) > 0).astype(int)
+    rough = sx.BayesianLogisticRegression(rng=0).fit(X, t)
+    monkeypatch.setattr(inference, "ROUGH_EP_TOLS_IN_STD", (0.02, 0.02))
+    exact = sx.BayesianLogisticRegression(rng=0).fit(X, t)
+    assert rough.approximation_ == exact.approximation_ == "ep"
+    assert rough.log_evidence_ == pytest.approx(exact.log_evidence_, abs=0.1)
+    assert_allclose(rough.tuning_.factors, exact.tuning_.factors, rtol=0.15)

@@ -66,6 +66,7 @@ ROUGH_GRADIENT, MAX_ROUGH_FALL = 0.03, 10.0  # gradient of a rough mode times âˆ
 ROUGH_SAMPLE_TOL = 1e-2  # gradient of the fit to a sample, from which a last step of Newton's method is not checked
 N_ROUGH_STEPS = 3  # steps of L-BFGS towards a rough mode of a large table, before one that is not checked ...
 NEAR_MODE, AT_MODE = 0.35, 0.1  # ... down to this gradient times âˆšN, of a rough fit and of others; 1 is about one sd
+MAX_HESSIANS, MAX_RELATIVE_CHANGE = 4, 2e-3  # of a large table, and of its curvature from the last one to the mode
 MAX_SINGLE_ERROR = 1e-4  # of ln |A|, by single precision
 LAST_CONTRACTION = 100.0  # ratio of the gradients before and after a last step with a kept curvature
 MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
@@ -335,7 +336,7 @@ def stationary_slope(prior: Penalty, approximation: Approximation, u: Float | No
         return np.asarray(0.5 * (C / prior.precision - (spread + d * e).sum(axis=0)))
     S = approximation.covariance.reshape(C, P, C, P)
     with single_thread_blas():
-        S0 = linalg.inv(prior.precision)
+        S0 = np.linalg.inv(prior.precision)
     outer = d.T @ e
     return np.asarray(0.5 * (C * S0 - np.einsum("cpcq->pq", S) - 0.5 * (outer + outer.T)))
 
@@ -424,8 +425,9 @@ class FitLaplace:
 
         The mode of one row in sixteen is 4 standard deviations away along each weight, and each step gains a factor of
         three or more. The Hessian of all rows is in single precision, unless columns are so collinear that it matters.
-        Unless the fit is rough, a pass checks Newton's step if it may not reach the mode to ``tol``: what the Hessian
-        does not explain of the gradient before is a third derivative along the last step of L-BFGS.
+        Unless the fit is rough, what the Hessian does not explain of the gradient before is a third derivative along
+        the last step. There is another Hessian if the curvature changes too much up to the mode, as it does if a class
+        or a value of a column is rare, and a pass checks Newton's step if it may not reach the mode to ``tol``.
         """
         of_sample = Auto(ROUGH_SAMPLE_TOL, RENEWAL_STEPS).minimise(objective.of_sample(), start)
         end = of_sample.end
@@ -436,21 +438,30 @@ class FitLaplace:
         near = lbfgs.minimise(objective, of_sample.value - end.inverse.solve(end.grad), inverse=end.inverse)
         before = near.end
         assert before is not None, "L-BFGS keeps its last gradient"
-        point = near.value + before.step
-        # On a GPU, the faster products of float32 rows have too few digits.
-        here = objective.value_grad_hess(point, single=objective.units.rounding == DOUBLE_ROUNDING)
-        factor = factorise(here.hess, objective.shape[0], objective.prior.free)
-        if factor.singular is not None:
+        grad, step = before.grad, before.step
+        point = near.value + step
+        for _ in range(MAX_HESSIANS):
+            # On a GPU, the faster products of float32 rows have too few digits.
+            here = objective.value_grad_hess(point, single=objective.units.rounding == DOUBLE_ROUNDING)
+            factor = factorise(here.hess, objective.shape[0], objective.prior.free)
+            if factor.singular is not None:
+                return None
+            known = ValueGrad(here.value, here.grad), factor
+            found = laplace(objective, point, steps=near.steps, known=known, max_fall=MAX_ROUGH_FALL)
+            if factor.single_error > MAX_SINGLE_ERROR or found.mean is point:
+                return None
+            near = replace(near, value=point, status=Status.GRADIENT)
+            if self.is_rough:
+                return near, replace(found, is_converged=False)
+            rest, last = grad - here.grad + (here.hess @ step.ravel()).reshape(point.shape), factor.square(step)
+            grad, step = here.grad, found.mean - point
+            change = np.sqrt(float(np.vdot(rest, factor.solve(rest))) * factor.square(step)) / last
+            if change <= MAX_RELATIVE_CHANGE:
+                break
+            point = found.mean
+        else:
             return None
-        known = ValueGrad(here.value, here.grad), factor
-        found = laplace(objective, point, steps=near.steps, known=known, max_fall=MAX_ROUGH_FALL)
-        if factor.single_error > MAX_SINGLE_ERROR or found.mean is point:
-            return None
-        near = replace(near, value=point, status=Status.GRADIENT)
-        if self.is_rough:
-            return near, replace(found, is_converged=False)
-        rest = before.grad - here.grad + (here.hess @ before.step.ravel()).reshape(point.shape)
-        if objective.gradient_size(rest) * factor.square(found.mean - point) / factor.square(before.step) > self.tol:
+        if objective.gradient_size(rest) * factor.square(step) / last > self.tol:
             found = self.refit(objective, found, 0.0)
         return (near if found.factor is factor else replace(near, value=found.mean)), found
 
@@ -482,7 +493,7 @@ class FitEP:
     """Expectation propagation, from Laplace's mode or from the sites of the last fit, which are kept in ``memory``.
 
     The error of the evidence is about the square of ``tol_in_std``, that of its gradient is proportional to it. The
-    first fit and the nodes of an average over scales need no accurate gradient: ``rough_tol_in_std`` is theirs.
+    nodes of an average over scales need no gradient: ``rough_tol_in_std`` is theirs.
     """
 
     tol: float = 1e-8

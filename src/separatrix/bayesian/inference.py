@@ -161,7 +161,7 @@ N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that ch
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
 
-EP_TOLS_IN_STD = (0.1, 0.15)  # tolerance of fixed points in tuning, and of the first one and the nodes of the average
+EP_TOLS_IN_STD = (0.1, 0.15)  # tolerance of fixed points in tuning, and of the nodes of the average
 ROUGH_EP_TOLS_IN_STD = (0.2, 0.6)  # the same, if sweeps are expensive
 SHAPED_TOL = 0.3  # nats that tuning may miss before the shape of the prior is chosen, if sweeps are expensive
 FINAL_EP_TOL_IN_STD = 0.05  # and at the end: the step that is predicted from there has an error of about a hundredth
@@ -671,7 +671,7 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         fitter = FitEP(options.tol, [], *(EP_TOLS_IN_STD if is_cheap else ROUGH_EP_TOLS_IN_STD))
         plain = found.accept(
             expectation_propagation(
-                objective, first, tol=fitter.rough_tol_in_std, corrected=False, single=True, memory=fitter.memory
+                objective, first, tol=fitter.tol_in_std, corrected=False, single=True, memory=fitter.memory
             )
         )
         if plain.approximation is first:
