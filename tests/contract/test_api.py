@@ -40,6 +40,13 @@ def test_public_functions_and_displays_name_all_their_arguments():
     assert [f for f in called if "**" in str(inspect.signature(f))] == []
 
 
+@pytest.mark.parametrize("name", [name for name in sx._MODULES if hasattr(getattr(sx, name), "__path__")])
+def test_public_folders_list_their_names(name):
+    """Names that a package only imports are errors for the type checker of a user."""
+    folder = getattr(sx, name)
+    assert set(folder.__all__) <= set(vars(folder))
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'LogisticRegresion'"):
         _ = sx.LogisticRegresion
