@@ -180,7 +180,7 @@ def _squared_distance(Phi: Value, mean: Float, Sigma: generative.Covariance) -> 
         case generative.DenseCovariance() | generative.SingularCovariance():
             return (Z @ Sigma.whitener).square().sum(1)
         case generative.FactoredCovariance():
-            q, s, Vt = Sigma._svd
+            q, s, Vt = Sigma.svd
             Z = Z / q
             return Z.square().sum(1) - (Z @ Vt.T).square() @ np.asarray(s**2 / (1 + s**2))
         case other:

@@ -99,7 +99,8 @@ class FactoredCovariance:
     ridge: Float
 
     @cached_property
-    def _svd(self) -> tuple[Float, Float, Float]:
+    def svd(self) -> tuple[Float, Float, Float]:
+        """√ridge, and the singular values and right singular vectors of F ridge^-½."""
         q = np.sqrt(np.where(self.ridge > 0, self.ridge, np.inf))
         _, s, Vt = linalg.svd(self.F / q, full_matrices=False)
         return q, s, Vt
@@ -116,18 +117,18 @@ class FactoredCovariance:
     @cached_property
     def log_det(self) -> float:
         """Log determinant Σ ln ridge + Σ ln(1 + s²), with the singular values s of F ridge^-½."""
-        _, s, _ = self._svd
+        _, s, _ = self.svd
         return float(np.log(self.ridge[self.ridge > 0]).sum() + np.log1p(s**2).sum())
 
     def solve(self, B: Float) -> Float:
         """Σ⁻¹ B by Woodbury's identity."""
-        q, s, Vt = self._svd
+        q, s, Vt = self.svd
         b = B / q[:, None]
         return np.asarray((b - Vt.T @ ((s**2 / (1 + s**2))[:, None] * (Vt @ b))) / q[:, None])
 
     def squared_distance(self, X: Rows, mean: Float) -> Float:
         """Squared distance of each row: |z|² with z = (x - mean) ridge^-½, minus a correction for F'F."""
-        q, s, Vt = self._svd
+        q, s, Vt = self.svd
         Z = (to_dense(X) - mean) / q
         along = Z @ Vt.T
         return np.asarray(np.einsum("nm,nm->n", Z, Z) - along**2 @ (s**2 / (1 + s**2)))
