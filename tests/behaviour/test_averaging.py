@@ -133,6 +133,18 @@ def test_the_effect_of_a_scale_is_the_change_of_the_predicted_posterior(is_shape
     assert_allclose(averaging.largest_effect(objective, scales, found), max(of_mean, of_variance), rtol=1e-6)
 
 
+def test_nodes_with_hardly_any_weight_get_no_draws(rng):
+    X, t = simulate(80, 4, 1.0)
+    objective, found, scales = tuned(X, t, FitEP())
+    nodes = scale_nodes(objective, scales, found, FitEP())
+    assert len(nodes.fits) > 1
+    first = nodes._replace(weights=np.eye(len(nodes.fits))[0])
+    noise = rng.normal(size=(10, *found.mean.shape))
+    theta = found.mean + np.concatenate([noise, -noise])
+    draws = average_draws(Draws(theta, np.full(20, 0.05)), found, first, rng)
+    assert_allclose(draws.mean, nodes.fits[0].mean)
+
+
 def test_a_better_gaussian_moves_to_the_nodes_as_the_tuned_one_does(rng):
     X, t = simulate(80, 4, 1.0)
     objective, found, scales = tuned(X, t, FitEP())

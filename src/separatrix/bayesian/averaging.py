@@ -252,7 +252,7 @@ def average_draws(draws: Draws, found: Approximation, nodes: Nodes, rng: np.rand
     theta = draws.theta.copy()
     for j, fit in enumerate(nodes.fits):
         at = node_of == j
-        away = (theta[at] - found.mean).reshape(int(at.sum()), -1)
+        away = (theta[at] - found.mean).reshape(-1, found.mean.size)  # of no draws, if a node has hardly any weight
         theta[at] = fit.mean + (away @ _transport(found, fit)[0].T).reshape(theta[at].shape)
     return replace(draws, theta=theta)
 
