@@ -221,7 +221,7 @@ def truth_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     return y, sample_weight
 
 
-class unchanged_on_error:  # noqa: N801
+class unchanged_on_error:  # noqa: N801  (called like a function)
     """Restore the model if the block fails, so that it never has old parameters with new classes."""
 
     def __init__(self, model: Estimator) -> None:

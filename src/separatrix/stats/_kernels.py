@@ -21,7 +21,7 @@ from separatrix.likelihoods import logit_law, probit_law, reaches
 
 # LLVM may reorder sums, which makes the loops fast. NaN and infinity are still handled correctly.
 REORDERED_SUMS = {"reassoc", "contract", "nsz"}
-MIN_SHARE = 1e-60  # smallest weight, relative to the largest, that is not neglected in single precision
+MIN_RELATIVE_WEIGHT = 1e-60  # smallest weight, relative to the largest, that is not neglected in single precision
 
 
 # Processors fetch memory that is read in order before it is needed, but not early enough if each row takes some
@@ -223,10 +223,10 @@ def add_gram(X: Array, origin: Array, inverse_unit: Array, Z: Array, weight: Flo
         largest = w.max()  # roots of w / largest do not overflow in single precision
         if largest == 0.0:
             continue
-        z, share = Z[: len(w)], w / largest
+        z, relative = Z[: len(w)], w / largest
         if Z.itemsize == 4:  # products of subnormal numbers are slow on some processors
-            share[share < MIN_SHARE] = 0.0
-        scaled_rows(X[start : start + len(w)], origin, inverse_unit, np.sqrt(share).astype(X.dtype), z)
+            relative[relative < MIN_RELATIVE_WEIGHT] = 0.0
+        scaled_rows(X[start : start + len(w)], origin, inverse_unit, np.sqrt(relative).astype(X.dtype), z)
         _square(z, part)
         for i in range(H.shape[0]):
             for j in range(i + 1):

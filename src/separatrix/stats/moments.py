@@ -332,7 +332,7 @@ def sum_moments(source: Source, n_classes: int, scatter: type[S]) -> ClassMoment
 def collect_moments(
     source: Source, n_classes: int, scatter: type[S]
 ) -> ClassMoments[S] | ClassMoments[FactoredScatter]:
-    """The same; raises DataError with the names of the columns if values are NaN, infinite, or too large to square."""
+    """`sum_moments`; raises DataError with the names of columns with NaN, infinity, or values too large to square."""
     moments = sum_moments(source, n_classes, scatter)
     if not moments.is_finite:
         require_finite(source)
