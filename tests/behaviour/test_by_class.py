@@ -529,3 +529,16 @@ def test_importance_sampling_is_no_remedy_for_hundreds_of_weights(n_columns, has
     found = Inference(objective, first, Auto().minimise(objective, first.mean), np.ones(n_columns))
     warning = found.accept(replace(first, name="variational", is_converged=False)).warnings[0]
     assert ("importance" in warning) == has_remedy
+
+
+def test_a_rough_search_of_scales_for_columns_finds_most_of_the_gain(monkeypatch):
+    rng = np.random.default_rng(1005)
+    K, D, N = (int(rng.integers(*limits)) for limits in ((6, 14), (20, 60), (80, 600)))
+    X = rng.normal(size=(N, D))
+    W = rng.normal(size=(D, K)) * (rng.random((D, 1)) < 0.4) * rng.uniform(0.3, 2)
+    y = (X @ W + rng.gumbel(size=(N, K))).argmax(axis=1)
+    rough = sx.BayesianLogisticRegression(rng=0).fit(X, y)
+    monkeypatch.setattr(by_class, "MIN_GAIN_FRACTION", 0.0)
+    exact = sx.BayesianLogisticRegression(rng=0).fit(X, y)
+    assert len(rough.tuning_.labels) == len(exact.tuning_.labels) == D
+    assert rough.log_evidence_ > exact.log_evidence_ - 2.0

@@ -71,7 +71,7 @@ MAX_SHAPED_FRACTION = 0.97  # fraction of the weights that the data determine ab
 MAX_COLUMN_FITS, MAX_COLUMN_STEP, COLUMN_TOL = 4, 1.0, 0.5  # fits; change of ln scale; gain in nats worth a fit
 MIN_PRECISION = 0.5 / GROUP_STD**2  # smallest curvature that a step assumes: half of that of the law
 ROUGH_SCALE_TOL = 0.2  # accuracy of the logarithm of the scale of an alignment
-MIN_GAIN_FRACTION = 0.1  # gain of another step of the scales, relative to that of all steps so far
+MIN_GAIN_FRACTION = 0.05  # gain of another step of the scales, relative to that of all steps so far
 EVIDENCE_ERROR = 3.0  # nats by which an alignment must be better than its odds require
 MAX_DRIFT_ERROR = 3.0  # largest factor by which the effect of the moving mode is corrected
 
