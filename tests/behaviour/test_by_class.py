@@ -531,6 +531,14 @@ def test_importance_sampling_is_no_remedy_for_hundreds_of_weights(n_columns, has
     assert ("importance" in warning) == has_remedy
 
 
+def test_a_fit_that_does_not_converge_is_not_replaced_by_itself(rng):
+    objective = posed(*classes(60, 3, 3, rng))
+    first = laplace(objective, mode_of(objective))
+    found = Inference(objective, first, Auto().minimise(objective, first.mean), np.ones(3))
+    assert "the last fit of tuning is used" in found.accept(replace(first, is_converged=False)).warnings[0]
+    assert "'laplace' is used" in found.accept(replace(first, name="ep", is_converged=False)).warnings[0]
+
+
 def test_a_rough_search_of_scales_for_columns_finds_most_of_the_gain(monkeypatch):
     rng = np.random.default_rng(1005)
     K, D, N = (int(rng.integers(*limits)) for limits in ((6, 14), (20, 60), (80, 600)))

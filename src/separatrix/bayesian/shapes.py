@@ -107,10 +107,11 @@ class Inference:
         used = better if is_used else self.approximation
         is_drawn = self.objective.shape[0] == 1 or better.mean.size <= MAX_DRAWN_WEIGHTS
         remedy = "approximation='importance', or a narrower prior" if is_drawn else "a narrower prior, or fewer columns"
+        is_tuned = better.name == self.approximation.name  # by a less accurate fit of the same method
+        instead = "its last step" if is_used else "the last fit of tuning" if is_tuned else repr(used.name)
         warning = (
-            f"The {better.name!r} approximation did not converge in {better.steps} steps; "
-            f"{'its last step' if is_used else repr(self.approximation.name)} is used instead. Try "
-            f"{remedy}."
+            f"The {better.name!r} approximation did not converge in {better.steps} steps; {instead} is used instead. "
+            f"Try {remedy}."
         )
         return replace(self, approximation=used, warnings=(*self.warnings, warning))
 
