@@ -225,6 +225,7 @@ def _machines(runs: Sequence[Run]) -> str:
         line("`X.T @ X`, 500 000 x 100", milliseconds("gram_seconds")),
         line("run", lambda run: f"{run.mode}, {run.config['date']}"),
         line("load before the run", setting("load")),
+        line("commit", setting("commit")),
         *(line(name, setting(name)) for name in _VERSIONS),
     ]
     header = ["", *(f"[{run.name}](../benchmarks/results/{run.name}/{run.mode}.csv)" for run in runs)]
