@@ -85,10 +85,16 @@ def new_axes(ax: Any) -> Any:
     return new_figure()[1] if ax is None else ax
 
 
-def new_figure(n_rows: int = 1, n_columns: int = 1, *, size: tuple[float, float] | None = None) -> tuple[Any, Any]:
-    """Create a figure of ``size`` inches; return the figure and its axes (an array if there are several)."""
+def new_figure(
+    n_rows: int = 1, n_columns: int = 1, *, size: tuple[float, float] | None = None, share: bool = False
+) -> tuple[Any, Any]:
+    """Create a figure of ``size`` inches; return the figure and its axes (an array if there are several).
+
+    With ``share``, all panels have the same limits.
+    """
+    options = {"figsize": size, "sharex": share, "sharey": share, "layout": "constrained"}
     with look():
-        return _pyplot().subplots(n_rows, n_columns, figsize=size, layout="constrained")  # type: ignore[no-any-return]
+        return _pyplot().subplots(n_rows, n_columns, **options)  # type: ignore[no-any-return]
 
 
 def split_axes(
