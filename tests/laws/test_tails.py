@@ -51,6 +51,18 @@ def test_more_activation_never_makes_a_label_less_likely(likelihood, dtype, t):
         assert (np.diff(slope) <= 4 * epsilon * np.abs(slope[1:])).all()
 
 
+@targets
+@pytest.mark.parametrize("likelihood", [Logit(), Probit()], ids=str)
+def test_compiled_loops_evaluate_the_same_law(likelihood, t):
+    from separatrix.stats import _kernels
+
+    compiled = {Logit: _kernels._logit, Probit: _kernels._probit}[type(likelihood)]
+    expected = likelihood.derivatives(A, np.full(len(A), float(t)))
+    for found, exact in zip(np.transpose([compiled(a, float(t)) for a in A]), expected, strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-14, atol=np.finfo(float).tiny)
+    assert np.isnan(compiled(np.nan, float(t))).all()
+
+
 @scalar
 def test_probabilities_of_both_labels_sum_to_one(likelihood):
     one, zero = (np.exp(likelihood.derivatives(A, np.full(len(A), t)).log_p) for t in (1, 0))

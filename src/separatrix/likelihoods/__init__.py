@@ -10,7 +10,7 @@ response     distributions of targets about their mean;   mean: likelihoods of g
 from separatrix.likelihoods.base import ClassLikelihood, Covariances, Derivatives, Likelihood, ScalarLikelihood
 from separatrix.likelihoods.cloglog import CLogLog, cloglog
 from separatrix.likelihoods.label_noise import LabelNoise, SoftmaxLabelNoise
-from separatrix.likelihoods.logit import Logit, logit_law
+from separatrix.likelihoods.logit import Logit, decaying_exp, log1p_of_unit, logit_law
 from separatrix.likelihoods.mean import (
     LIKELIHOODS,
     Bernoulli,

@@ -56,11 +56,21 @@ class Logit(LogConcave):
 
 def logit_law(a: Any, t: Any) -> tuple[Any, Any, Any]:
     """ln p, slope and curvature: of arrays by NumPy, or of one row if compiled (`stats._kernels`)."""
-    e = np.exp(-np.abs(a))
+    e = decaying_exp(np.abs(a))
     low = e / (1.0 + e)
     d = (a >= 0) - t
     slope = np.copysign(low, a + 0.0) - d  # (4.91); a + 0 is never minus zero
-    return -d * a - np.log1p(e), slope, low - low * low  # σ(a) σ(-a), R of (4.98)
+    return -d * a - log1p_of_unit(e), slope, low - low * low  # σ(a) σ(-a), R of (4.98)
+
+
+def decaying_exp(x: Any) -> Any:
+    """e^-x for x ≥ 0; `stats._kernels` has a version for compiled loops."""
+    return np.exp(-x)
+
+
+def log1p_of_unit(x: Any) -> Any:
+    """ln(1 + x) for 0 ≤ x ≤ 1; `stats._kernels` has a version for compiled loops."""
+    return np.log1p(x)
 
 
 def log_sigmoid(a: Array) -> Array:
