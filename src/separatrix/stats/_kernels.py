@@ -156,8 +156,8 @@ def _float_of_bits(_context: Any, _bits: Any) -> Any:
 # Options of functions that LLVM evaluates for several rows at once: divisions by zero raise no error of Python's.
 PLAIN_ARITHMETIC: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
-# LLVM evaluates e^-x and ln(1 + x) of several rows at once if they are plain arithmetic. A call of the C library, one row
-# after another, takes ten times as long. Coefficients are those of Chebyshev interpolation, by increasing power.
+# LLVM evaluates e^-x and ln(1 + x) of several rows at once if they are plain arithmetic; calls of the C library, row by
+# row, take ten times as long. Coefficients are those of Chebyshev interpolation, by increasing power.
 EXP_COEFFICIENTS = (
     0.5000000000000001,
     0.16666666666666669,
