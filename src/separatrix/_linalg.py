@@ -4,6 +4,8 @@
 A symmetric A is equilibrated, A = D C D with D² = diag A, so that C has a unit diagonal. The squared pivots of the
 Cholesky factor of C are 1 - R², the unexplained fraction of each column given the columns before it, without units. If
 a pivot is at the level of rounding error, the columns are collinear, and `SingularError` names the dependent columns.
+Each pivot adds up the rounding errors that small pivots before it have magnified. If the condition number of the factor
+is large, the pivots are therefore computed again in decreasing order.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from separatrix._text import first_few
 from separatrix.exceptions import DataError
 
 SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # if 1 - R² is smaller, it may be rounding error
+SUSPECT_PIVOT = 1e-2  # a smaller 1 - R² magnifies the rounding errors of the pivots after it
 SINGULAR_IN_EM = 1e-6  # the same for expected statistics of EM, which are differences
 SINGULAR_IN_SINGLE = float(np.finfo(np.float32).eps)  # the same for products of float32 rows
 VANISHING_VARIANCE = 1e-10  # stands for a variance of zero, in units of the column; its root exceeds float32's rounding
@@ -63,8 +66,13 @@ def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
     # LAPACK is called directly, because for small matrices SciPy's checks take longer than the factorisation. C is
     # symmetric, so its transpose is the same matrix in Fortran order.
     L, failed = linalg.lapack.dpotrf(C.T, lower=True, clean=True, overwrite_a=True)
-    if failed or L.diagonal().min() ** 2 <= SINGULAR_PER_COLUMN * len(A):
+    smallest = L.diagonal().min() ** 2
+    if failed or smallest <= SINGULAR_PER_COLUMN * len(A):
         raise _diagnose(A)
+    if smallest < SUSPECT_PIVOT and linalg.lapack.dpocon(L, 1.0, uplo="L")[0] <= SINGULAR_PER_COLUMN * len(A):
+        singular = _diagnose(A)
+        if singular.combination:
+            raise singular
     return scale, L
 
 

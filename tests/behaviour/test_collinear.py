@@ -264,6 +264,23 @@ def test_fisher_uses_the_independent_columns(options, n_classes, table):
     assert_allclose(model.coef_[:, X.shape[1] :], 0.0)
 
 
+@pytest.mark.parametrize(
+    "kind", [LDA, sx.FisherDiscriminant, sx.LeastSquaresClassifier], ids=lambda kind: kind.__name__
+)
+@pytest.mark.parametrize("small", [1e-2, 1e-5])
+def test_a_sum_of_columns_of_different_scales_is_found_in_any_order(kind, small):
+    """The pivot of the last column is rounding error, magnified by 1/small², with either sign."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x, z = rng.normal(size=(2, 200))
+        y = 1 * (x + rng.normal(size=200) > 0)
+        wide = np.column_stack([x, x + small * z, z])
+        model = fitted(kind(), wide, y, "'x[01]' is a combination of 'x[01]' and 'x2'")
+        alone = kind().fit(wide[:, [0, 2]], y)
+        expected = alone.decision_function(wide[:, [0, 2]])
+        assert_allclose(model.decision_function(wide), expected, rtol=1e-7, atol=1e-9)
+
+
 @pytest.mark.parametrize("n", [60, 8])  # more rows than columns, and fewer
 @pytest.mark.parametrize("shrinkage", [0.0, 0.1])
 def test_fisher_chooses_the_direction_in_which_classes_have_no_spread(n, shrinkage, rng):
