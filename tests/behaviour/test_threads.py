@@ -1,8 +1,11 @@
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from separatrix import LogisticRegression
 from separatrix._threads import _Hold, map_in_order, n_threads, scratch, single_thread_blas
+from separatrix.rows.threads import read_ahead
 
 
 def blas_threads():
@@ -107,6 +111,32 @@ def test_a_pass_while_python_shuts_down_needs_no_threads(monkeypatch):
     monkeypatch.setattr("separatrix._threads._pool", lambda threads: closed)
     monkeypatch.setattr("separatrix._threads.n_threads", lambda: 2)
     assert list(map_in_order(lambda i: i * i, range(9))) == [i * i for i in range(9)]
+
+
+def test_files_are_read_while_python_shuts_down(tmp_path):
+    rows = "".join(f"{i % 7},{'no' if i % 3 else 'yes'}\n" for i in range(50))
+    (tmp_path / "table.csv").write_text("x,t\n" + rows)
+    program = """
+        import atexit, separatrix as sx
+        fit = lambda: print(sx.LogisticRegression().fit(sx.scan("table.csv", target="t")).coef_)
+        fit()
+        atexit.register(fit)
+    """
+    command = [sys.executable, "-c", dedent(program)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()
+    assert first == second
+    assert not done.stderr
+
+
+def test_items_are_read_in_order_if_no_thread_can_be_started(monkeypatch):
+    def refuse(self, *work):
+        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    reader = read_ahead(iter(range(9)))
+    first = [next(reader), next(reader)]  # with a thread
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
+    assert [*first, *reader] == list(range(9))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

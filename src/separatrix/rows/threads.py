@@ -159,10 +159,17 @@ def read_ahead(items: Iterable[Item], depth: int = READ_AHEAD) -> Generator[Item
     iterator = iter(items)
     with ThreadPoolExecutor(1, "separatrix-scan") as pool:
         pending: deque[Future[Item | _End]] = deque()
+        has_thread = True
         try:
-            pending.extend(pool.submit(next, iterator, _End()) for _ in range(depth))
-            while not isinstance(item := pending.popleft().result(), _End):
-                pending.append(pool.submit(next, iterator, _End()))
+            while True:
+                try:
+                    while has_thread and len(pending) <= depth:
+                        pending.append(pool.submit(next, iterator, _End()))
+                except RuntimeError:  # no thread can be started, or Python is shutting down
+                    has_thread = False
+                item = pending.popleft().result() if pending else next(iterator, _End())
+                if isinstance(item, _End):
+                    return
                 yield item
         finally:
             for future in pending:
