@@ -63,10 +63,13 @@ class Estimator(BaseEstimator):
                 if name not in known:
                     raise TypeError(_unknown_argument(owner, name, known))
             try:
-                signature.bind(self, *args, **arguments)
-            except TypeError as error:  # Python would name the base class that defines the constructor
-                raise TypeError(f"{owner}({', '.join(known)}): {error}.") from None
-            init(self, *args, **arguments)
+                init(self, *args, **arguments)
+            except TypeError:
+                try:
+                    signature.bind(self, *args, **arguments)
+                except TypeError as error:  # Python would name the base class that defines the constructor
+                    raise TypeError(f"{owner}({', '.join(known)}): {error}.") from None
+                raise
 
         cls.__init__ = checked  # type: ignore[method-assign]
 

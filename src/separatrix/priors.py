@@ -218,7 +218,10 @@ class Penalty:
         with np.errstate(divide="ignore"):
             if self.precision.ndim == 1:
                 return repeats * float(np.log(self.precision).sum())
-            return repeats * float(np.linalg.slogdet(self.precision)[1])
+            L, failed = linalg.lapack.dpotrf(self.precision, lower=True)
+            if failed:
+                return repeats * float(np.linalg.slogdet(self.precision)[1])
+            return 2 * repeats * float(np.log(L.diagonal()).sum())
 
 
 def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, columns: tuple[str, ...]) -> Penalty:

@@ -40,7 +40,7 @@ def look_up(u: Float, kappa: Float, table: Float, per_unit: int, columns: int, o
         out[n] = value
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
 def trapezoid(m: Float, s: Float, widest: float, steepest: float, reach: float, out: Float) -> None:
     """Write ln E[σ], ln E[σ'], E[σ'']/E[σ'] and E[σ''']/E[σ'] over a ~ N(-m, s²), m ≥ 0, to ``out`` (4, n).
 

@@ -300,7 +300,7 @@ def row_objective(
     Also adds Σ slope x to ``slopes`` (M,) and writes the curvatures (n,). The targets, weights and offsets, and the
     curvatures, are (n,), or (0,) if not used. ``law`` is an index of `objective.COMPILED_LAWS`.
     """
-    height = min(TILE_ROWS, max(4, TILE_BYTES // max(1, X.itemsize * X.shape[1])))
+    height = min(TILE_ROWS, max(4, TILE_BYTES // max(1, X.itemsize * X.shape[1]) // 4 * 4))
     a, slope, bend = np.empty(TILE_ROWS), np.empty(TILE_ROWS), np.empty(TILE_ROWS)
     for start in range(0, len(X), height):
         stop = min(start + height, len(X))
