@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from itertools import repeat
 from math import prod
@@ -44,10 +44,11 @@ def n_threads() -> int:
 
 
 def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generator[Out]:
-    """``map(function, items)`` on threads, in order, with at most two pending results per thread.
+    """``map(function, items)`` on threads, in order.
 
-    Items are taken one at a time, so that an iterator can read the next item while the threads work. In a task of
-    another call, items are processed one after the other: tasks that wait for tasks could use up all threads.
+    Items of an iterator are taken one at a time, with at most two pending results per thread, so that it can read the
+    next item while the threads work. In a task of another call, items are processed one after the other: tasks that
+    wait for tasks could use up all threads.
     """
     threads = 1 if (isinstance(items, Sequence) and len(items) <= 1) or _worker.is_worker else n_threads()
     if threads == 1:
@@ -60,21 +61,74 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generato
             return function(item)
 
     apply = limited if _libraries()[0] else function  # a limit per process holds for all threads
-    pending: deque[Future[Out]] = deque()
     with single_thread_blas():
+        yield from (_map_shared if isinstance(items, Sequence) else _map_ahead)(apply, items, threads)
+
+
+def _map_shared(function: Callable[[In], Out], items: Iterable[In], threads: int) -> Generator[Out]:
+    """Process a sequence in this thread and others, each of which takes the next item when it has finished one.
+
+    If this thread only waited for the others, it would have to be woken for each result, which delays them.
+    """
+    waiting, results = deque(enumerate(items)), dict[int, Future[Out]]()
+
+    def work() -> bool:
+        """Process the next item; return whether there was one."""
         try:
-            for item in items:
-                try:
-                    pending.append(_pool(threads).submit(apply, item))
-                except RuntimeError:  # no thread can be started, or Python is shutting down
-                    pending.append(Future())
-                    pending[-1].set_result(apply(item))
-                if len(pending) > 2 * threads:
-                    yield pending.popleft().result()
-            while pending:
+            number, item = waiting.popleft()
+        except IndexError:
+            return False
+        result = Future[Out]()
+        try:
+            result.set_result(function(item))
+        except BaseException as error:  # raised when the caller takes the result
+            result.set_exception(error)
+            waiting.clear()
+        results[number] = result
+        return True
+
+    def work_on() -> None:
+        while work():
+            pass
+
+    helpers: list[Future[None]] = []
+    taken, has_more = 0, True
+    try:
+        with suppress(RuntimeError):  # no thread can be started, or Python is shutting down
+            helpers += [_pool(threads).submit(work_on) for _ in range(min(threads, len(waiting)) - 1)]
+        while has_more:
+            has_more = work()
+            if not has_more:
+                _finish(helpers)
+            while taken in results:
+                yield results.pop(taken).result()
+                taken += 1
+    finally:
+        waiting.clear()
+        _finish(helpers)
+
+
+def _map_ahead(function: Callable[[In], Out], items: Iterable[In], threads: int) -> Generator[Out]:
+    """Process the items of an iterator in other threads, while this thread takes the next item."""
+    pending: deque[Future[Out]] = deque()
+    try:
+        for item in items:
+            try:
+                pending.append(_pool(threads).submit(function, item))
+            except RuntimeError:  # no thread can be started, or Python is shutting down
+                pending.append(Future())
+                pending[-1].set_result(function(item))
+            if len(pending) > 2 * threads:
                 yield pending.popleft().result()
-        finally:
-            wait([future for future in pending if not future.cancel()])
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        _finish(pending)
+
+
+def _finish(tasks: Iterable[Future[Any]]) -> None:
+    """Wait for tasks that have started, and cancel the others."""
+    wait([task for task in tasks if not task.cancel()])
 
 
 class _Passes:

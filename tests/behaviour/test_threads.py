@@ -211,3 +211,19 @@ def test_omp_num_threads_limits_the_number_of_threads(monkeypatch, value, expect
     cores = n_threads()
     monkeypatch.setattr("separatrix._threads.THREAD_LIMIT", value)
     assert n_threads() == (expected or cores)
+
+
+def test_a_pass_does_not_wait_for_threads_that_are_busy_with_another_pass(monkeypatch):
+    monkeypatch.setattr("separatrix._threads.n_threads", lambda: 2)
+    is_over, other = threading.Event(), threading.Thread(target=lambda: list(map_in_order(wait_for, range(2))))
+
+    def wait_for(i):
+        assert is_over.wait(20)
+
+    other.start()
+    try:
+        for _ in range(3):
+            assert list(map_in_order(lambda i: i, range(50))) == list(range(50))
+    finally:
+        is_over.set()
+        other.join()
