@@ -493,7 +493,21 @@ def test_intervals_of_k_classes_are_quantiles_of_the_draws():
         assert np.abs(below - tail).max() < 0.03
 
 
-def test_weights_that_hide_the_prior_of_k_classes_are_reported():
-    T = np.array([[0.2, 0.3, 0.5]])
-    with pytest.raises(DataError, match="divide the sample weights by a constant"):
-        sx.BayesianLogisticRegression(Gaussian(1.0)).fit(np.ones((1, 1)), T, sample_weight=[1e20])
+@pytest.mark.parametrize("prior", [None, Gaussian(1.0)])
+@pytest.mark.parametrize("n_columns", [1, 60])
+def test_weights_that_hide_the_prior_of_k_classes_are_reported(prior, n_columns, rng):
+    T, weight = np.array([[0.2, 0.3, 0.5], [0.5, 0.3, 0.2]]), [1.0, 1e20]
+    with pytest.raises(DataError, match=r"weights add up to 1e\+20.*Divide the sample weights by a constant"):
+        sx.BayesianLogisticRegression(prior).fit(rng.normal(size=(2, n_columns)), T, sample_weight=weight)
+
+
+@pytest.mark.parametrize(("weight", "n_heavy", "shape"), [(1e10, 150, (150, 60)), (1e6, 5, (60, 60))])
+def test_large_weights_of_k_classes_give_finite_probabilities(weight, n_heavy, shape, rng):
+    """The ascent of the bound neither overflows nor loses the prior in single precision."""
+    X, y = rng.normal(size=shape), rng.integers(6, size=shape[0])
+    weights = np.where(np.arange(len(y)) < n_heavy, weight, 1.0)
+    with pytest.warns(ApproximationWarning):  # another warning is an error
+        model = sx.BayesianLogisticRegression(Gaussian(10.0), rng=0).fit(X, y, sample_weight=weights)
+    P = model.predict_proba(X)
+    assert np.isfinite(P).all()
+    assert (P.argmax(axis=1) == y)[weights > 1].all()

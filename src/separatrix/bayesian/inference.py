@@ -172,6 +172,7 @@ NEGLIGIBLE_ERROR = 0.005  # up to this, a Gaussian predicts instead of the draws
 N_KEPT_DRAWS = 4096
 N_CHECKED_ROWS, N_MIXED_ROWS, MIXED_FRACTION, ANY_CLASS_FRACTION = 64, 256, 1 / 2, 1 / 3
 MIN_MIXED_ROWS = 8  # mixtures of fewer rows do not represent new rows
+MAX_ROUNDING = 1.0  # nats: largest rounding error of the log likelihood of K classes
 EVIDENCE_NOISE, MAX_EVIDENCE_NOISE = 0.1, 0.3  # nats: Laplace's evidence is kept below; a note is given above
 MAX_BRIDGE_NOISE = 30.0  # nats, above which the evidence by class is not replaced by that of chains
 LOW_EVIDENCE = (
@@ -313,6 +314,7 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     The search for the mode starts at ``start`` (C, P), by default zero.
     """
     start = np.zeros(objective.shape) if start is None else start
+    _require_digits_of_prior(objective)
     groups = () if isinstance(options.groups, str) else options.groups or ()
     has_levels, n_weights = any(isinstance(label, Levels) for label in groups), int(np.prod(objective.shape))
     can_neglect = options.method == "auto" and has_contrasts(objective) and has_cheap_shape(objective)
@@ -453,6 +455,16 @@ def _refine(found: Inference, options: Options, remedy: str) -> Inference:
         draws=draws,
         widening=float(nodes.average_widening.mean()),
     )
+
+
+def _require_digits_of_prior(objective: Posterior) -> None:
+    """Raise if rounding errors hide the prior of K classes, which alone determines the mean over classes."""
+    K, total = objective.shape[0], objective.units.total
+    if K > 1 and np.spacing(total) > MAX_ROUNDING:
+        raise DataError(
+            f"The sample weights add up to {total:.1g}, and the rounding error of such sums over rows hides the prior "
+            f"of {K} classes. Divide the sample weights by a constant."
+        )
 
 
 def has_contrasts(objective: Posterior) -> bool:

@@ -67,6 +67,8 @@ N_REMEMBERED_STEPS = 10  # of L-BFGS
 N_FIRST_VARIANCES = 4  # steps of the variances before those of a mean field
 N_NATURAL_STEPS, MAX_ROTATED_STEPS = 2, 40  # half steps before L-BFGS by class, and its steps before another rotation
 MAX_KEPT_SQUARES = 2**24  # floats that an ascent by class keeps between passes
+MAX_SINGLE_WEIGHT = 1e3  # weight of a row, above which rounding errors of single precision would hide the prior
+MAX_LOG_SPREAD = 20.0  # |ln s| of a coordinate, beyond which a line search would overflow single precision
 MIN_RELATIVE_CURVATURE = 1e-3  # of a precision relative to the prior
 ASCENT_SEED, EVIDENCE_SEED = 0, 1  # scramblings of the points; the evidence is computed from points unknown to q
 TYPICAL_PASSES = 25
@@ -397,9 +399,12 @@ def maximise_spreads(
     """
     promised: list[float] = []
 
-    def descent(x: Float) -> tuple[float, Float]:
+    def unpack(x: Float) -> tuple[Float, Float]:
         u, log_s = x.reshape(2, *shape)
-        variance = np.exp(2 * log_s)
+        return u, np.exp(2 * np.clip(log_s, -MAX_LOG_SPREAD, MAX_LOG_SPREAD))
+
+    def descent(x: Float) -> tuple[float, Float]:
+        u, variance = unpack(x)
         value, g, h = derivatives(u, variance)
         promised.append(float((variance * g**2).sum() + 0.5 * ((1 - variance * h) ** 2).sum()))
         return -value, -np.concatenate([g.ravel(), (1 - variance * h).ravel()])
@@ -411,8 +416,7 @@ def maximise_spreads(
     limits = {"maxcor": N_REMEMBERED_STEPS, "maxfun": max_steps, "ftol": BOUND_ROUNDING, "gtol": 0}
     x = np.zeros(2 * shape[0] * shape[1])
     found = optimize.minimize(descent, x, jac=True, method="L-BFGS-B", callback=stop_if_converged, options=limits)
-    u, log_s = found.x.reshape(2, *shape)
-    return u, np.exp(2 * log_s), len(promised), promised[-1] <= enough
+    return *unpack(found.x), len(promised), promised[-1] <= enough
 
 
 def variational_diagonal(
@@ -617,7 +621,8 @@ def by_class_average(
     units = design.single_units()[: block.X.shape[1]]
     log_p, slope, along = _row_averages(block, mu, sd, partial(axis_averages, axes=axes), points, units)
     positive = np.maximum(along.T, 0.0)  # averages over points may have the wrong sign if they are near zero
-    grams = np.stack([design.gram(block, entry, single=True) for entry in positive])
+    single = block.weight is None or bool(block.weight.max(initial=0.0) <= MAX_SINGLE_WEIGHT)
+    grams = np.stack([design.gram(block, entry, single=single) for entry in positive])
     return ValueGradHess(float(log_p.sum()), design.collect(block, slope), grams)
 
 
