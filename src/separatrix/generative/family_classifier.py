@@ -44,7 +44,15 @@ from separatrix.generative.em import Expectation, maximise_expectation
 from separatrix.generative.temper import check_temper, fit_temperature, tempered
 from separatrix.rows import UNLABELLED, Block, Source, as_frame, as_table, open_rows
 from separatrix.solvers import Solution, Status
-from separatrix.stats import Group, GroupedFacts, group_statistics, require_finite, require_squares, require_support
+from separatrix.stats import (
+    HEIGHT_FACTOR,
+    Group,
+    GroupedFacts,
+    group_statistics,
+    require_finite,
+    require_squares,
+    require_support,
+)
 
 
 class Layout(NamedTuple):
@@ -112,9 +120,9 @@ class FamilyClassifier(GenerativeClassifier):
                     f"'categorical', not {group.family!r}. Change the family, or convert the column to numbers."
                 )
         look = partial(group_statistics, groups=layout.groups, n_classes=n_classes, names=self._columns)
-        # Column sums are cheap relative to the overhead of a block, so blocks have four times as many rows as usual.
+        rows = source.sized_for(max(1, len(self._columns) // HEIGHT_FACTOR))
         try:
-            first = source.sized_for(max(1, len(self._columns) // 4)).reduce(look)
+            first = rows.reduce(look, reads_once=[group.has_compiled_sums for group in layout.groups] == [True])
         except SupportError:
             source.reduce(partial(require_support, groups=layout.groups, names=self._columns))
             raise

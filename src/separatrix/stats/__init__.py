@@ -21,7 +21,15 @@ from separatrix.stats.checks import (
     require_finite,
     require_squares,
 )
-from separatrix.stats.groups import Group, GroupedFacts, dense_chunks, group_statistics, label_weights, require_support
+from separatrix.stats.groups import (
+    HEIGHT_FACTOR,
+    Group,
+    GroupedFacts,
+    dense_chunks,
+    group_statistics,
+    label_weights,
+    require_support,
+)
 from separatrix.stats.moments import (
     DOUBLE_ROUNDING,
     ClassMoments,

@@ -26,12 +26,13 @@ from scipy.special import gammaln
 from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse, read_only, to_dense
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES, Moments, Sums, SupportError, ValueCounts, weigh
-from separatrix.rows import UNLABELLED, Block, DeviceRows, on_host
+from separatrix.rows import UNLABELLED, Block, DeviceRows, block_rows, on_host
 from separatrix.stats.checks import MAX_MAGNITUDE, MIN_COMPILED_ENTRIES, Tally
 from separatrix.stats.moments import DiagonalScatter, class_moments, spread_out
 
 COUNT_FAMILIES = ("bernoulli", "poisson", "exponential", "multinomial")
 NORMAL_FAMILIES = ("normal", "normal_known_variance")
+HEIGHT_FACTOR = 4  # blocks have this many times the usual number of rows, because column sums take little time
 DENSE_CHUNK_BYTES = 2**24  # size of a dense chunk of sparse rows
 
 
@@ -47,6 +48,11 @@ class Group:
         """Index of the columns; a slice for adjacent columns, because it selects without a copy."""
         first, last = self.columns[0], self.columns[-1]
         return slice(first, last + 1) if self.columns == tuple(range(first, last + 1)) else list(self.columns)
+
+    @property
+    def has_compiled_sums(self) -> bool:
+        """Whether a compiled loop reads each value of dense rows once, unless a value is missing."""
+        return self.family in (*NORMAL_FAMILIES, "bernoulli")
 
     def of(self, X: Rows) -> Rows:
         """The columns of the group."""
@@ -198,7 +204,7 @@ def group_statistics(block: Block, groups: tuple[Group, ...], n_classes: int, na
         block = on_host(block)  # other families and missing values are summed on the CPU
     block = block.weighted()  # values of other rows may be outside the support
     block = replace(block, t=np.where(block.codes == UNLABELLED, n_classes, block.codes))
-    parts = list[Any]()
+    parts, height = list[Any](), block_rows(max(1, block.X.shape[1] // HEIGHT_FACTOR))
     with np.errstate(invalid="ignore", over="ignore"):
         for group in groups:
             own = replace(block, X=group.of(block.X))
@@ -208,6 +214,9 @@ def group_statistics(block: Block, groups: tuple[Group, ...], n_classes: int, na
                 found = _normal_facts(own, n_classes + 1)
             elif group.family == "bernoulli" and is_dense and own.X.size >= MIN_COMPILED_ENTRIES:
                 found = _compiled_ones(own, n_classes + 1)
+            if found is None and len(block) > 2 * height:  # temporary arrays should be small
+                pieces = (block.take(slice(start, start + height)) for start in range(0, len(block), height))
+                return reduce(operator.add, (group_statistics(piece, groups, n_classes, names) for piece in pieces))
             if found is None:
                 found = group.facts(group.checked(block.X, names), label_weights(block, n_classes + 1))
             parts.append(found)
