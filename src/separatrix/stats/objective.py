@@ -46,7 +46,6 @@ COMPILED_LAWS: dict[type[Any], int] = {
     Logit: 0,
     Probit: 1,
 }  # likelihoods that `_kernels.row_objective` evaluates row by row
-MIN_FUSED_ENTRIES = 500_000  # fewer sparse entries are still in a cache when they are read again
 MIN_SYMMETRIC_WIDTH = 32  # narrower symmetric products take longer than general ones
 MAX_PAIRED_VECTORS = 4  # products of sparse rows with more vectors are faster with all vectors at once
 MAX_SPREAD_ENTRIES = 2_000_000  # floats allocated at once for the covariance of several activations
@@ -445,7 +444,7 @@ def _is_row_major(X: Rows) -> bool:
 
 def _is_read_once(X: Rows) -> bool:
     """Whether a loop that reads rows once takes less time than two, with the likelihood evaluated by NumPy between."""
-    return bool(X.size >= (MIN_FUSED_ENTRIES if is_sparse(X) else MIN_COMPILED_ENTRIES)) and _is_row_major(X)
+    return bool(X.size >= MIN_COMPILED_ENTRIES) and _is_row_major(X)
 
 
 @device_aware
