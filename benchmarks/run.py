@@ -180,7 +180,8 @@ def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> None
     mode = "toy" if options.toy else "quick" if options.quick else "full"
     is_whole = (options.only, options.problems, options.libraries) == (TASKS, NAMES, None)
     name = options.name or (machine_name() if is_whole and mode != "toy" else SCRATCH)
-    begun = _begun(folder / name, mode) if options.resume or (not is_whole and options.name) else None
+    kept = None if name == SCRATCH else _kept(folder / name, mode)
+    begun = kept if options.resume or not is_whole else None
     run = begun or Run(name, mode, {**describe(), **({} if mode == "toy" else speeds())}, [])
     if mode != "toy" and not begun and float(run.config["load"]) > BUSY:
         print(f"Warning: the load of this machine was {run.config['load']} before the run.", file=sys.stderr)
@@ -200,13 +201,17 @@ def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> None
     print(f"\nWritten to {place.parent.name}/{place.name}/{mode}.csv.", file=sys.stderr)
 
 
-def _begun(place: Path, mode: str) -> Run | None:
-    """Run of this machine that is to be continued, if there is one."""
+def _kept(place: Path, mode: str) -> Run | None:
+    """Run of this machine that is kept there, if there is one; another machine's must not be replaced."""
     if not (place / f"{mode}.csv").exists():
         return None
-    run, here = read_run(place, mode), describe()["cpu"]
-    if run.config["cpu"] != here:
-        raise SystemExit(f"{place.name} has results of {run.config['cpu']}, and this is {here}. Choose another --name.")
+    run, here = read_run(place, mode), describe()
+    for key in ("cpu", "cpu_family"):  # runs of older versions have no family
+        if run.config.get(key, here[key]) != here[key]:
+            raise SystemExit(
+                f"{place.name} has results of a processor with {key} {run.config[key]}, and this has {here[key]}. "
+                "Choose another --name."
+            )
     return run
 
 

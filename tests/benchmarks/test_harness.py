@@ -393,7 +393,7 @@ def test_an_interrupted_run_is_resumed_and_a_part_replaces_its_rows(tmp_path, ca
 
 def test_results_of_another_processor_are_not_overwritten(tmp_path):
     write_run(Run("here", "toy", {"cpu": "another"}, ROWS), tmp_path)
-    with pytest.raises(SystemExit, match="here has results of another, and this is .*Choose another --name"):
+    with pytest.raises(SystemExit, match="here has results of a processor with cpu another, .*Choose another --name"):
         run.main(["--toy", "--problems", "small", "--name", "here"], tmp_path)
 
 
