@@ -12,6 +12,7 @@ from scipy import special
 
 import separatrix as sx
 from separatrix.bayesian.posterior import laplace
+from separatrix.exceptions import ApproximationWarning
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose
@@ -115,7 +116,8 @@ def test_a_batch_of_almost_no_weight_changes_nothing(n_classes):
 def test_a_class_that_is_missing_from_the_first_batch():
     X, y = table(400, n_classes=3)
     early = (np.arange(400) < 60) & (y < 2)
-    fitted = model(standardize=False).partial_fit(X[early], y[early], classes=[0, 1, 2])
+    with pytest.warns(ApproximationWarning, match="After this batch of 39 rows, the posterior is skewed"):
+        fitted = model(standardize=False).partial_fit(X[early], y[early], classes=[0, 1, 2])
     assert fitted.predict_proba(X).shape == (400, 3)
     assert 0 < fitted.predict_proba(X[early])[:, 2].mean() < 0.1
     fitted.partial_fit(X[~early], y[~early])

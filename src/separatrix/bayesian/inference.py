@@ -193,6 +193,11 @@ SKEWED_AT_MODE = (
     "a class with few rows, and a better approximation would take minutes. Probabilities are those at the mode; "
     "evidence and intervals may be wrong. Use a narrower prior, or fewer classes."
 )
+SKEWED_BATCH = (
+    "After this batch of {n} rows, the posterior is skewed: its mean is about {shift:.1f} standard deviations from its "
+    "mode along {column!r}. The next batch takes it for a Gaussian, so that probabilities may differ from those of one "
+    "fit of all rows by 0.1 or more. Use larger batches, or fit all rows at once."
+)
 ONE_SCALE = (
     "The prior has one scale for all columns: to tune a scale for each of {n_groups} groups, the full precision of the "
     "posterior is factorised many times, and {n_weights} weights are more than {limit}."
@@ -623,6 +628,9 @@ def _with_convergence(found: Inference, chains: Chains) -> Inference:
 def _improve_auto(found: Inference, options: Options) -> Inference:
     """Improve the approximation with the method that `choose` selects."""
     shift = skewness(found.objective, found.full, found.log_det_slope)
+    if options.is_batch and found.objective.shape[0] > 1 and shift.largest > MODERATE_SHIFT:
+        warning = SKEWED_BATCH.format(n=found.objective.source.n_rows, shift=shift.largest, column=shift.column)
+        found = replace(found, warnings=(*found.warnings, warning))
     method = choose(found.objective, shift)
     if method == "laplace" and not found.full.is_converged:
         found = tune_prior(found, options, FitLaplace(options.tol))
