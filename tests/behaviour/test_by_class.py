@@ -428,6 +428,14 @@ def test_the_weights_of_many_sparse_columns_are_independent_along_contrasts(rng,
     assert np.abs(by_class.predict_proba(new) - found.predict_proba(new)).mean() < 0.01
 
 
+def test_one_scale_of_independent_weights_is_not_aligned(rng, monkeypatch):
+    """One scale is best here; without a stated prior, its precision has no matrix to align."""
+    monkeypatch.setattr(inference, "MAX_SPARSE_SECONDS", 0.0)
+    found = sx.BayesianLogisticRegression(rng=0).fit(*words(400, 60, 4, rng))
+    assert found.posterior_.structure == "diagonal"
+    assert found.prior_.covariance is None
+
+
 def test_a_mean_field_maximises_its_bound(rng):
     """No change of a mean or of a variance raises the bound, which is lower than that by class."""
     X, y = words(150, 20, 3, rng)

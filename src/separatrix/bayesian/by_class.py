@@ -135,7 +135,7 @@ def tune_by_class(
     """Tune one scale, or a scale for each group of columns.
 
     If ``is_shaped``, the evidence chooses between one scale and a scale for each column, and may align the prior. If
-    ``is_diagonal``, M is diagonal, and there is one scale.
+    ``is_diagonal``, M is diagonal for one scale, which is then not aligned.
     """
     scales, (C, P), M = prior_scales(objective), objective.shape, len(objective.design.origin)
     may_shape = groups is not None or (is_shaped and M > 1 and has_cheap_shape(objective))
@@ -165,7 +165,7 @@ def shape_by_class(level: Level, tol: float) -> TunedByClass | None:
     columns = tune_columns(fit, "columns", tol, level.slope, is_rough=True)
     if columns.gain > LOG_ODDS:
         fit, found = columns.fit, found.with_scales(columns)
-    aligned = align_by_class(fit, tol)
+    aligned = None if isinstance(fit.gaussian, DiagonalApproximation) else align_by_class(fit, tol)
     if aligned is None:
         return None if fit is level.fit else found
     (fit, shape, factor), report = aligned, found.report
