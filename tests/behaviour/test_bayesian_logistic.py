@@ -512,6 +512,24 @@ def test_batches_of_k_classes_that_are_too_small_for_a_gaussian_are_reported():
         model(**arguments).partial_fit(X[:6], y[:6], classes=[0, 1, 2])
 
 
+@pytest.mark.parametrize(("approximation", "limit"), [("ep", "max_sweeps"), ("variational", "max_steps")])
+def test_probabilities_are_those_at_the_mode_if_a_row_of_large_weight_prevents_convergence(
+    approximation, limit, rng, monkeypatch
+):
+    name = {"ep": "expectation_propagation"}.get(approximation, approximation)
+    monkeypatch.setattr(inference, name, partial(getattr(inference, name), **{limit: 3}))
+    X, y = rng.normal(size=(22, 15)), rng.integers(2, size=22)
+    weight = np.where(np.arange(22) == 3, 1e6, 1.0)
+    with pytest.warns(ApproximationWarning) as caught:
+        found = model(prior=Gaussian(1.0), approximation=approximation).fit(X, y, sample_weight=weight)
+    first = str(caught[0].message)
+    assert f"The '{approximation}' approximation did not converge in 3 steps" in first
+    assert "sample weights of 22 rows add up to 1e+06. Divide" in first
+    with pytest.warns(ApproximationWarning, match="far from its Gaussian"):
+        at_mode = model(prior=Gaussian(1.0), approximation="laplace", predictive="map").fit(X, y, sample_weight=weight)
+    assert_allclose(found.predict_proba(X), at_mode.predict_proba(X), atol=1e-6)
+
+
 @pytest.mark.parametrize(("weight", "n_heavy", "shape"), [(1e10, 150, (150, 60)), (1e6, 5, (60, 60))])
 def test_large_weights_of_k_classes_give_finite_probabilities(weight, n_heavy, shape, rng):
     """The ascent of the bound neither overflows nor loses the prior in single precision."""

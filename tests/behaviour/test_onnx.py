@@ -226,6 +226,15 @@ def test_bayesian_predictives(name, K):
     agree(sx.BayesianLogisticRegression(**OPTIONS[name]).fit(rows, y), np.vstack([rows, 20 * rows]))
 
 
+def test_averages_over_narrowed_activations(monkeypatch):
+    rows, y = blobs(80, n_classes=3, n_features=3)
+    model = sx.BayesianLogisticRegression(sx.Gaussian(30.0), structure="diagonal").fit(rows, y)
+    before = model.predict_proba(rows)
+    monkeypatch.setattr(model, "_variance_factor", 0.25)
+    assert np.abs(model.predict_proba(rows) - before).max() > 0.01
+    agree(model, rows)
+
+
 @pytest.mark.parametrize("likelihood", ["logit", "probit", "label_noise"])
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_intervals_of_two_classes(likelihood, level):

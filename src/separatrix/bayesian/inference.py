@@ -46,7 +46,8 @@ variational bound is 0.2 to 4 nats too low.
 posterior and its check neglect the coupling between contrasts of classes (`by_class`, `variational_by_class`). With
 many rows per weight this would not pay: a few Hessians take less time than that posterior, and Laplace's method is
 accurate. If the matrices of the contrasts would take minutes too, as for thousands of words, the weights of each
-contrast are independent (`variational_diagonal`).
+contrast are independent (`variational_diagonal`). Their averages are then checked by held-out rows instead of chains,
+and narrowed if this predicts these rows better (`held_out_factor`).
 """
 
 from __future__ import annotations
@@ -125,6 +126,7 @@ from separatrix.bayesian.tuning import (
 from separatrix.bayesian.variational import (
     estimated_by_class_seconds,
     estimated_seconds,
+    held_out_factor,
     variational,
     variational_by_class,
     variational_diagonal,
@@ -156,7 +158,6 @@ MAX_FULL_SECONDS = 10.0  # estimated time above which other variational posterio
 MAX_BY_CLASS_SECONDS = 60.0  # estimated time up to which that variational posterior is computed ...
 MAX_DETERMINED_SECONDS = 5.0  # ... and if Laplace's Gaussian is tried first ...
 MAX_SPARSE_SECONDS = 5.0  # ... and if the rows are sparse; otherwise the weights of each contrast are independent
-N_MEAN_FIELD_CHAINS = 8  # chains that check independent weights
 N_FEW_CHAINS, FEW_WARM_PATHS, MAX_FEW_EVALUATIONS = 16, 2, 6e8  # chains that check a posterior without coupling
 CHECK_PATHS, MAX_CHECKED = 4, 2e8  # limits of checking a variational posterior of K classes by chains
 SAMPLED_PATHS, LONG_WARM_PATHS, MAX_SAMPLED_EVALUATIONS = 24, 12, 1e9  # limits of the chains that replace a Gaussian
@@ -192,6 +193,10 @@ SKEWED_AT_MODE = (
     "The posterior is skewed: the mean of a weight is about {shift:.1f} standard deviations from its mode, probably of "
     "a class with few rows, and a better approximation would take minutes. Probabilities are those at the mode; "
     "evidence and intervals may be wrong. Use a narrower prior, or fewer classes."
+)
+NARROWED = (
+    "Probabilities are averages over activations with {factor:.2g} times their variances, which predict held-out rows "
+    "better. Intervals and standard deviations are those of the posterior."
 )
 SKEWED_BATCH = (
     "After this batch of {n} rows, the posterior is skewed: its mean is about {shift:.1f} standard deviations from its "
@@ -364,7 +369,11 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     )
     is_auto = options.method == "auto" and structure in ("by class", "mean field")
     if is_auto and isinstance(gaussian, UncoupledApproximation) and has_contrasts(objective):
-        return _refine_by_class(found, gaussian, options)
+        return (
+            _refine_mean_field(found, gaussian)
+            if isinstance(gaussian, DiagonalApproximation)
+            else _refine_by_class(found, gaussian, options)
+        )
     if isinstance(gaussian, Approximation):
         others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
         return _refine(found, options, f"approximation={others}, ")
@@ -443,7 +452,7 @@ def _refine(found: Inference, options: Options, remedy: str) -> Inference:
         found = tune_prior(found, options, laplace, FIRST_TOL if is_rough else TUNING_TOL)
         if not may_retune:
             found = shape_prior(found, options, laplace)
-    found = _improve_auto(found, options) if options.method == "auto" else _improve_by(found, options.method, options)
+    found = _improve_auto(found, options) if options.method == "auto" else _improve_as_requested(found, options)
     found = _diagnose(found, options, "" if found.approximation.name == "importance" else remedy)
     if not options.tune:
         return found
@@ -485,7 +494,17 @@ def _has_by_class(objective: Posterior) -> bool:
     return is_determined or estimated_by_class_seconds(objective) <= limit
 
 
-def _refine_by_class(found: Inference, first: UncoupledApproximation, options: Options) -> Inference:
+def _refine_mean_field(found: Inference, first: DiagonalApproximation) -> Inference:
+    """Compute the variational posterior with independent weights, and the factor of variances in its predictions.
+
+    Chains are not used: they would take longer than the posterior, and their averages may predict worse.
+    """
+    factor = held_out_factor(found.objective, first)
+    notes = (LOW_EVIDENCE,) if factor == 1.0 else (LOW_EVIDENCE, NARROWED.format(factor=factor))
+    return replace(found.accept(variational_diagonal(found.objective, first)), variance_factor=factor, notes=notes)
+
+
+def _refine_by_class(found: Inference, first: ByClassApproximation, options: Options) -> Inference:
     """Compute the variational posterior without coupling between contrasts, and check it by chains if affordable.
 
     With many rows, Laplace's Gaussian is kept if the mean is near the mode, as with the full covariance.
@@ -493,35 +512,30 @@ def _refine_by_class(found: Inference, first: UncoupledApproximation, options: O
     hundredths.
     """
     objective, q = found.objective, first
-    if isinstance(first, DiagonalApproximation):
-        q = variational_diagonal(objective, first)
+    if objective.source.n_rows >= MANY_ROWS_PER_WEIGHT * q.mean.size:
+        is_cheap = estimated_by_class_seconds(objective) <= MAX_DETERMINED_SECONDS
+        max_shift = MODERATE_SHIFT if is_cheap else np.inf
+        corrected = corrected_by_class(objective, q, options.tol, max_shift=max_shift)
+        if corrected is not None:
+            shifted, largest = corrected
+            if largest > UNRELIABLE_SHIFT:  # averages over so poor a Gaussian are far worse than the mode
+                at_mode, note = replace(q, log_evidence=shifted.log_evidence), SKEWED_AT_MODE
+                return replace(found, approximation=at_mode, rule="map", notes=(note.format(shift=largest),))
+            X, likelihood = checked_rows(objective), cast(ClassLikelihood, objective.likelihood)
+            a = (each.activations(X, objective.design) for each in (q, shifted))
+            before, after = (class_probabilities(likelihood, each, "exact") for each in a)
+            notes = (SKEWED_BY_CLASS.format(shift=largest),) if largest > MODERATE_SHIFT else ()
+            error = float(np.abs(after - before).mean())  # of Laplace's Gaussian, to first order
+            return replace(found, approximation=shifted, notes=notes, probability_error=error)
+    if estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS:
+        q = variational_by_class(objective, q)
         found = found.accept(q)
-    else:
-        if objective.source.n_rows >= MANY_ROWS_PER_WEIGHT * q.mean.size:
-            is_cheap = estimated_by_class_seconds(objective) <= MAX_DETERMINED_SECONDS
-            max_shift = MODERATE_SHIFT if is_cheap else np.inf
-            corrected = corrected_by_class(objective, first, options.tol, max_shift=max_shift)
-            if corrected is not None:
-                shifted, largest = corrected
-                if largest > UNRELIABLE_SHIFT:  # averages over so poor a Gaussian are far worse than the mode
-                    at_mode, note = replace(first, log_evidence=shifted.log_evidence), SKEWED_AT_MODE
-                    return replace(found, approximation=at_mode, rule="map", notes=(note.format(shift=largest),))
-                X, likelihood = checked_rows(objective), cast(ClassLikelihood, objective.likelihood)
-                a = (each.activations(X, objective.design) for each in (first, shifted))
-                before, after = (class_probabilities(likelihood, each, "exact") for each in a)
-                notes = (SKEWED_BY_CLASS.format(shift=largest),) if largest > MODERATE_SHIFT else ()
-                error = float(np.abs(after - before).mean())  # of Laplace's Gaussian, to first order
-                return replace(found, approximation=shifted, notes=notes, probability_error=error)
-        if estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS:
-            q = variational_by_class(objective, first)
-            found = found.accept(q)
-    n_chains = N_FEW_CHAINS if isinstance(q, ByClassApproximation) else N_MEAN_FIELD_CHAINS
-    few = partial(hamiltonian, objective, q, n_chains=n_chains, rng=options.rng)
-    if not _is_affordable(objective, FEW_WARM_PATHS + CHECK_PATHS, MAX_FEW_EVALUATIONS, n_chains):
+    few = partial(hamiltonian, objective, q, n_chains=N_FEW_CHAINS, rng=options.rng)
+    if not _is_affordable(objective, FEW_WARM_PATHS + CHECK_PATHS, MAX_FEW_EVALUATIONS, N_FEW_CHAINS):
         return replace(found, notes=(LOW_EVIDENCE,))
     chains = few(n_paths=CHECK_PATHS, n_warm=FEW_WARM_PATHS)
     error = average_error(objective, q, chains.draws).average
-    is_replaced = error > MAX_AVERAGE_ERROR and q.name == "variational" and isinstance(q, ByClassApproximation)
+    is_replaced = error > MAX_AVERAGE_ERROR and q.name == "variational"
     if is_replaced:
         chains = few(n_paths=SAMPLED_PATHS, n_warm=LONG_WARM_PATHS)
     log_evidence, noise = chains.log_evidence()
@@ -529,7 +543,7 @@ def _refine_by_class(found: Inference, first: UncoupledApproximation, options: O
     if noise > MAX_BRIDGE_NOISE:
         log_evidence, notes = q.log_evidence, (LOW_EVIDENCE,)
     found = replace(found, approximation=replace(q, log_evidence=log_evidence), probability_error=error, notes=notes)
-    if is_replaced and isinstance(q, ByClassApproximation):
+    if is_replaced:
         sampled = sampled_by_class(q, chains.draws, log_evidence)
         noise = average_error(objective, sampled, chains.draws).noise
         found = replace(found, approximation=sampled, draws=chains.draws, probability_error=noise)
@@ -650,9 +664,19 @@ def _improve_auto(found: Inference, options: Options) -> Inference:
         better = found
     if better.approximation is first and shift.largest > MODERATE_SHIFT:
         better = _improve_by(better, "variational", options)
-    if better.approximation is not first:
-        return better
-    found = better
+    return better if better.approximation is not first else _without_better(better, shift, options)
+
+
+def _improve_as_requested(found: Inference, options: Options) -> Inference:
+    """Improve the approximation with the requested method, or as "auto" does if that does not converge."""
+    found = _improve_by(found, options.method, options)
+    if options.method == "laplace" or found.approximation.name != "laplace":
+        return found
+    return _without_better(found, skewness(found.objective, found.full), options)
+
+
+def _without_better(found: Inference, shift: Skewness, options: Options) -> Inference:
+    """Correct the mean of Laplace's Gaussian, or predict at its mode, because no better approximation converged."""
     if shift.largest > MODERATE_SHIFT and not options.tune:  # averages over so poor a Gaussian are worse than the mode
         warning = (
             f"The posterior is skewed: its mean is about {shift.largest:.1f} standard deviations from its mode along "
@@ -662,7 +686,7 @@ def _improve_auto(found: Inference, options: Options) -> Inference:
         )
         return replace(found, rule="map", warnings=(*found.warnings, warning))
     if shift.largest > CORRECTED_SHIFT:
-        return replace(found, approximation=third_order(objective, first, shift))
+        return replace(found, approximation=third_order(found.objective, found.full, shift))
     return found
 
 

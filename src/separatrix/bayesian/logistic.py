@@ -135,6 +135,8 @@ class BayesianLogisticRegression(LinearClassifier):
     array([[0.05, 0.82]])
     """
 
+    _variance_factor = 1.0  # of files that were saved by older versions
+
     def __init__(
         self,
         prior: Gaussian | None = None,
@@ -271,6 +273,7 @@ class BayesianLogisticRegression(LinearClassifier):
             self.draws_ = replace(self.draws_, theta=with_bias(self.draws_.theta, self._shift()))
         self.probability_error_ = found.probability_error
         self._rule = found.rule  # None unless averages would be misleading
+        self._variance_factor = found.variance_factor
         limits = () if found.tuning is None else found.tuning.boundary
         self.tuning_ = found.tuning
         self.notes_ = tuple(dict.fromkeys([*found.warnings, *found.notes, *(limit.describe() for limit in limits)]))
@@ -339,7 +342,7 @@ class BayesianLogisticRegression(LinearClassifier):
 
         def averaged(Phi: Rows, a: Activations) -> Array:
             if self.draws_ is None or rule == "map":
-                return class_probabilities(self.likelihood_, a, rule)
+                return class_probabilities(self.likelihood_, self._averaged_over(a), rule)
             p = self.draws_.probability(Phi, self.posterior_.design, self.likelihood_)
             p[~a.is_finite] = np.nan
             return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
@@ -386,10 +389,14 @@ class BayesianLogisticRegression(LinearClassifier):
         """Return probabilities by the most exact rule, and the standard errors of the numerical integration."""
         check_is_fitted(self)
         found = self._map_activations(
-            X, lambda _, a: np.stack(probabilities_and_errors(self.likelihood_, a, n), axis=1)
+            X, lambda _, a: np.stack(probabilities_and_errors(self.likelihood_, self._averaged_over(a), n), axis=1)
         )
         P, error = np.moveaxis(found, 1, 0)
         return P, error
+
+    def _averaged_over(self, a: Activations) -> Activations:
+        """Return the distribution of activations that probabilities are averaged over."""
+        return a if self._variance_factor == 1.0 else replace(a, cov=self._variance_factor * a.cov)
 
     def summary(self, level: float = 0.95) -> WeightSummary:
         """Return the mean, standard deviation, credible interval and probability of sign of each weight."""

@@ -30,6 +30,7 @@ from separatrix.solvers import Posterior, Solution
 ONE_SCALE_PROBABILITY = 0.5  # prior probability of one scale, against one for each column
 SHAPE_TOL = 0.05  # nats of evidence that tuning an aligned prior, or one scale for each column, may miss
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
+MAX_MEAN_WEIGHT = 10.0  # of a row: with larger weights, the posterior may be too skewed for any Gaussian
 MAX_LOG_ODDS = 6.0  # above which the average leaves the simpler prior out
 TUNING_TOL, FIRST_TOL = 1e-3, 0.1  # nats of evidence that tuning may miss, and that of Laplace's method before another
 
@@ -56,7 +57,7 @@ class Inference:
     ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of the
     ``fitter`` with which it was tuned; ``log_det_slope`` is its ∂ ln |A|/∂θ, if known. ``widening`` is the average
     prior variance relative to the most probable one. ``rule`` replaces the requested rule for probabilities if averages
-    would be misleading, and is None otherwise.
+    would be misleading, and is None otherwise; averages multiply the variances of activations by ``variance_factor``.
     ``probability_error`` is the estimated average error of probabilities, NaN if unknown. ``notes`` are not warnings.
     ``warnings`` are reasons to distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for
     scale 1, and ``law`` has the law of the scale. ``simpler`` is the inference with a prior that is not aligned, or
@@ -70,6 +71,7 @@ class Inference:
     draws: Draws | None = None
     pareto_k: float = float("nan")
     rule: str | None = None
+    variance_factor: float = 1.0
     tuning: TuningReport | None = field(default=None, repr=False)
     warnings: tuple[str, ...] = ()
     at_mode: AnyApproximation | None = field(default=None, repr=False)
@@ -113,6 +115,12 @@ class Inference:
             f"The {better.name!r} approximation did not converge in {better.steps} steps; {instead} is used instead. "
             f"Try {remedy}."
         )
+        total, n_rows = self.objective.units.total, self.objective.source.n_rows
+        if total > MAX_MEAN_WEIGHT * n_rows:
+            warning += (
+                f" Rows with large weights are a likely cause: the sample weights of {n_rows} rows add up to "
+                f"{total:.2g}. Divide them by a constant."
+            )
         return replace(self, approximation=used, warnings=(*self.warnings, warning))
 
 

@@ -36,12 +36,18 @@ from separatrix._special import LOG_SQRT_2PI
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.logistic_normal import row_blocks
 from separatrix.bayesian.posterior import Approximation, ByClassApproximation, DiagonalApproximation
-from separatrix.bayesian.predictive import MAX_BLOCK_FLOATS, expected_logit, hermite_nodes, with_unit_covariance
-from separatrix.likelihoods import Derivatives, Likelihood, Logit
+from separatrix.bayesian.predictive import (
+    MAX_BLOCK_FLOATS,
+    class_probabilities,
+    expected_logit,
+    hermite_nodes,
+    with_unit_covariance,
+)
+from separatrix.likelihoods import ClassLikelihood, Derivatives, Likelihood, Logit
 from separatrix.likelihoods.softmax import MIN_SINGLE_EXPONENT
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
-from separatrix.stats import Design, ValueGradHess
+from separatrix.stats import Design, Grad, ValueGradHess
 
 BOUND_ROUNDING = 1e-12  # relative rounding error of the bound
 
@@ -65,6 +71,9 @@ MAX_CACHED_FLOATS = 2**17  # points of some rows and classes, which the cache of
 HASHED_LEVELS = 2.0**20  # of a value's mantissa, in the hash of a row
 N_REMEMBERED_STEPS = 10  # of L-BFGS
 N_FIRST_VARIANCES = 4  # steps of the variances before those of a mean field
+VARIANCE_FACTORS = 2.0 ** -np.arange(6)  # of activations of a mean field; the law of ln factor is N(0, (ln 2)²)
+HELD_OUT_STRIDE, MAX_HELD_OUT_ROWS = 5, 2000  # a fifth of the rows is held out, and about 2000 rows of a large table
+MAX_HELD_OUT_PASSES = 20  # of the ascent without held-out rows: its last digits do not change the factor
 N_NATURAL_STEPS, MAX_ROTATED_STEPS = 2, 40  # half steps before L-BFGS by class, and its steps before another rotation
 MAX_KEPT_SQUARES = 2**24  # floats that an ascent by class keeps between passes
 MAX_SINGLE_WEIGHT = 1e3  # weight of a row, above which rounding errors of single precision would hide the prior
@@ -428,7 +437,7 @@ def variational_diagonal(
 
         ∂L/∂m = g,        ∂L/∂(ln sd) = 1 - sd² h,        h = diagonal of H
 
-    In the first steps the mean stays at the mode, because the variances there are far too large if the classes are
+    In the first steps the mean stays at the start, because the variances at a mode are far too large if the classes are
     nearly separable.
     """
     (C, P), N, prior, Q = objective.shape, objective.source.n_rows, objective.prior, start.axes[:, 1:]
@@ -469,6 +478,56 @@ def variational_diagonal(
         steps=passes,
         is_converged=is_converged,
     )
+
+
+def held_out_factor(objective: Posterior, start: DiagonalApproximation) -> float:
+    """Return the factor of the variances of activations with which a mean field predicts held-out rows best.
+
+    If the classes are nearly separable, averages over the posterior are too close to 1/K, and those over a mean field
+    are, too: most weights that separate the training rows separate new rows worse than the mean of these weights does.
+    On 4 000 texts of 20 classes with 1 000 words, the log-loss on new rows is 0.43 for the exact average (Hamiltonian
+    chains), 0.34 for that over the mean field, 0.32 at the mode, and 0.17 at the mean or with the factor 1/8.
+
+    One row of ``stride`` is held out, and predicted by averages over N(mu, factor Σ) for a few factors. The factor has
+    a law of its own, so that few held-out rows change it little. The ascent starts at the mean of the prior, because
+    the mode depends on the held-out rows.
+    """
+    stride = max(HELD_OUT_STRIDE, objective.source.n_rows // MAX_HELD_OUT_ROWS)
+    is_held_out = partial(_is_held_out, stride=stride, units=objective.design.single_units())
+    others = objective.source.viewed(partial(without_held_out, is_held_out=is_held_out))
+    part = replace(objective, source=others, sample=None)
+    q = variational_diagonal(part, replace(start, mean=objective.prior.mean), max_steps=MAX_HELD_OUT_PASSES)
+    log_p = objective.reduce(held_out_log_likelihood, q=q, is_held_out=is_held_out).grad
+    return float(VARIANCE_FACTORS[(log_p - 0.5 * np.log2(VARIANCE_FACTORS) ** 2).argmax()])
+
+
+def _is_held_out(block: Block, stride: int, units: Float) -> Array:
+    """Return whether each row is held out, by the hash of its values: equal rows are held out together."""
+    return np.asarray(_point_set(block.X, units[: block.X.shape[1]]) % np.uint64(stride) == 0)
+
+
+def without_held_out(block: Block, is_held_out: Callable[[Block], Array]) -> Block:
+    """Give held-out rows the weight 0."""
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    return replace(block, weight=np.where(is_held_out(block), 0.0, weight))
+
+
+def held_out_log_likelihood(
+    block: Block,
+    likelihood: ClassLikelihood,
+    design: Design,
+    q: DiagonalApproximation,
+    is_held_out: Callable[[Block], Array],
+) -> Grad:
+    """Return the log-likelihood of the held-out rows of a block for each of `VARIANCE_FACTORS`."""
+    rows = block.take(is_held_out(block))
+    a, weight = q.activations(rows.X, design), np.ones(len(rows)) if rows.weight is None else rows.weight
+    T = rows.codes if rows.codes.ndim == 2 else np.eye(len(q.mean))[rows.codes]
+    log_p = np.empty(len(VARIANCE_FACTORS))
+    for i, factor in enumerate(VARIANCE_FACTORS):
+        P = class_probabilities(likelihood, replace(a, cov=factor * a.cov), "exact")
+        log_p[i] = weight @ special.xlogy(T, np.maximum(P, np.finfo(float).tiny)).sum(axis=1)
+    return Grad(log_p)
 
 
 def by_class_n_points(objective: Posterior) -> int:

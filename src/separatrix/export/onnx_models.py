@@ -292,7 +292,8 @@ def _averaged(model: bayesian.BayesianLogisticRegression, posterior: Any, Phi: V
             "to_onnx: predictive='qmc' needs the eigenvectors of a matrix for every row, which ONNX cannot compute. "
             "Use model.set_params(predictive='exact') first."
         )
-    return (softmax_probit_rule if rule == "probit" else softmax_normal)(mean, cov, K)
+    average = softmax_probit_rule if rule == "probit" else softmax_normal
+    return average(mean, model._variance_factor * cov, K)
 
 
 def _of_two(likelihood: Any, mean: Value, var: Value, rule: str) -> Value:
