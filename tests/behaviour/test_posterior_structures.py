@@ -397,6 +397,16 @@ def test_a_dual_posterior_is_improved_like_a_full_one(rng):
     assert_allclose(dual.predict_proba(X + 0.1), full.predict_proba(X + 0.1), atol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
+def test_laplace_tunes_many_classes_of_few_rows_in_the_span_of_the_rows(rng):
+    """A matrix of 1 030 unknowns instead of 1 310 weights; "auto" has a matrix for each class."""
+    y = np.arange(103) % 10
+    X = rng.normal(size=(10, 130))[y] + rng.normal(size=(103, 130))
+    for approximation, structure in (("laplace", "dual"), ("auto", "by class")):
+        model = sx.BayesianLogisticRegression(approximation=approximation, rng=0).fit(X, y)
+        assert model.posterior_.structure == structure
+
+
 @pytest.mark.parametrize(("approximation", "tolerance"), [("laplace", 1e-8), ("auto", 0.3)])
 def test_a_dual_posterior_of_three_classes_has_the_evidence_and_the_warning_of_a_full_one(
     approximation, tolerance, rng

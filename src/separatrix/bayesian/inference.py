@@ -334,8 +334,9 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     factors, structure = np.ones(len(objective.design.origin)), options.structure
     M, is_simple = len(factors), options.groups is None and options.method in ("auto", "laplace")
     N, K = objective.source.n_rows, objective.shape[0]
-    # K classes have one matrix of all N K unknowns in the span of the rows, and K matrices of M weights otherwise.
-    is_costly = has_contrasts(objective) and N * K > MAX_LEVEL_WEIGHTS and M**3 < K**2 * N**3
+    # "auto" has K matrices of M weights instead of one matrix of all N K unknowns in the span of the rows.
+    is_costly = options.method == "auto" and has_contrasts(objective) and N * K > MAX_LEVEL_WEIGHTS
+    is_costly = is_costly and M**3 < K**2 * N**3
     is_dual = is_wide(objective) and not is_costly
     if structure is None and options.tune and is_simple and is_dual:
         structure = "dual" if M >= MIN_ROTATED_COLUMNS else None  # exact, with as many unknowns as there are rows
