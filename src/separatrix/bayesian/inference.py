@@ -477,8 +477,8 @@ def _require_digits_of_prior(objective: Posterior) -> None:
     K, total = objective.shape[0], objective.units.total
     if K > 1 and np.spacing(total) > MAX_ROUNDING:
         raise DataError(
-            f"The sample weights add up to {total:.1g}, and the rounding error of such sums over rows hides the prior "
-            f"of {K} classes. Divide the sample weights by a constant."
+            f"The sample weights add up to {total:.1g}, so that their rounding error hides the prior of {K} classes. "
+            "Divide the sample weights by a constant."
         )
 
 
