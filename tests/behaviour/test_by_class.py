@@ -370,12 +370,13 @@ def test_the_mean_of_a_skewed_posterior_is_not_corrected(rng):
     assert np.abs((moved.mean - q.mean) / q.std).max() == pytest.approx(1.0, abs=0.01)
 
 
-def test_a_skewed_posterior_of_many_rows_and_classes_predicts_at_its_mode_with_a_note(rng, monkeypatch):
+def test_a_skewed_posterior_of_many_rows_and_classes_predicts_at_its_mode_with_a_warning(rng, monkeypatch):
     """Averages over a Gaussian whose mean is many standard deviations away would be far worse."""
     monkeypatch.setattr(inference, "MAX_DETERMINED_SECONDS", 0.0)
     X, y = classes(2000, 15, 12, rng)
     X, y = (np.concatenate(part) for part in ((X, X[:3] + 4.0), (y, np.full(3, 12))))  # a class of three rows
-    found = sx.BayesianLogisticRegression(Gaussian(3.0), tune=None, rng=0).fit(X, y)
+    with pytest.warns(ApproximationWarning, match=r"standard deviations from its mode.*Use a narrower prior"):
+        found = sx.BayesianLogisticRegression(Gaussian(3.0), tune=None, rng=0).fit(X, y)
     assert found.approximation_ == "laplace"
     assert found.posterior_.structure == "by class"
     assert any("standard deviations from its mode" in note for note in found.notes_)

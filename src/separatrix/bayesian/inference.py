@@ -520,8 +520,9 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
         if corrected is not None:
             shifted, largest = corrected
             if largest > UNRELIABLE_SHIFT:  # averages over so poor a Gaussian are far worse than the mode
-                at_mode, note = replace(q, log_evidence=shifted.log_evidence), SKEWED_AT_MODE
-                return replace(found, approximation=at_mode, rule="map", notes=(note.format(shift=largest),))
+                warnings = (*found.warnings, SKEWED_AT_MODE.format(shift=largest))
+                at_mode = replace(q, log_evidence=shifted.log_evidence)
+                return replace(found, approximation=at_mode, rule="map", warnings=warnings)
             X, likelihood = checked_rows(objective), cast(ClassLikelihood, objective.likelihood)
             a = (each.activations(X, objective.design) for each in (q, shifted))
             before, after = (class_probabilities(likelihood, each, "exact") for each in a)
