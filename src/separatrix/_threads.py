@@ -44,11 +44,10 @@ def n_threads() -> int:
 
 
 def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generator[Out]:
-    """``map(function, items)`` on threads, in order.
+    """``map(function, items)`` on threads, in order, with at most two pending results per thread.
 
-    Items of an iterator are taken one at a time, with at most two pending results per thread, so that it can read the
-    next item while the threads work. In a task of another call, items are processed one after the other: tasks that
-    wait for tasks could use up all threads.
+    Items of an iterator are taken one at a time, so that it can read the next item while the threads work. In a task of
+    another call, items are processed one after the other: tasks that wait for tasks could use up all threads.
     """
     threads = 1 if (isinstance(items, Sequence) and len(items) <= 1) or _worker.is_worker else n_threads()
     if threads == 1:
@@ -68,41 +67,52 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Generato
 def _map_shared(function: Callable[[In], Out], items: Iterable[In], threads: int) -> Generator[Out]:
     """Process a sequence in this thread and others, each of which takes the next item when it has finished one.
 
-    If this thread only waited for the others, it would have to be woken for each result, which delays them.
+    If this thread only waited for the others, it would have to be woken for each result, which delays them. Helpers
+    stop if too many results are pending, and start again when this thread has returned some of them.
     """
-    waiting, results = deque(enumerate(items)), dict[int, Future[Out]]()
+    waiting, results = deque[tuple[In, Future[Out]]](), deque[Future[Out]]()
+    for item in items:
+        results.append(Future())
+        waiting.append((item, results[-1]))
+    limit = 2 * threads
 
     def work() -> bool:
-        """Process the next item; return whether there was one."""
+        """Process the next item, unless there is none or too many results are pending; return whether it was done."""
         try:
-            number, item = waiting.popleft()
+            if len(results) - len(waiting) >= limit:
+                return False
+            item, result = waiting.popleft()
         except IndexError:
             return False
-        result = Future[Out]()
+        was_worker, _worker.is_worker = _worker.is_worker, True
         try:
-            result.set_result(function(item))
+            found = function(item)
         except BaseException as error:  # raised when the caller takes the result
-            result.set_exception(error)
             waiting.clear()
-        results[number] = result
+            result.set_exception(error)
+        else:
+            result.set_result(found)
+        finally:
+            _worker.is_worker = was_worker
+            del item, result  # an exception refers to this frame, which must not refer to it
         return True
 
-    def work_on() -> None:
+    def help_out() -> None:
         while work():
             pass
+        idle.append(None)
 
+    idle = deque[None]([None] * (min(threads, len(results)) - 1))  # one entry for each helper that has stopped
     helpers: list[Future[None]] = []
-    taken, has_more = 0, True
     try:
-        with suppress(RuntimeError):  # no thread can be started, or Python is shutting down
-            helpers += [_pool(threads).submit(work_on) for _ in range(min(threads, len(waiting)) - 1)]
-        while has_more:
-            has_more = work()
-            if not has_more:
-                _finish(helpers)
-            while taken in results:
-                yield results.pop(taken).result()
-                taken += 1
+        while results:
+            with suppress(RuntimeError):  # no thread can be started, or Python is shutting down
+                while idle and waiting and len(results) - len(waiting) <= threads:
+                    idle.pop()
+                    helpers.append(_pool(threads).submit(help_out))
+            while not results[0].done() and work():
+                pass
+            yield results.popleft().result()
     finally:
         waiting.clear()
         _finish(helpers)

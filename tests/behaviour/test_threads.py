@@ -1,9 +1,11 @@
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from textwrap import dedent
 
@@ -227,3 +229,72 @@ def test_a_pass_does_not_wait_for_threads_that_are_busy_with_another_pass(monkey
     finally:
         is_over.set()
         other.join()
+
+
+def test_no_result_is_lost_if_some_threads_cannot_be_started(monkeypatch):
+    """The executor queues a task before it starts a thread for it, so another thread may process the task."""
+    threads, caller = ThreadPoolExecutor(4), threading.current_thread()
+    threads.submit(time.sleep, 0).result()  # starts one thread
+    monkeypatch.setattr("separatrix._threads.n_threads", lambda: 4)
+    monkeypatch.setattr("separatrix._threads._pool", lambda n: threads)
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    def slow_elsewhere(i):
+        time.sleep(0.001 if threading.current_thread() is caller else 0.2)
+        return i
+
+    with monkeypatch.context() as limited:
+        limited.setattr(threading.Thread, "start", refuse)
+        assert list(map_in_order(slow_elsewhere, range(20))) == list(range(20))
+    threads.shutdown()
+
+
+@pytest.mark.parametrize("kind", [list, iter])
+def test_threads_wait_for_a_caller_that_is_slow_to_take_results(kind, monkeypatch):
+    """Results may be large: no more than two per thread are pending, and the one that was taken last."""
+    monkeypatch.setattr("separatrix._threads.n_threads", lambda: 3)
+    begun, pending = [], []
+    for taken, _ in enumerate(map_in_order(begun.append, kind(range(60)))):
+        time.sleep(0.001)
+        pending.append(len(begun) - taken)
+    assert len(pending) == 60
+    assert max(pending) <= 2 * 3 + 1
+
+
+def test_passes_in_a_task_of_the_calling_thread_use_no_other_thread(monkeypatch):
+    monkeypatch.setattr("separatrix._threads.n_threads", lambda: 4)
+
+    def inner(_):
+        time.sleep(0.001)
+        return threading.current_thread()
+
+    def outer(_):
+        return {threading.current_thread(), *map_in_order(inner, range(8))}
+
+    users = list(map_in_order(outer, range(20)))
+    assert all(len(each) == 1 for each in users)
+    assert {threading.current_thread()} in users
+
+
+def test_an_error_in_a_task_is_freed_without_the_garbage_collector(monkeypatch):
+    monkeypatch.setattr("separatrix._threads.n_threads", lambda: 2)
+
+    class Rows:
+        pass
+
+    def fail(_):
+        rows = Rows()
+        alive.append(weakref.ref(rows))
+        raise ValueError("no")
+
+    alive = []
+    gc.disable()
+    try:
+        with pytest.raises(ValueError, match="no"):
+            list(map_in_order(fail, range(9)))
+        time.sleep(0.05)  # threads forget their last task
+        assert not any(ref() for ref in alive)
+    finally:
+        gc.enable()
