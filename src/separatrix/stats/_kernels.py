@@ -80,15 +80,15 @@ def row_extent(X: Array, low: Float, high: Float) -> float:
 # Rows are multiplied four at a time: each value of w is then read once for four rows, and the sums do not wait for one
 # another. This takes half the time of one row at a time.
 @njit(nogil=True, forceinline=True, error_model="numpy", fastmath=REORDERED_SUMS)
-def _add_dots(X: Array, start: int, stop: int, ahead: int, w: Float, a: Float) -> None:
+def _add_dots(X: Array, start: int, stop: int, ahead: int, n_ahead: int, w: Float, a: Float) -> None:
     """Add x_n'w of the rows from ``start`` to a (stop - start,).
 
-    With each four rows, the two rows that are ``ahead`` of the first are prefetched.
+    With each four rows, ``n_ahead`` rows are prefetched, the first of which is ``ahead`` of the first.
     """
     n, M = start, X.shape[1]
     while n + 4 <= stop:
-        _fetch_row(X, n + ahead)
-        _fetch_row(X, n + ahead + 1)
+        for i in range(n_ahead):
+            _fetch_row(X, n + ahead + i)
         x0, x1, x2, x3 = X[n], X[n + 1], X[n + 2], X[n + 3]
         a0 = a1 = a2 = a3 = 0.0
         for m in range(M):
@@ -110,12 +110,12 @@ def _add_dots(X: Array, start: int, stop: int, ahead: int, w: Float, a: Float) -
 
 
 @njit(nogil=True, forceinline=True, error_model="numpy", fastmath=REORDERED_SUMS)
-def _add_sums(X: Array, start: int, stop: int, ahead: int, slope: Float, total: Float) -> None:
+def _add_sums(X: Array, start: int, stop: int, ahead: int, n_ahead: int, slope: Float, total: Float) -> None:
     """Add Σ_n slope_n x_n of the rows from ``start`` to total (M,); ``slope`` is (stop - start,)."""
     n, M = start, X.shape[1]
     while n + 4 <= stop:
-        _fetch_row(X, n + ahead)
-        _fetch_row(X, n + ahead + 1)
+        for i in range(n_ahead):
+            _fetch_row(X, n + ahead + i)
         x0, x1, x2, x3 = X[n], X[n + 1], X[n + 2], X[n + 3]
         s0, s1, s2, s3 = slope[n - start], slope[n - start + 1], slope[n - start + 2], slope[n - start + 3]
         for m in range(M):
@@ -132,13 +132,13 @@ def _add_sums(X: Array, start: int, stop: int, ahead: int, slope: Float, total: 
 def row_dots(X: Array, w: Float, a: Float) -> None:
     """a = X w, summed in float64 for any X."""
     a[:] = 0.0
-    _add_dots(X, 0, len(X), _rows_ahead(X), w, a)
+    _add_dots(X, 0, len(X), _rows_ahead(X), 4, w, a)
 
 
 @njit(cache=True, nogil=True)
 def row_sums(X: Array, slope: Float, total: Float) -> None:
     """Add Σ_n slope_n x_n to total (M,), in float64."""
-    _add_sums(X, 0, len(X), _rows_ahead(X), slope, total)
+    _add_sums(X, 0, len(X), _rows_ahead(X), 4, slope, total)
 
 
 @intrinsic
@@ -306,14 +306,15 @@ def row_objective(
         stop = min(start + height, len(X))
         for i in range(stop - start):
             a[i] = bias
-        _add_dots(X, start, stop, height, w, a)
+        _add_dots(X, start, stop, height, 2, w, a)
         if law == 0:
             _add_law(_logit, a, targets, start, stop, sums, slope, bend)
         else:
             _add_law(_probit, a, targets, start, stop, sums, slope, bend)
         if len(curvature):
-            curvature[start:stop] = bend[: stop - start]
-        _add_sums(X, start, stop, height + 2, slope, slopes)
+            for i in range(stop - start):  # an assignment of slices takes a second to compile
+                curvature[start + i] = bend[i]
+        _add_sums(X, start, stop, height + 2, 2, slope, slopes)
 
 
 # Numba calls the symmetric products of SciPy's BLAS in the same way; arguments of Fortran are pointers.
@@ -443,7 +444,8 @@ def csr_objective(
         else:
             _add_law(_probit, a, targets, start, stop, sums, slope, bend)
         if len(curvature):
-            curvature[start:stop] = bend[: stop - start]
+            for i in range(stop - start):
+                curvature[start + i] = bend[i]
         for n in range(start, stop):
             factor = slope[n - start]
             for i in range(np.uintp(indptr[n]), np.uintp(indptr[n + 1])):
