@@ -265,3 +265,24 @@ def test_a_design_can_be_unpickled_from_the_list_of_an_older_version(rng):
     old.__setstate__([origin, True, False, spread])
     np.testing.assert_array_equal(old.regressors(X), Design(origin, True, False, spread).regressors(X))
     assert old.constant.tolist() == [1]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("law", ["_logit", "_probit"])
+def test_sums_of_a_tile_do_not_depend_on_where_its_arrays_are_in_memory(law, weighted, rng):
+    """Threads allocate arrays in different places, and results must not depend on the number of threads."""
+    from separatrix.stats import _kernels
+
+    for n in range(1, 65, 3):
+        values = [rng.normal(size=n), rng.integers(2, size=n).astype(float), rng.random(n), np.zeros(n), np.zeros(n)]
+        found = set()
+        for gap in (0, 2, 200):
+            for order in ((0, 1, 2, 3, 4), (1, 0, 3, 2, 4), (4, 3, 2, 1, 0), (3, 1, 4, 0, 2)):
+                memory = np.zeros((5, n + gap))
+                a, t, weight, slope, bend = (memory[place, :n] for place in order)
+                for part, value in zip((a, t, weight), values, strict=False):
+                    part[:] = value
+                sums, targets = np.zeros(2), (t, weight if weighted else np.zeros(0), np.zeros(0))
+                _kernels._add_law(getattr(_kernels, law), a, targets, 0, n, sums, slope, bend)
+                found.add(b"".join(part.tobytes() for part in (sums, a, slope, bend)))
+        assert len(found) == 1

@@ -48,6 +48,8 @@ __all__ = [
     "Softmax",
     "SoftmaxLabelNoise",
     "cloglog",
+    "decaying_exp",
+    "log1p_of_unit",
     "log_odds",
     "logit_law",
     "mean_likelihood",

@@ -262,24 +262,26 @@ def _add_law(
     slope: Float,
     bend: Float,
 ) -> None:
-    """Add ln p and the slopes of the rows from ``start`` to ``sums`` (2,); write the slopes and curvatures."""
+    """Add ln p and the slopes of the rows from ``start`` to ``sums`` (2,); write ln p to a, the slopes and curvatures.
+
+    Sums have a loop of their own. LLVM tests before a loop that writes to an array whether arrays are too close for
+    vectors, and sums by vectors have another rounding error: it would depend on where the arrays are in memory.
+    """
     t, weight, offset = targets
-    value, total = 0.0, 0.0
     if len(offset):
         for i in range(stop - start):
             a[i] += offset[start + i]
+    for i in range(stop - start):
+        a[i], slope[i], bend[i] = law(a[i], t[start + i])
     if len(weight):
         for i in range(stop - start):
-            log_p, slope_i, bend_i = law(a[i], t[start + i])
-            value += weight[start + i] * log_p
-            slope[i] = weight[start + i] * slope_i
-            total += slope[i]
-            bend[i] = weight[start + i] * bend_i
-    else:
-        for i in range(stop - start):
-            log_p, slope[i], bend[i] = law(a[i], t[start + i])
-            value += log_p
-            total += slope[i]
+            a[i] *= weight[start + i]
+            slope[i] *= weight[start + i]
+            bend[i] *= weight[start + i]
+    value, total = 0.0, 0.0
+    for i in range(stop - start):
+        value += a[i]
+        total += slope[i]
     sums[0] += value
     sums[1] += total
 
