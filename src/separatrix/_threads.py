@@ -138,7 +138,9 @@ def _map_ahead(function: Callable[[In], Out], items: Iterable[In], threads: int)
 
 def _finish(tasks: Iterable[Future[Any]]) -> None:
     """Wait for tasks that have started, and cancel the others."""
-    wait([task for task in tasks if not task.cancel()])
+    started = [task for task in tasks if not task.cancel()]
+    if not _worker.is_worker:  # a task that runs the garbage collector may close its own pass, if that was abandoned
+        wait(started)
 
 
 class _Passes:

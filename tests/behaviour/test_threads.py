@@ -298,3 +298,30 @@ def test_an_error_in_a_task_is_freed_without_the_garbage_collector(monkeypatch):
         assert not any(ref() for ref in alive)
     finally:
         gc.enable()
+
+
+def test_a_task_may_collect_the_abandoned_pass_that_it_belongs_to(monkeypatch):
+    """Closing the pass waits for its tasks; a task that waited for itself would never end."""
+    monkeypatch.setattr("separatrix._threads.n_threads", lambda: 2)
+    caller, has_begun, is_abandoned, is_over = threading.current_thread(), *(threading.Event() for _ in range(3))
+
+    def task(i):
+        if threading.current_thread() is caller:
+            assert has_begun.wait(20)
+        elif i > 0:
+            has_begun.set()
+            assert is_abandoned.wait(20)
+            gc.collect()
+            is_over.set()
+
+    gc.disable()
+    try:
+        cycle = [map_in_order(task, range(3))]
+        next(cycle[0])
+        cycle.append(cycle)
+        del cycle
+        is_abandoned.set()
+        assert is_over.wait(20)
+    finally:
+        gc.enable()
+    assert list(map_in_order(abs, range(9))) == list(range(9))

@@ -122,7 +122,7 @@ class FamilyClassifier(GenerativeClassifier):
         look = partial(group_statistics, groups=layout.groups, n_classes=n_classes, names=self._columns)
         rows = source.sized_for(max(1, len(self._columns) // HEIGHT_FACTOR))
         try:
-            first = rows.reduce(look, reads_once=[group.has_compiled_sums for group in layout.groups] == [True])
+            first = rows.reduce(look, reads_once=len(layout.groups) == 1 and layout.groups[0].has_compiled_sums)
         except SupportError:
             source.reduce(partial(require_support, groups=layout.groups, names=self._columns))
             raise
