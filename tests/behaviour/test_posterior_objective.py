@@ -152,6 +152,22 @@ def test_units_use_all_rows_even_if_the_sample_misses_a_rare_value(rng):
     assert posed.units.spread[5] == pytest.approx(np.std(X[:, 5]))
 
 
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize(("n", "fit_intercept"), [(300, True), (300, False), (40_000, True)])
+def test_the_reach_is_the_largest_distance_from_the_origin(store, n, fit_intercept, rng):
+    """It is measured in the pass for the units, or later in another one; a large table has that of its sample."""
+    X = rng.normal(size=(n, 60)) * (rng.random((n, 60)) < 0.05)
+    X[:, 5], X[n // 2, 5] = 0.0, 3.0  # a sample may miss the only value of this column
+    source, options = as_source(STORES[store](X), np.arange(n) % 2), {"fit_intercept": fit_intercept}
+    later, before = pose(source, Logit(), Gaussian(), **options), source.passes
+    posed = pose(source, Logit(), Gaussian(), **options, with_extent=True)
+    assert source.passes == 2 * before
+    exact = np.append(np.abs(X - posed.design.origin).max(axis=0), np.ones(int(fit_intercept)))
+    np.testing.assert_allclose(later.reach, exact)
+    np.testing.assert_allclose(posed.reach, exact)
+    assert source.passes <= 2 * before + 1
+
+
 SOFTMAX = {name: problem for name, problem in PROBLEMS.items() if problem.n_outputs > 1}
 
 

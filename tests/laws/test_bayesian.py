@@ -13,9 +13,9 @@ from scipy import special
 import separatrix as sx
 from separatrix.bayesian.posterior import laplace
 from separatrix.exceptions import ApproximationWarning
-from separatrix.likelihoods import Logit, Softmax
+from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.rows import as_source
-from separatrix.solvers import Auto, pose
+from separatrix.solvers import Auto, change_of_curvature, factorise, pose
 
 APPROXIMATIONS = ("laplace", "variational", "ep", "importance", "auto")
 LIKELIHOODS = ("logit", "probit", "label_noise")
@@ -374,3 +374,28 @@ def test_the_order_of_the_classes_does_not_matter(n, n_columns, structure, appro
     new = rng.normal(size=(200, n_columns))
     # The mode, and with it probabilities, has the tolerance of the search.
     assert_allclose(other.predict_proba(new)[:, new_label], one.predict_proba(new), atol=1e-4)
+
+
+# -- how much a Hessian changes along a step ---------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    likelihood=st.sampled_from([Logit(), Probit()]),
+    seed=st.integers(0, 2**31),
+    at=st.floats(-6.0, 6.0),
+    step=st.floats(-0.5, 0.5),
+    scale=st.floats(0.1, 1e3),
+)
+def test_the_logarithm_of_a_curvature_changes_at_most_by_its_bound(likelihood, seed, at, step, scale):
+    """One weight: the curvature of each row changes at most by exp(|x δ|) for the logit, which is self-concordant."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=20) * (rng.random(20) < 0.3)
+    x[0] = 1.0
+    source = as_source(x[:, None], rng.integers(2, size=20))
+    objective = pose(source, likelihood, sx.Gaussian(scale), fit_intercept=False)
+    theta, step = (np.array([[value / np.abs(x).max()]]) for value in (at, step))
+    here, there = (objective.value_grad_hess(point).hess for point in (theta, theta + step))
+    bound = change_of_curvature(objective, factorise(here, 1, objective.prior.free), theta, step)
+    assert abs(np.log(there[0, 0] / here[0, 0])) <= bound + 1e-9
+    assert bound <= 0.5 * (1 if isinstance(likelihood, Logit) else 1 + abs(at)) + 1e-9

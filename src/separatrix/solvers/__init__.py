@@ -19,7 +19,15 @@ from separatrix.solvers.auto import RENEWAL_STEPS, SAMPLE_TOL, Auto, has_cheap_h
 from separatrix.solvers.conjugate import conjugate_gradients
 from separatrix.solvers.dual import dual
 from separatrix.solvers.gradient import GradientDescent
-from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, Factor, Inverse, approximate_inverse, factorise
+from separatrix.solvers.hessian import (
+    MAX_JOINT_WEIGHTS,
+    Factor,
+    Inverse,
+    approximate_inverse,
+    change_of_curvature,
+    factorise,
+    few_row_weights,
+)
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.newton import MAX_FIRST_LENGTH, Newton
 from separatrix.solvers.posterior import Posterior, Solver, Units, pose
@@ -47,9 +55,11 @@ __all__ = [
     "StochasticGradient",
     "Units",
     "approximate_inverse",
+    "change_of_curvature",
     "conjugate_gradients",
     "dual",
     "factorise",
+    "few_row_weights",
     "has_cheap_hessian",
     "is_wide",
     "on_columns",

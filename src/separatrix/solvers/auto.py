@@ -54,6 +54,7 @@ class Auto(Limits):
     max_steps: int = 2000
     trace: bool = False
     single: bool = False  # Hessians of Newton's method
+    max_change: float = np.inf  # of the Hessian, from the last point of Newton's method to the minimum
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """Minimise from ``start`` (C, P)."""
@@ -73,7 +74,7 @@ class Auto(Limits):
         if not fits_in_memory(objective):
             return self._run(objective, start, [self._gradients()])
         sample, (C, P) = objective.of_sample(), objective.shape
-        rough = replace(self, tol=SAMPLE_TOL, max_steps=min(RENEWAL_STEPS, self.max_steps), trace=False)
+        rough = Auto(SAMPLE_TOL, min(RENEWAL_STEPS, self.max_steps), single=self.single)
         near = rough._few_rows(sample, start).value
         is_joint = C == 1 or C * P <= MAX_JOINT_WEIGHTS
         first = [self._hessian(is_joint=is_joint, limit=RENEWAL_STEPS, sample=sample)]
@@ -82,8 +83,7 @@ class Auto(Limits):
     def _few_rows(self, objective: Posterior, start: Float) -> Solution[Float]:
         C, P = objective.shape
         if has_cheap_hessian(objective, times=2 if C == 1 else 1):
-            newton = Newton(self.tol, self.max_steps, self.trace, self.single)
-            return newton.minimise(objective, start, is_stretched=True)
+            return self._newton(objective, start, self.max_steps)
         if not fits_in_memory(objective):
             return self._run(objective, start, [self._gradients()])
         is_sparse = not objective.units.has_fast_products
@@ -110,7 +110,8 @@ class Auto(Limits):
         return found
 
     def _newton(self, objective: Posterior, start: Float, steps: int) -> Solution[Float]:
-        return Newton(self.tol, steps, self.trace, self.single).minimise(objective, start, is_stretched=True)
+        newton = Newton(self.tol, steps, self.trace, self.single, self.max_change)
+        return newton.minimise(objective, start, is_stretched=True)
 
     def _gradients(self, limit: int | None = None) -> Stage:
         """L-BFGS with a diagonal preconditioner."""

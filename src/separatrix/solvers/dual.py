@@ -60,7 +60,7 @@ def dual(objective: Posterior) -> Dual:
         L, back = _root(np.asarray(to_dense(scaled @ X.T), dtype=np.float64))
     directions = tuple(f"direction {i + 1}" for i in range(L.shape[1]))
     source = as_source(NamedRows(L, directions)).with_numbers(rows.t, rows.weight, rows.offset)
-    thin_units = Units.of(source, fit_intercept=bias)
+    thin_units = Units.of(source, fit_intercept=bias, with_extent=units.extent is not None)
     design = thin_units.design(fit_intercept=bias)
     thin_precision = np.append(np.ones(L.shape[1]), objective.prior.precision[M:])
     prior = Penalty(np.zeros((objective.shape[0], len(thin_precision))), thin_precision)

@@ -25,7 +25,7 @@ from scipy import linalg
 from separatrix._array import Array, Codes, Float
 from separatrix._linalg import SingularError, cholesky_of_correlation, solve_minimum_norm
 from separatrix._threads import single_thread_blas
-from separatrix.likelihoods import Covariances
+from separatrix.likelihoods import Covariances, Probit
 from separatrix.rows import Block, Summed
 from separatrix.solvers.posterior import Posterior
 from separatrix.stats import class_grams
@@ -35,6 +35,7 @@ MAX_BLOCK_WEIGHTS = 5000  # largest number of weights per class whose Hessian is
 BLOCK_FACTOR = 8  # blocks have this many times more rows than in other passes, because each yields C matrices
 MAX_HEAD_COLUMNS = 300  # a Cholesky factor of this size takes as long as a pass over a small sparse table
 MIN_HEAD_VARIANCE = 0.2  # smallest fraction of the variance of all columns for which such a factor saves steps
+FEW_ROWS = 0.3  # reach of a column times standard deviation of its weight, above which few rows determine the weight
 RIDGE_OF_DIAGONAL = 1e-6  # relative ridge for a block that is singular in single precision or on a small sample
 
 
@@ -116,6 +117,34 @@ def factorise(hess: Float, n_outputs: int, free: Array) -> Factor:
             return Factor(*cholesky_of_correlation(hess))
         except SingularError as singular:
             return Factor(np.ones(len(hess)), np.eye(0), singular, hess)
+
+
+def few_row_weights(objective: Posterior, factor: Factor) -> Array:
+    """Whether few rows determine each weight, (C, P): r_j sd_j is large, with the reach r_j = max_n |φ̃_nj|.
+
+    It is above 2/√m for a 0/1 column with m ones, and near 10/√n for a normal column of n rows. A sample may miss them.
+    """
+    root = factor.root.reshape(*objective.shape, -1)
+    if len(root) > 1:
+        root = root - root.mean(axis=0)  # a vector added to all classes does not change the likelihood
+    return np.asarray(objective.reach * np.sqrt(np.einsum("cpi,cpi->cp", root, root)) > FEW_ROWS)
+
+
+def change_of_curvature(objective: Posterior, factor: Factor, theta: Float, step: Float) -> float:
+    """Estimate the relative change of the Hessian A along a step from θ (C, P); infinite if A is singular.
+
+    A step δ_j changes activations by up to Δ_j = r_j |δ_j|, with the reach r_j. The logarithm of the curvature of a row
+    changes by at most Δ_j for the logit (Bach 2010), and by at most (1 + |a|) Δ_j for the probit. So the largest Δ_j
+    bounds the relative change of variances, unless the same rows are extreme in several columns. The changes of ln |A|
+    add up: to Σ_j Δ_j over the weights that few rows determine. For other weights, changes of many rows mostly cancel.
+    """
+    if factor.singular is not None:
+        return np.inf
+    change = objective.reach * np.abs(step)
+    if isinstance(objective.likelihood, Probit):
+        a = objective.reach * np.abs(theta)
+        change = change * (1 + a + a[:, -1:] * objective.design.bias)  # of a row that is extreme in one column
+    return float(max(change.max(), change[few_row_weights(objective, factor)].sum()))
 
 
 @dataclass(frozen=True, eq=False)

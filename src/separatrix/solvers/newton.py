@@ -27,7 +27,7 @@ from typing import TypeVar
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.solvers.hessian import diagonal, factorise
+from separatrix.solvers.hessian import Factor, change_of_curvature, diagonal, factorise
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import End, Limits, Solution, Status, Step, status_at_rest
 from separatrix.stats import DOUBLE_ROUNDING, ValueGrad, ValueGradHess
@@ -100,14 +100,16 @@ def parabola_minimum(rise: float, slope: float) -> float:
 class Newton(Limits):
     """Newton's method with step halving.
 
-    ``tol`` bounds the gradient, per row and per standard deviation of each column. With ``single``, Hessians are in
-    single precision.
+    ``tol`` bounds the gradient, per row and per standard deviation of each column. ``max_change`` bounds the relative
+    change of the Hessian from the last point to the minimum, which is not small if a column has a value in few rows
+    only: their curvature may fall by a factor of e with each step. With ``single``, Hessians are in single precision.
     """
 
     tol: float = 1e-8
     max_steps: int = 50
     trace: bool = False
     single: bool = False
+    max_change: float = np.inf
 
     def minimise(self, objective: Posterior, start: Float, *, is_stretched: bool = False) -> Solution[Float]:
         """Minimise from ``start`` (C, P); with ``is_stretched``, a first step from zero is divided by 1 - R²."""
@@ -124,7 +126,7 @@ class Newton(Limits):
             if factor is None or (factor.singular is not None and not is_concave):  # the objective is not convex here
                 factor, passes = factorise(evaluate(theta, exact=False).hess, C, free), passes + 1
             end = Status.GRADIENT if size <= self.tol else Status.MAX_STEPS
-            if size <= self.tol or step == self.max_steps:
+            if step == self.max_steps or (size <= self.tol and self._ends(objective, factor, theta, here.grad)):
                 break
             if progress.ends(here.value, size):
                 end = status_at_rest(size, self.tol)
@@ -144,3 +146,9 @@ class Newton(Limits):
                 break
             theta, here = moved
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, factor, is_exact=True))
+
+    def _ends(self, objective: Posterior, factor: Factor, theta: Float, grad: Float) -> bool:
+        """Whether the Hessian is that at the minimum, to which Newton's step leads, up to ``max_change``."""
+        if self.max_change == np.inf or factor.singular is not None:
+            return True
+        return change_of_curvature(objective, factor, theta, -factor.solve(grad)) <= self.max_change

@@ -16,11 +16,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from separatrix._array import Float
+from separatrix._array import Float, device_aware
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty
-from separatrix.rows import DeviceRows, Source
+from separatrix.rows import Block, DeviceRows, Source, Summed
 from separatrix.solvers.result import Solution
 from separatrix.stats import (
     COMPILED_LAWS,
@@ -28,9 +28,11 @@ from separatrix.stats import (
     MAX_MAGNITUDE,
     MIN_COMPILED_ENTRIES,
     Design,
+    Extent,
     ValueGrad,
     ValueGradHess,
     column_survey,
+    extent,
     representative_sample,
     require_finite,
     require_squares,
@@ -46,9 +48,26 @@ MIN_SAMPLED_ENTRIES = 2_000_000  # smallest table for which a first fit to a sam
 MAX_TIED_COLUMNS = 2_000  # with more columns, the prior must stay diagonal and the bias is at x = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Survey(Summed):
+    """Moments of the columns, and their range."""
+
+    columns: Any
+    extent: Extent | None
+
+
+@device_aware
+def survey_with_extent(block: Block) -> Survey:
+    """Moments and range of the columns of one block."""
+    return Survey(column_survey(block), extent(block, with_radius=False))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Units:
-    """Mean and standard deviation of each column (M,), total weight, and relative ``rounding`` error of sums."""
+    """Mean and standard deviation of each column (M,), total weight, and relative ``rounding`` error of sums.
+
+    ``extent`` has the range of each column, if it was measured.
+    """
 
     mean: Float
     spread: Float
@@ -56,16 +75,19 @@ class Units:
     dtype: np.dtype[Any]
     has_fast_products: bool
     rounding: float = DOUBLE_ROUNDING
+    extent: Extent | None = None
 
     @classmethod
-    def of(cls, source: Source, *, fit_intercept: bool, all_rows: Source | None = None) -> Units:
+    def of(
+        cls, source: Source, *, fit_intercept: bool, all_rows: Source | None = None, with_extent: bool = False
+    ) -> Units:
         """Units of the columns, in one pass. Without a bias, the spread is the root mean square instead.
 
         If the rows are a sample, errors about values that are not finite count these values in ``all_rows``.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            found = source.reduce(column_survey)
-            moments = found.moments
+            survey = source.reduce(survey_with_extent) if with_extent else Survey(source.reduce(column_survey), None)
+            found, moments = survey.columns, survey.columns.moments
             mean, total = moments.mean[0], float(moments.count[0])
             if not 0 < total < np.inf:
                 raise DataError(f"The sample weights add up to {total:g}; multiply them by a suitable constant.")
@@ -76,7 +98,8 @@ class Units:
         variance = np.where(moments.is_constant(variance), 0.0, variance)
         if not fit_intercept:
             variance = variance + mean**2
-        return cls(mean, np.sqrt(variance), total, found.dtype, found.has_fast_products, found.rounding)
+        of_rows = found.dtype, found.has_fast_products, found.rounding
+        return cls(mean, np.sqrt(variance), total, *of_rows, survey.extent)
 
     def design(self, *, fit_intercept: bool) -> Design:
         """Regressors minus their mean; without a bias, they are not centred."""
@@ -88,21 +111,29 @@ class Units:
 
 
 def pose(
-    source: Source, likelihood: Likelihood, prior: Prior | Penalty, *, fit_intercept: bool, standardize: bool = False
+    source: Source,
+    likelihood: Likelihood,
+    prior: Prior | Penalty,
+    *,
+    fit_intercept: bool,
+    standardize: bool = False,
+    with_extent: bool = False,
 ) -> Posterior:
     """Set up the objective of a fit. From a large table, a sample is drawn for the units and for a first fit.
 
     The prior is on the weights of the columns in the user's units and on the bias at x = 0; with ``standardize``, on
-    the weights per standard deviation of each column and on the bias at the mean.
+    the weights per standard deviation of each column and on the bias at the mean. With ``with_extent``, the range of
+    each column is measured in the same pass, for `Posterior.reach`.
     """
     M = len(source.columns)
     wanted = min(source.n_rows // ROWS_PER_SAMPLE_ROW, MAX_SAMPLE_ENTRIES // max(M, 1), MAX_SAMPLE_PER_WEIGHT * (M + 1))
     rows = max(wanted, MIN_SAMPLE_PER_WEIGHT * (M + 1))
     is_large = source.n_rows >= max(4 * rows, MIN_SAMPLED_ENTRIES // max(M, 1))
     sample = representative_sample(source, rows, MIN_SAMPLE_PER_WEIGHT * (M + 1)) if is_large else None
-    units = Units.of(source if sample is None else sample, fit_intercept=fit_intercept, all_rows=source)
+    measure = partial(Units.of, fit_intercept=fit_intercept, with_extent=with_extent)
+    units = measure(source if sample is None else sample, all_rows=source)
     if sample is not None and not (units.spread > 0).all():
-        units = Units.of(source, fit_intercept=fit_intercept)  # columns constant in the sample may vary
+        units = measure(source)  # columns constant in the sample may vary
     design = units.design(fit_intercept=fit_intercept)
     if not isinstance(prior, Penalty):
         shape = (likelihood.n_outputs, design.width)
@@ -178,6 +209,17 @@ class Posterior:
         units, spread = np.ones(self.design.width), self.units.spread
         np.copyto(units[: len(spread)], spread, where=spread > 0)
         return units
+
+    @cached_property
+    def reach(self) -> Float:
+        """Largest |φ̃_j| of a row, (P,): of the sample, if the units were measured there. It takes a pass if unknown."""
+        rows, origin = self.units.extent, self.design.origin
+        if rows is None and self.regressors is not None:
+            return np.asarray(np.abs(self.regressors).max(axis=0))
+        if rows is None:
+            rows = self.source.reduce(partial(extent, with_radius=False), reads_once=True)
+        furthest = np.maximum(rows.high - origin, origin - rows.low)
+        return np.append(furthest, np.ones(self.design.width - len(origin)))
 
     def centre_classes(self, theta: Float) -> Float:
         """Shift all classes by the vector that maximises the prior. The likelihood does not change."""
