@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import special
 
 import separatrix as sx
 from problems import blobs
@@ -258,7 +259,8 @@ def many_rows(noise=1.0, *, scale=0.1, threshold=0.0):
     X = rng.normal(size=(24_000, 100)) * rng.uniform(0.1, 10, size=100) + rng.normal(size=100)
     t = (X / X.std(axis=0) @ rng.normal(size=100) * 0.1 + rng.logistic(size=24_000) > threshold).astype(int)
     X[:, :10] = X[:, 10:20] + noise * X[:, :10]
-    return pose(as_source(X, t), Logit(), Gaussian(scale, intercept_scale=10.0), fit_intercept=True, standardize=True)
+    options = {"fit_intercept": True, "standardize": True, "with_extent": True}
+    return pose(as_source(X, t), Logit(), Gaussian(scale, intercept_scale=10.0), **options)
 
 
 def test_tuning_from_a_rough_mode_ends_at_the_mode_of_the_best_scale():
@@ -294,7 +296,7 @@ def test_the_posterior_of_many_rows_is_that_of_newtons_method_in_fewer_passes():
     mode = Newton(1e-12).minimise(objective, np.zeros(objective.shape)).value
     exact, passes = laplace(objective, mode), objective.source.passes
     found = FitLaplace().fit(objective)
-    assert objective.source.passes - passes <= 6
+    assert objective.source.passes - passes <= 5
     assert objective.gradient_size(objective.value_grad(found.mean).grad) <= 1e-8
     assert_allclose(found.log_evidence, exact.log_evidence, atol=3e-3)
     assert_allclose(found.log_likelihood, exact.log_likelihood, atol=1e-4)
@@ -310,6 +312,115 @@ def test_the_posterior_of_a_rare_class_is_that_of_newtons_method(threshold):
     assert_allclose(found.log_evidence, exact.log_evidence, atol=0.02)
     assert_allclose(found.std, exact.std, rtol=5e-3)
     assert_allclose(found.mean, exact.mean, atol=1e-3 * exact.std.min())
+
+
+def rare_values(N, M, likelihood, *, scale, threshold=0.0):
+    """Half of the columns are zero except in 5 to 30 rows: 0/1 columns, and counts in every third of them."""
+    rng = np.random.default_rng(3)
+    X, K = rng.normal(size=(N, M)), max(likelihood.n_outputs, 2)
+    for j in range(M // 2):
+        rows = rng.choice(N, rng.integers(5, 31), replace=False)
+        X[:, j] = 0.0
+        X[rows, j] = rng.geometric(0.3, size=len(rows)) if j % 3 == 0 else 1.0
+    A = X @ (rng.normal(size=(M, K)) / np.sqrt(M)) - threshold * (np.arange(K) == K - 1)
+    t = (A + rng.gumbel(size=A.shape)).argmax(axis=1)
+    for j in range(0, M // 2, 2):  # these columns separate the classes
+        t[X[:, j] > 0] = j % K
+    options = {"fit_intercept": True, "standardize": True, "with_extent": True}
+    return pose(as_source(X, t), likelihood, Gaussian(scale, intercept_scale=10.0), **options)
+
+
+def slope_and_curvature(likelihood, A, t):
+    """∂(-ln p)/∂a (N, C), and the curvatures of pairs of classes."""
+    if isinstance(likelihood, Softmax):
+        p = special.softmax(A, axis=1)
+        return p - (t[:, None] == np.arange(p.shape[1])), {(j, k): p[:, j] * p[:, k] for j, k in PAIRS}
+    sign, a = 2.0 * t - 1.0, A[:, 0]
+    if isinstance(likelihood, Logit):
+        return -(sign * special.expit(-sign * a))[:, None], special.expit(a) * special.expit(-a)
+    hazard = np.exp(-0.5 * a**2 - special.log_ndtr(sign * a)) / np.sqrt(2 * np.pi)
+    return -(sign * hazard)[:, None], hazard * (hazard + sign * a)
+
+
+PAIRS = [(0, 1), (0, 2), (1, 2)]
+
+
+def laplace_by_plain_steps(objective):
+    """Mode, standard deviations and ln p(D): Newton's steps, halved while the objective rises, until none is left."""
+    (C, P), block, prior = objective.shape, objective.source.as_block(), objective.prior
+    Phi, t = np.column_stack([block.X - objective.design.origin, np.ones(len(block.X))]), block.codes
+    precision, theta = np.kron(np.eye(C), prior.matrix()[:P, :P]), np.zeros((C, P))
+    for _ in range(80):
+        slope, curvature = slope_and_curvature(objective.likelihood, Phi @ theta.T, t)
+        H = np.zeros((C, P, C, P))
+        for j, k in PAIRS if C > 1 else ():
+            gram = (Phi * curvature[j, k][:, None]).T @ Phi
+            H[[j, k], :, [j, k]] += gram
+            H[[j, k], :, [k, j]] -= gram
+        if C == 1:
+            H[0, :, 0] = (Phi * curvature[:, None]).T @ Phi
+        A = H.reshape(C * P, C * P) + precision
+        unit = 1 / np.sqrt(A.diagonal())  # curvatures differ by many orders of magnitude
+        correlations = A * np.outer(unit, unit)
+        gradient = (slope.T @ Phi).ravel() + precision @ theta.ravel()
+        step = -(unit * np.linalg.solve(correlations, unit * gradient)).reshape(C, P)
+        if np.abs(Phi @ step.T).max() < 1e-6:
+            break
+        value = objective.value_grad(theta).value
+        while not objective.value_grad(theta + step).value <= value * (1 + 1e-12):
+            step = step / 2
+        theta = theta + step
+    std = unit * np.sqrt(np.linalg.inv(correlations).diagonal())
+    log_det = np.linalg.slogdet(correlations)[1] - 2 * np.log(unit).sum() - np.linalg.slogdet(precision)[1]
+    return theta, std.reshape(C, P), -objective.value_grad(theta).value - 0.5 * log_det
+
+
+def assert_exact(found, objective):
+    """Within 0.01 nats of the evidence, 1 % of the standard deviations, and 0.001 of them for the mode."""
+    mode, std, log_evidence = laplace_by_plain_steps(objective)
+    assert_allclose(found.log_evidence, log_evidence, atol=0.01)
+    assert_allclose(found.std, std, rtol=0.01)
+    assert_allclose((found.mean - mode) / std, 0.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [10.0, 1000.0])
+@pytest.mark.parametrize(
+    ("shape", "likelihood"),
+    [
+        pytest.param((30_000, 5), Logit(), id="few_rows"),
+        pytest.param((80_000, 26), Logit(), id="cheap_hessian"),
+        pytest.param((80_000, 26), Probit(), id="cheap_hessian_probit"),
+        pytest.param((21_000, 100), Logit(), id="many_columns"),
+        pytest.param((21_000, 100), Probit(), id="many_columns_probit"),
+        pytest.param((30_000, 5), Softmax(3), id="few_rows_of_three_classes"),
+        pytest.param((120_000, 17), Softmax(3), id="three_classes", marks=pytest.mark.slow),
+    ],
+)
+def test_the_posterior_of_rare_values_is_that_at_the_mode(shape, likelihood, scale):
+    """Under a wide prior, the curvature of these columns falls until the mode, by up to e with each Newton step."""
+    objective = rare_values(*shape, likelihood, scale=scale)
+    assert (objective.sample is None) == (shape[0] == 30_000)
+    assert_exact(FitLaplace().fit(objective), objective)
+
+
+@pytest.mark.parametrize(
+    ("shape", "threshold"),
+    [
+        pytest.param((80_000, 26), 0.0, id="cheap_hessian"),
+        pytest.param((21_000, 100), 0.0, id="many_columns"),
+        pytest.param((21_000, 100), 6.0, id="many_columns_rare_class"),
+    ],
+)
+def test_tuning_with_rare_values_ends_at_the_posterior_of_its_scale(shape, threshold):
+    """A curvature is not kept if it has changed in the few rows that determine a weight; its slope is that of all rows.
+
+    With the slope of a sample, the search would stop before the maximum, because steps do not gain what it predicts.
+    """
+    objective = rare_values(*shape, Logit(), scale=1.0, threshold=threshold)
+    solution, start = FitLaplace(is_rough=True).solve(objective, np.zeros(objective.shape))
+    tuned = tune_scales(objective, start=start, curved_at=solution.value)
+    assert tuned.report.status is TuningStatus.CONVERGED
+    assert_exact(tuned.approximation, tuned.objective)
 
 
 @pytest.mark.parametrize("scale", [0.04, 1.0])

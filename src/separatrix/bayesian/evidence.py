@@ -39,10 +39,12 @@ from separatrix.solvers import (
     RENEWAL_STEPS,
     Auto,
     Factor,
+    Newton,
     Posterior,
     Solution,
     Status,
     Units,
+    change_of_curvature,
     factorise,
     has_cheap_hessian,
 )
@@ -66,7 +68,7 @@ ROUGH_GRADIENT, MAX_ROUGH_FALL = 0.03, 10.0  # gradient of a rough mode times âˆ
 ROUGH_SAMPLE_TOL = 1e-2  # gradient of the fit to a sample, from which a last step of Newton's method is not checked
 N_ROUGH_STEPS = 3  # steps of L-BFGS towards a rough mode of a large table, before one that is not checked ...
 NEAR_MODE, AT_MODE = 0.35, 0.1  # ... down to this gradient times âˆšN, of a rough fit and of others; 1 is about one sd
-MAX_HESSIANS, MAX_RELATIVE_CHANGE = 4, 2e-3  # of a large table, and of its curvature from the last one to the mode
+MAX_RELATIVE_CHANGE = 0.02  # of the curvature, up to the mode: 1 % of a standard deviation and 0.01 nats of evidence
 MAX_SINGLE_ERROR = 1e-4  # of ln |A|, by single precision
 LAST_CONTRACTION = 100.0  # ratio of the gradients before and after a last step with a kept curvature
 MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
@@ -362,7 +364,7 @@ class Fitter(Protocol):
 
 @dataclass(frozen=True)
 class FitLaplace:
-    """Laplace's approximation: find the mode to ``tol``, then compute one Hessian.
+    """Laplace's approximation: find the mode to ``tol``, and the Hessian there up to `MAX_RELATIVE_CHANGE`.
 
     If ``is_rough``, the search stops within a standard deviation of the mode, and Newton's step leads from there nearly
     to the mode. This saves half of the passes of a first search for scales; ``is_converged`` is then False.
@@ -377,25 +379,22 @@ class FitLaplace:
         L-BFGS is not used if Hessians are cheap: under a wide prior, which leaves a direction almost free, the rounding
         errors of earlier sums can change its evidence by 1e-6 nats. Newton's steps do not depend on these errors.
         """
-        mode, steps = np.zeros(objective.shape) if start is None else start, 0
+        mode, near = np.zeros(objective.shape) if start is None else start, None
         if inverse is not None and inverse.singular is None and not has_cheap_hessian(objective):
             near = LBFGS(self._tol(objective), MAX_GUESS_STEPS).minimise(objective, mode, inverse=inverse)
             if near.is_converged:
-                return laplace(objective, near.value, steps=near.steps)
-            mode, steps = near.value, near.steps
+                return replace(self._gaussian(objective, near)[1], is_converged=True)
+            mode = near.value
         solution, found = self.solve(objective, mode)
         assert isinstance(found, Approximation), "with the full structure"
         if not self.is_rough:
             found, _ = with_change_of_curvature(objective, found, solution.value)
-        return replace(found, steps=steps + found.steps)
+        return found if near is None else replace(found, steps=near.steps + found.steps)
 
     def solve(
         self, objective: Posterior, start: Float, structure: str = "full"
     ) -> tuple[Solution[Float], AnyApproximation]:
-        """Find the mode; return the point at which the curvature was computed, and the Gaussian.
-
-        The last Hessian of Newton's method is used again.
-        """
+        """Find the mode; return the point at which the curvature was computed, and the Gaussian."""
         is_full, found = structure == "full", None
         is_exact = is_full and len(start) == 1 and objective.units.rounding == DOUBLE_ROUNDING
         if (self.is_rough or is_exact) and objective.sample is not None and not has_cheap_hessian(objective):
@@ -404,30 +403,44 @@ class FitLaplace:
             return found
         tol = self._tol(objective) if is_full else self.tol
         single = self.is_rough and is_exact and objective.source.n_rows * start.size**2 > MAX_DOUBLE_PRODUCTS
-        solution = Auto(tol, trace=is_full, single=single).minimise(objective, start)
+        max_change = self._max_change if structure in ("full", "dual") else np.inf
+        auto = Auto(tol, trace=is_full, single=single, max_change=max_change)
+        solution = auto.minimise(objective, start)
         if single and solution.end is not None and solution.end.is_exact:
             inverse = solution.end.inverse
             if inverse.singular is not None or inverse.single_error > MAX_SINGLE_ERROR:
-                solution = Auto(tol, trace=True).minimise(objective, solution.value)
-        if not is_full:
-            gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
-            return replace(solution, value=gaussian.mean), gaussian
-        end, known = solution.end, None
-        if end is not None and end.is_exact and objective.likelihood.is_log_concave:
-            known = ValueGrad(solution.trace[-1].value, end.grad), end.inverse
+                solution = replace(auto, single=False).minimise(objective, solution.value)
+        if is_full:
+            return self._gaussian(objective, solution)
+        gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
+        return replace(solution, value=gaussian.mean), gaussian
+
+    def _gaussian(self, objective: Posterior, near: Solution[Float]) -> tuple[Solution[Float], Approximation]:
+        """Return the Gaussian after Newton's step from a point near the mode, and the point of its curvature.
+
+        The last Hessian of Newton's method is used again. After L-BFGS, Newton's method stops at its first Hessian,
+        unless that differs too much from the Hessian at the mode.
+        """
+        known = None
+        if objective.likelihood.is_log_concave:
+            if near.end is None or not near.end.is_exact:
+                newton = Newton(self._tol(objective), Auto.max_steps, trace=True, max_change=self._max_change)
+                near = near.followed_by(newton.minimise(objective, near.value, is_stretched=True))
+            assert near.end is not None, "Newton's method keeps its last Hessian"
+            known = ValueGrad(near.trace[-1].value, near.end.grad), near.end.inverse
         max_fall = MAX_ROUGH_FALL if self.is_rough else None
-        full = laplace(objective, solution.value, steps=solution.steps, known=known, max_fall=max_fall)
-        point = solution.value if self.is_rough else full.mean
-        return replace(solution, value=point, trace=()), replace(full, is_converged=not self.is_rough)
+        found = laplace(objective, near.value, steps=near.steps, known=known, max_fall=max_fall)
+        point = near.value if self.is_rough else found.mean
+        return replace(near, value=point, trace=()), replace(found, is_converged=not self.is_rough)
 
     def _solve_large(self, objective: Posterior, start: Float) -> tuple[Solution[Float], Approximation] | None:
-        """Take a few steps from the mode of a sample, with its Hessian, then one of Newton's; return None if they fail.
+        """Take a few steps from the mode of a sample, with its Hessian, then one of Newton's; None if the sample fails.
 
         The mode of one row in sixteen is 4 standard deviations away along each weight, and each step gains a factor of
         three or more. The Hessian of all rows is in single precision, unless columns are so collinear that it matters.
-        Unless the fit is rough, what the Hessian does not explain of the gradient before is a third derivative along
-        the last step. There is another Hessian if the curvature changes too much up to the mode, as it does if a class
-        or a value of a column is rare, and a pass checks Newton's step if it may not reach the mode to ``tol``.
+        Newton's method continues if this Hessian differs too much from that at the mode, as it does if a class or a
+        value of a column is rare. Otherwise a pass checks Newton's step if it may not reach the mode to ``tol``: what
+        the Hessian does not explain of the gradient before is a third derivative along the last step of L-BFGS.
         """
         of_sample = Auto(ROUGH_SAMPLE_TOL, RENEWAL_STEPS).minimise(objective.of_sample(), start)
         end = of_sample.end
@@ -438,32 +451,34 @@ class FitLaplace:
         near = lbfgs.minimise(objective, of_sample.value - end.inverse.solve(end.grad), inverse=end.inverse)
         before = near.end
         assert before is not None, "L-BFGS keeps its last gradient"
-        grad, step = before.grad, before.step
-        point = near.value + step
-        for _ in range(MAX_HESSIANS):
-            # On a GPU, the faster products of float32 rows have too few digits.
-            here = objective.value_grad_hess(point, single=objective.units.rounding == DOUBLE_ROUNDING)
-            factor = factorise(here.hess, objective.shape[0], objective.prior.free)
-            if factor.singular is not None:
-                return None
+        # On a GPU, the faster products of float32 rows have too few digits. For K classes all such products have: a
+        # vector added to all classes has only the curvature of the prior.
+        point, single = near.value + before.step, len(start) == 1 and objective.units.rounding == DOUBLE_ROUNDING
+        here = objective.value_grad_hess(point, single=single)
+        factor = factorise(here.hess, objective.shape[0], objective.prior.free)
+        near, found = replace(near, value=point, status=Status.GRADIENT), None
+        if factor.singular is None:
             known = ValueGrad(here.value, here.grad), factor
             found = laplace(objective, point, steps=near.steps, known=known, max_fall=MAX_ROUGH_FALL)
-            if factor.single_error > MAX_SINGLE_ERROR or found.mean is point:
-                return None
-            near = replace(near, value=point, status=Status.GRADIENT)
-            if self.is_rough:
-                return near, replace(found, is_converged=False)
-            rest, last = grad - here.grad + (here.hess @ step.ravel()).reshape(point.shape), factor.square(step)
-            grad, step = here.grad, found.mean - point
-            change = np.sqrt(float(np.vdot(rest, factor.solve(rest))) * factor.square(step)) / last
-            if change <= MAX_RELATIVE_CHANGE:
-                break
-            point = found.mean
-        else:
-            return None
-        if objective.gradient_size(rest) * factor.square(step) / last > self.tol:
+        if found is None or found.mean is point:  # far from the mode: the sample has too few of the rare values
+            is_better = here.value < objective.value_grad(start).value
+            return self._gaussian(objective, near if is_better else replace(near, value=start))
+        if single and factor.single_error > MAX_SINGLE_ERROR:
+            return self._gaussian(objective, near)
+        if self.is_rough:
+            return near, replace(found, is_converged=False)
+        step = found.mean - point
+        change = change_of_curvature(objective, factor, point, step)
+        if change > MAX_RELATIVE_CHANGE:  # activations change by at most 1 before the objective is checked
+            return self._gaussian(objective, replace(near, value=point + step / max(change, 1.0)))
+        rest = before.grad - here.grad + (here.hess @ before.step.ravel()).reshape(point.shape)
+        if objective.gradient_size(rest) * factor.square(step) / factor.square(before.step) > self.tol:
             found = self.refit(objective, found, 0.0)
         return (near if found.factor is factor else replace(near, value=found.mean)), found
+
+    @property
+    def _max_change(self) -> float:
+        return np.inf if self.is_rough else MAX_RELATIVE_CHANGE
 
     def _tol(self, objective: Posterior) -> float:
         tol = tol_near_mode(objective, self.tol)
@@ -574,7 +589,7 @@ def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> tuple
     source = as_source(L).with_numbers(rows.t, rows.weight, rows.offset)
     prior = Penalty(np.zeros((objective.shape[0], len(precision))), precision)
     design = Design(np.zeros(L.shape[1]), bias=bias)
-    units = Units.of(source, fit_intercept=bias)
+    units = Units.of(source, fit_intercept=bias, with_extent=True)
     return Posterior(source, objective.likelihood, prior, design, units), back
 
 

@@ -306,6 +306,7 @@ class BayesianLogisticRegression(LinearClassifier):
             prior,
             fit_intercept=self.fit_intercept,
             standardize=self.standardize and isinstance(prior, Gaussian),  # a posterior is in user units
+            with_extent=True,
         )
         flat = np.flatnonzero(objective.prior.free)
         if len(flat):

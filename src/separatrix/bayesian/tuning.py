@@ -29,6 +29,7 @@ from separatrix.bayesian.evidence import (
     FIXED_GROUP,
     LEVEL_STD,
     MAX_CURVATURE_CHANGE,
+    MAX_RELATIVE_CHANGE,
     MAX_SCALE,
     FitLaplace,
     Fitter,
@@ -44,7 +45,16 @@ from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
 from separatrix.rows import Block
-from separatrix.solvers import MAX_FIRST_LENGTH, Auto, Factor, Posterior, factorise, has_cheap_hessian
+from separatrix.solvers import (
+    MAX_FIRST_LENGTH,
+    Auto,
+    Factor,
+    Posterior,
+    change_of_curvature,
+    factorise,
+    few_row_weights,
+    has_cheap_hessian,
+)
 from separatrix.stats import Design, Largest
 
 MAX_TUNED_WEIGHTS = 6000  # weights whose full precision is factorised for each fit
@@ -376,11 +386,12 @@ class FitAt(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A fit, its v = ∂ ln |A|/∂θ, and the change of -½ ln |A| since the mode at which its curvature was computed."""
+    """A fit, its v = ∂ ln |A|/∂θ, and the change of -½ ln |A| since the point at which its curvature was computed."""
 
     fit: Approximation
     slope: Float
     change: float
+    curved_at: Float
 
 
 class Search:
@@ -405,7 +416,7 @@ class Search:
             slope = self._log_det_slope(self.objective, start)
             change = -0.5 * float(np.vdot(slope, start.mean - curved_at))
             start = replace(start, log_evidence=start.log_evidence + change)
-            self.trial = Kept(start, slope, change)
+            self.trial = Kept(start, slope, change, curved_at)
         here, radius = self._accept(eta, start), MAX_RADIUS
         is_rough = isinstance(self.fitter, FitLaplace) and self.fitter.is_rough
         for _ in range(max_steps):
@@ -479,11 +490,14 @@ class Search:
         return self.fitter.fit(here, near.mean, near.factor)
 
     def _refit(self, here: Posterior, near: Approximation, before: Kept) -> Approximation:
-        """Fit with the curvature of an earlier mode, unless ln |A| has changed much since then, by the trapezoid rule.
+        """Fit with the curvature of an earlier point, unless it or ln |A|, by the trapezoid rule, has changed much.
 
         The slope at the old mode alone may be small although the curvature changes: at zero weights it vanishes.
         """
         assert isinstance(self.fitter, FitLaplace), "only Laplace's method keeps a curvature"
+        curved_at = before.curved_at
+        if change_of_curvature(here, near.factor, curved_at, near.mean - curved_at) > MAX_RELATIVE_CHANGE:
+            return self.fitter.fit(here, near.mean, near.factor)
         predicted = before.change - 0.5 * float(np.vdot(before.slope, near.mean - before.fit.mean))
         found = self.fitter.refit(here, near, predicted)
         if found.factor is not near.factor:
@@ -492,20 +506,24 @@ class Search:
         if self.objective.sample is None or found.factor.square(step) > MAX_STEP_OF_SLOPE**2:
             slope = self._log_det_slope(here, found)
         change = before.change - 0.25 * float(np.vdot(before.slope + slope, step))
-        if abs(change) > MAX_CURVATURE_CHANGE:
+        relative = change_of_curvature(here, found.factor, curved_at, found.mean - curved_at)
+        if abs(change) > MAX_CURVATURE_CHANGE or relative > MAX_RELATIVE_CHANGE:
             return self.fitter.fit(here, found.mean, found.factor)
         found = replace(found, log_evidence=found.log_evidence + change - predicted)
-        self.trial = Kept(found, slope, change)
+        self.trial = Kept(found, slope, change, curved_at)
         return found
 
     def _log_det_slope(self, here: Posterior, approximation: Approximation) -> Float:
-        return log_det_gradient(here, approximation, sampled=len(self.scales.labels) <= MAX_SAMPLED_GROUPS)
+        sampled = here.sample is not None and len(self.scales.labels) <= MAX_SAMPLED_GROUPS
+        if sampled and approximation.name == "laplace":
+            sampled = not few_row_weights(here, approximation.factor).any()
+        return log_det_gradient(here, approximation, sampled=sampled)
 
     def _accept(self, eta: Float, approximation: Approximation) -> FitAt:
         """Record a fit and the gradient of ln p(D, η)."""
         here, trial = replace(self.objective, prior=self.scales.prior(eta)), self.trial
         if trial is None or trial.fit is not approximation:
-            trial = Kept(approximation, self._log_det_slope(here, approximation), 0.0)
+            trial = Kept(approximation, self._log_det_slope(here, approximation), 0.0, approximation.mean)
         self.accepted = trial
         slope = stationary_slope(here.prior, approximation, approximation.factor.solve(trial.slope))
         log_density, pull = self.scales.log_density(eta)

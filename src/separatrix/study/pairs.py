@@ -281,7 +281,8 @@ def supported_interactions(
     Phi = (Phi - Phi.mean(axis=0)) / np.where(std > 0, std, 1.0)
     # The prior stays the same without a fold, even if an outlier of the fold dominates the deviation of a column.
     source = as_source(Phi, codes, weight)
-    additive = pose(source, tuned.likelihood_, tuned.prior_, fit_intercept=True, standardize=True)
+    options = {"fit_intercept": True, "standardize": True, "with_extent": True}
+    additive = pose(source, tuned.likelihood_, tuned.prior_, **options)
     mode, fold_of = FitLaplace().fit(additive).mean, np.empty(len(codes), dtype=np.intp)
     order = np.random.default_rng(0).permutation(len(codes))  # folds have nearly equal class proportions
     fold_of[order[np.argsort(codes[order], kind="stable")]] = np.arange(len(codes)) % N_FOLDS
