@@ -155,7 +155,7 @@ def test_units_use_all_rows_even_if_the_sample_misses_a_rare_value(rng):
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize(("n", "fit_intercept"), [(300, True), (300, False), (40_000, True)])
 def test_the_reach_is_the_largest_distance_from_the_origin(store, n, fit_intercept, rng):
-    """It is measured in the pass for the units, or later in another one; a large table has that of its sample."""
+    """It is measured in the pass for the units, or later in another one."""
     X = rng.normal(size=(n, 60)) * (rng.random((n, 60)) < 0.05)
     X[:, 5], X[n // 2, 5] = 0.0, 3.0  # a sample may miss the only value of this column
     source, options = as_source(STORES[store](X), np.arange(n) % 2), {"fit_intercept": fit_intercept}
@@ -166,6 +166,16 @@ def test_the_reach_is_the_largest_distance_from_the_origin(store, n, fit_interce
     np.testing.assert_allclose(later.reach, exact)
     np.testing.assert_allclose(posed.reach, exact)
     assert source.passes <= 2 * before + 1
+
+
+def test_the_reach_of_a_large_table_is_that_of_all_rows(rng):
+    X = rng.normal(size=(40_000, 60))
+    X[12_345] = 50.0
+    source = as_source(X, np.arange(len(X)) % 2)
+    posed = pose(source, Logit(), Gaussian(), fit_intercept=True, with_extent=True)
+    assert posed.sample is not None
+    assert (posed.sample.as_block().X < 50.0).all()
+    np.testing.assert_allclose(posed.reach[:-1], 50.0 - posed.design.origin)
 
 
 SOFTMAX = {name: problem for name, problem in PROBLEMS.items() if problem.n_outputs > 1}

@@ -135,7 +135,7 @@ from separatrix.bayesian.variational import (
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Softmax
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Posterior, Solution, Status, dual, has_cheap_hessian, is_wide
-from separatrix.stats import collect_sample, extent
+from separatrix.stats import collect_sample
 
 METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
 
@@ -224,18 +224,14 @@ def skewness(objective: Posterior, approximation: Approximation, slope: Float | 
 
     ``slope`` is ∂ ln |A|/∂θ, if known; for large tables, that of the sample.
     """
-    posed, design = objective, objective.design
+    posed = objective
     if objective.sample is not None:  # use the sample if no γ_j is large
-        reach = objective.source.reduce(partial(extent, with_radius=False), reads_once=True)
-        radius = np.maximum(reach.high - design.origin, design.origin - reach.low)
-        if design.bias:
-            radius = np.append(radius, 1.0)
         information = approximation.factor.diagonal.reshape(objective.shape) - objective.prior.diagonal
         root = approximation.factor.root.reshape(*objective.shape, -1)
         if len(root) > 1:
             root = root - root.mean(axis=0)  # a vector added to all classes does not change the likelihood
         sd = np.sqrt(np.einsum("cpi,cpi->cp", root, root))
-        if (radius * information * sd**3).max() <= RARE_VALUE_BOUND:
+        if (objective.reach * information * sd**3).max() <= RARE_VALUE_BOUND:
             posed = objective.of_sample()
     if slope is None or (objective.sample is not None and posed is objective):
         slope = log_det_gradient(objective, approximation, sampled=posed is not objective)

@@ -123,17 +123,20 @@ def pose(
 
     The prior is on the weights of the columns in the user's units and on the bias at x = 0; with ``standardize``, on
     the weights per standard deviation of each column and on the bias at the mean. With ``with_extent``, the range of
-    each column is measured in the same pass, for `Posterior.reach`.
+    each column is measured for `Posterior.reach`: of a large table in a pass of its own.
     """
     M = len(source.columns)
     wanted = min(source.n_rows // ROWS_PER_SAMPLE_ROW, MAX_SAMPLE_ENTRIES // max(M, 1), MAX_SAMPLE_PER_WEIGHT * (M + 1))
     rows = max(wanted, MIN_SAMPLE_PER_WEIGHT * (M + 1))
     is_large = source.n_rows >= max(4 * rows, MIN_SAMPLED_ENTRIES // max(M, 1))
     sample = representative_sample(source, rows, MIN_SAMPLE_PER_WEIGHT * (M + 1)) if is_large else None
-    measure = partial(Units.of, fit_intercept=fit_intercept, with_extent=with_extent)
-    units = measure(source if sample is None else sample, all_rows=source)
-    if sample is not None and not (units.spread > 0).all():
-        units = measure(source)  # columns constant in the sample may vary
+    measure = partial(Units.of, fit_intercept=fit_intercept)
+    if sample is not None:
+        units = measure(sample, all_rows=source)
+    if sample is None or not (units.spread > 0).all():  # columns constant in the sample may vary
+        units = measure(source, with_extent=with_extent)
+    elif with_extent:  # a sample may miss rare values
+        units = replace(units, extent=source.reduce(partial(extent, with_radius=False), reads_once=True))
     design = units.design(fit_intercept=fit_intercept)
     if not isinstance(prior, Penalty):
         shape = (likelihood.n_outputs, design.width)
@@ -212,7 +215,7 @@ class Posterior:
 
     @cached_property
     def reach(self) -> Float:
-        """Largest |φ̃_j| of a row, (P,): of the sample, if the units were measured there. It takes a pass if unknown."""
+        """Largest |φ̃_j| of a row, (P,). It takes a pass if the range of the columns was not measured by `pose`."""
         rows, origin = self.units.extent, self.design.origin
         if rows is None and self.regressors is not None:
             return np.asarray(np.abs(self.regressors).max(axis=0))
