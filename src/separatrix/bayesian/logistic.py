@@ -203,9 +203,10 @@ class BayesianLogisticRegression(LinearClassifier):
 
         Each batch replaces the posterior by a Gaussian. If batches have many rows per weight, the result is close to a
         fit of all rows together. With few rows per weight, the posterior of the first batches is skewed, and
-        probabilities of K classes may differ by 0.1 or more; a warning is given if the mean of a weight is more than
-        0.3 standard deviations from its mode. The scales of the prior refer to the standard deviations of the first
-        batch and cannot be tuned, so the first batch should be large, or columns scaled and ``standardize=False``.
+        probabilities of K classes may differ by 0.1 or more. With the full covariance, "auto" gives a warning if the
+        mean of a weight is more than 0.3 standard deviations from its mode. The scales of the prior refer to the
+        standard deviations of the first batch and cannot be tuned, so the first batch should be large, or columns
+        scaled and ``standardize=False``.
 
         The first call needs ``classes`` if its rows do not contain all classes. ``log_evidence_`` covers all batches;
         ``log_likelihood_``, ``occam_factor_``, ``bic_`` and ``aic_`` cover the last batch.
