@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse, special
-from sklearn.base import clone
 
 import separatrix as sx
 from separatrix.bayesian import by_class, inference, posterior
@@ -555,16 +554,16 @@ def test_sparse_products_with_many_vectors_are_those_of_dense_rows(rng):
     assert_allclose(thin.sums(a), exact.sums(a), atol=1e-5)
 
 
-@pytest.mark.parametrize(("M", "approximation", "structure"), [(60, "auto", "by class"), (6, "variational", "full")])
-def test_the_units_of_columns_do_not_change_a_variational_posterior(M, approximation, structure, rng):
+def test_the_units_of_columns_do_not_change_a_posterior_by_class(rng):
     """The points of a row depend on its values, but not on their units."""
-    X, y = classes(120, M, 4, rng)
-    new = rng.normal(size=(50, M))
-    units = 3.0 ** rng.integers(-3, 4, size=M)
-    model = sx.BayesianLogisticRegression(Gaussian(0.3), tune=None, rng=0, approximation=approximation)
-    here, there = (clone(model).fit(X * u, y) for u in (1.0, units))
-    assert here.posterior_.structure == structure
-    assert_allclose(here.predict_proba(new), there.predict_proba(new * units), atol=1e-5)
+    X, y = classes(120, 60, 4, rng)
+    new = rng.normal(size=(50, 60))
+    units = 3.0 ** rng.integers(-3, 4, size=60)
+    here, there = (
+        sx.BayesianLogisticRegression(Gaussian(0.3), tune=None, rng=0).fit(X * u, y).predict_proba(new * u)
+        for u in (1.0, units)
+    )
+    assert_allclose(here, there, atol=1e-5)
 
 
 def test_few_rows_of_many_classes_are_fitted_by_class_if_that_takes_fewer_operations(monkeypatch, rng):

@@ -656,8 +656,8 @@ def softmax_average(
     T = block.codes if block.codes.ndim == 2 else np.eye(len(mean))[block.codes]
     block = replace(block, t=T[:, order])
     mu, K = design.activate(block, mean), len(mean)
-    L, units = _difference_factors(design.regressors(block.X), root, K), design.single_units()[: block.X.shape[1]]
-    log_p, slope, curvature = _row_averages(block, mu, L, softmax_averages, points, units)
+    L = _difference_factors(design.regressors(block.X), root, K)
+    log_p, slope, curvature = _row_averages(block, mu, L, softmax_averages, points)
     # Σ_n curvature_n ⊗ φ̃_n φ̃_n', with one product for each pair of classes. Adding the same value to all activations
     # has no effect, so each row of a curvature sums to zero, and so does each row of blocks of H.
     width = design.width
@@ -731,7 +731,7 @@ def _row_averages(
     spread: Float,
     average: Callable[..., tuple[Float, Float, Float]],
     points: Float,
-    units: Float,
+    units: Float | None = None,
 ) -> tuple[Float, Float, Float]:
     """Return the weighted E[ln p], its slope (n, K) and the curvature of each row of a block.
 
@@ -755,7 +755,7 @@ def _row_averages(
     return log_p, slope, curvature
 
 
-def _point_set(X: Rows, units: Float) -> Array:
+def _point_set(X: Rows, units: Float | None) -> Array:
     """Return a hash of the values of each row, which selects its points: they do not depend on the row's position.
 
     So a row of weight k is equivalent to k rows. Values in ``units`` of their columns are rounded, so that the units of
@@ -765,8 +765,9 @@ def _point_set(X: Rows, units: Float) -> Array:
     entries = np.asarray(to_dense(X) if thin is None else thin.data, dtype=np.float64)
     odd = np.random.default_rng(0).integers(2**64, size=X.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
     column = slice(None) if thin is None else thin.indices
-    mantissa, exponent = np.frexp(entries / units[column])
-    entries = np.ldexp(np.round(mantissa * HASHED_LEVELS), exponent)
+    if units is not None:
+        mantissa, exponent = np.frexp(entries / units[column])
+        entries = np.ldexp(np.round(mantissa * HASHED_LEVELS), exponent)
     mixed = (entries + 0.0).view(np.uint64) * odd[1:][column]  # minus zero becomes zero
     if thin is None:
         mixed = mixed.sum(axis=1, dtype=np.uint64)
