@@ -77,7 +77,7 @@ def _map_shared(function: Callable[[In], Out], items: Iterable[In], threads: int
     limit = 2 * threads
 
     def work() -> bool:
-        """Process the next item, unless there is none or too many results are pending; return whether it was done."""
+        """Process the next item, if one is left and not too many results are pending; return whether it was done."""
         try:
             if len(results) - len(waiting) >= limit:
                 return False

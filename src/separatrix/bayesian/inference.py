@@ -196,7 +196,7 @@ SKEWED_AT_MODE = (
 )
 NARROWED = (
     "Probabilities are averages over activations with {factor:.2g} times their variances, which predict held-out rows "
-    "better. Intervals and standard deviations are those of the posterior."
+    "better. Intervals and standard deviations of the posterior do not change."
 )
 SKEWED_BATCH = (
     "After this batch of {n} rows, the posterior is skewed: its mean is about {shift:.1f} standard deviations from its "

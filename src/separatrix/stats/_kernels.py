@@ -157,7 +157,7 @@ def _float_of_bits(_context: Any, _bits: Any) -> Any:
 PLAIN_ARITHMETIC: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
 # LLVM evaluates e^-x and ln(1 + x) of several rows at once if they are plain arithmetic; calls of the C library, row by
-# row, take ten times as long. Coefficients are those of Chebyshev interpolation, by increasing power.
+# row, take ten times as long. The polynomials interpolate at Chebyshev points; powers increase.
 EXP_COEFFICIENTS = (
     0.5000000000000001,
     0.16666666666666669,
