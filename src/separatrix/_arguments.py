@@ -7,11 +7,12 @@ import inspect
 import math
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
-from functools import wraps
+from functools import cache, wraps
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from separatrix._text import did_you_mean
@@ -103,27 +104,77 @@ def _unknown_argument(owner: str, name: str, known: list[str]) -> str:
     return message + did_you_mean(name, known)
 
 
-def check_count(owner: str, name: str, value: Any, *, least: int = 1) -> int:
-    """Return the value as an int; raise if it is not an integer >= ``least``."""
-    if isinstance(value, bool) or not isinstance(value, INTEGERS) or int(value) < least:
-        raise ValueError(f"{owner}({name}={value!r}): {name} must be an integer, at least {least}.")
+def check_count(owner: str, name: str, value: Any, *, least: int = 1, most: float = math.inf) -> int:
+    """Return the value as an int; raise if it is not an integer from ``least`` to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, INTEGERS) or not least <= int(value) <= most:
+        reach = f"at least {least}" if math.isinf(most) else f"from {least} to {most}"
+        raise ValueError(f"{owner}({name}={value!r}): {name} must be an integer, {reach}.")
     return int(value)
 
 
 def check_number(owner: str, name: str, value: Any, *, low: float, high: float = math.inf) -> float:
     """Return the value as a float; raise if it is not a finite number from ``low`` to ``high``."""
-    number = isinstance(value, NUMBERS) and not isinstance(value, bool)
-    if not number or not low <= float(value) <= high or math.isinf(float(value)):
+    number = as_float(value)
+    if not low <= number <= high or math.isinf(number):
         reach = f"at least {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
         raise ValueError(f"{owner}({name}={value!r}): {name} must be a finite number, {reach}.")
-    return float(value)
+    return number
 
 
 def check_positive(owner: str, name: str, value: Any) -> float:
     """Return the value as a float; raise if it is not a finite number greater than zero."""
-    if isinstance(value, bool) or not isinstance(value, NUMBERS) or not 0 < float(value) < math.inf:
+    number = as_float(value)
+    if not 0 < number < math.inf:
         raise ValueError(f"{owner}({name}={value!r}): {name} must be a finite number greater than 0.")
-    return float(value)
+    return number
+
+
+def as_float(value: Any) -> float:
+    """Return a number as a float: NaN if it is not a number, infinity if it is too large for a float."""
+    if isinstance(value, bool) or not isinstance(value, NUMBERS):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if bool(value > 0) else -math.inf  # type: ignore[operator]
+
+
+def check_numbers(owner: str, name: str, value: Any) -> NDArray[np.float64]:
+    """Return an argument as an array of float64; raise if its values are not numbers. ``owner`` may be empty."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufO":
+            raise TypeError
+        with np.errstate(over="ignore"):
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):  # also rows of different lengths, and too large integers
+        given = f"{owner}({name}={value!r})" if owner else f"{name}={value!r}"
+        raise ValueError(f"{given}: {name} must be a number, or an array of numbers.") from None
+
+
+def check_flags(estimator: Any) -> None:
+    """Raise if an argument of an estimator that is declared as bool is neither True nor False."""
+    kind: Any = type(estimator)
+    for name in _flags(kind):
+        value = getattr(estimator, name)
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{kind.__name__}({name}={value!r}): {name} must be True or False.")
+
+
+@cache
+def _flags(kind: type) -> tuple[str, ...]:
+    """Names of the arguments of a class that are declared as bool."""
+    parameters = inspect.signature(kind).parameters.values()
+    return tuple(each.name for each in parameters if each.annotation in ("bool", bool))
+
+
+def check_jobs(owner: str, n_jobs: Any) -> int | None:
+    """Return the number of parallel jobs as joblib expects it: None or an integer other than 0."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, INTEGERS) or n_jobs == 0):
+        raise ValueError(
+            f"{owner}(n_jobs={n_jobs!r}): n_jobs must be None or an integer other than 0; -1 uses all CPUs."
+        )
+    return None if n_jobs is None else int(n_jobs)
 
 
 def check_option(owner: str, name: str, value: Any, options: Iterable[str], *, otherwise: str = "") -> str:
@@ -134,6 +185,18 @@ def check_option(owner: str, name: str, value: Any, options: Iterable[str], *, o
     return value
 
 
-def generator(rng: int | np.random.Generator | None) -> np.random.Generator:
-    """Return the given generator, or a new generator with the given seed; None is the default seed."""
-    return np.random.default_rng(DEFAULT_SEED if rng is None else rng)
+def generator(rng: Any) -> np.random.Generator:
+    """Return the given generator, or a new generator with the given seed; None is the default seed.
+
+    A RandomState of NumPy gives a seed, because its stream cannot be divided into independent streams.
+    """
+    if isinstance(rng, np.random.RandomState):
+        rng = rng.randint(2**32, size=4, dtype=np.uint32)
+    try:
+        if isinstance(rng, bool | np.bool_):
+            raise TypeError
+        return np.random.default_rng(DEFAULT_SEED if rng is None else rng)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"rng={rng!r}: pass None, an integer that is not negative, or a numpy.random.Generator."
+        ) from None

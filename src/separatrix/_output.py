@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,14 +54,25 @@ def output_problem(file: Path, *, force: bool, option: str = "force=True") -> st
 
 
 @contextmanager
-def draft_of(target: Path) -> Iterator[Path]:
+def draft_of(target: Path, *, exclusive: bool = False) -> Iterator[Path]:
     """Yield the path of a draft that becomes ``target`` at the end, or is removed on any exception, Ctrl-C included.
 
-    Links are followed. If the target is a device or a pipe, the draft is written into it. Unlocked drafts of
-    this target are removed: a process keeps its draft locked until it ends or is killed.
+    Links are followed. If the target is a device or a pipe, the draft is written into it. A file that is replaced keeps
+    its permissions; with ``exclusive``, FileExistsError is raised instead, even if the file was created a moment ago.
+    """
+    with new_draft(target) as draft:
+        yield draft
+        place(draft, target, exclusive=exclusive)
+
+
+@contextmanager
+def new_draft(target: Path) -> Iterator[Path]:
+    """Yield the path of a draft, which `place` may turn into ``target``; it is removed at the end.
+
+    Unlocked drafts of this target are removed: a process keeps its draft locked until it ends or is killed.
     """
     is_special = _is_special(target)
-    final = target if is_special else Path(os.path.realpath(target))
+    final = Path(os.path.realpath(target))
     prefix = f".{final.name[:50]}."
     if not is_special:
         remove_abandoned(final.parent, prefix)
@@ -67,13 +80,47 @@ def draft_of(target: Path) -> Iterator[Path]:
     try:
         with locked(folder):
             yield folder / "draft"
-            if is_special:
-                with open(folder / "draft", "rb") as source, open(final, "wb") as stream:
-                    shutil.copyfileobj(source, stream)
-            else:
-                os.replace(folder / "draft", final)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def place(draft: Path, target: Path, *, exclusive: bool) -> None:
+    """Turn a complete draft into its target, as in `draft_of`."""
+    if exclusive:
+        _create(draft, target)
+    elif _is_special(target):
+        with open(draft, "rb") as source, open(target, "wb") as stream:
+            shutil.copyfileobj(source, stream)
+    else:
+        final = Path(os.path.realpath(target))
+        keep_permissions(draft, final)
+        os.replace(draft, final)
+
+
+def _create(draft: Path, final: Path) -> None:
+    """Give a complete draft its final name; raises FileExistsError if the name is taken."""
+    try:
+        try:
+            os.link(draft, final)  # unlike a rename, this never replaces a file
+        except FileExistsError:
+            raise
+        except OSError:  # the file system has no hard links
+            os.close(os.open(final, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            os.replace(draft, final)
+    except FileExistsError as error:
+        raise FileExistsError(errno.EEXIST, "another program has just created this file", str(final)) from error
+
+
+def keep_permissions(draft: Path, final: Path) -> None:
+    """Give the draft the mode, and if possible the owner, of the file that it will replace."""
+    try:
+        before = final.stat()
+    except FileNotFoundError:
+        return
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):  # only root may give a file to another user
+            os.chown(draft, before.st_uid, before.st_gid)
+    draft.chmod(stat.S_IMODE(before.st_mode) & 0o777)
 
 
 def _is_special(file: Path) -> bool:
@@ -110,18 +157,18 @@ def remove_abandoned(parent: Path, prefix: str) -> None:
 
 
 @contextmanager
-def atomic_file(target: Path) -> Iterator[IO[bytes]]:
+def atomic_file(target: Path, *, exclusive: bool = False) -> Iterator[IO[bytes]]:
     """Yield an open file that becomes ``target`` at the end, as in `draft_of`.
 
-    The content is flushed to disk before the target is replaced. The file has the user's default permissions.
+    The content is flushed to disk before the target is replaced. A new file has the user's default permissions.
     """
-    with draft_of(target) as draft, open(draft, "xb") as file:
+    with draft_of(target, exclusive=exclusive) as draft, open(draft, "xb") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
 
 
-def write_atomically(target: Path, content: bytes) -> None:
-    """Write all of the content, or leave the existing file unchanged."""
-    with atomic_file(target) as file:
+def write_atomically(target: Path, content: bytes, *, exclusive: bool = False) -> None:
+    """Write all of the content, or leave the existing file unchanged; ``exclusive`` as in `draft_of`."""
+    with atomic_file(target, exclusive=exclusive) as file:
         file.write(content)

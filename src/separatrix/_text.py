@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text for messages: lists of names, and suggestions for a misspelled name."""
+"""Text for messages: counts, lists of names, suggestions for a misspelled name, and passwords masked."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+# In an address such as postgresql://user:secret@host/db, also as a path, which has one slash; and password=secret.
+PASSWORD = re.compile(r"(:/{1,2}[^\s:/@'\"]*:)\S+(?=@)|(\bpassword=)[^\s&'\"]+", re.IGNORECASE)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -15,6 +19,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     (" Did you mean 'age'?", " There is only 'size'.")
     """
     options = list(known)
+    if not options:
+        return " There are none."
     by_fold = {option.casefold(): option for option in options}
     near = difflib.get_close_matches(name.casefold(), by_fold, n=3)
     if near:
@@ -22,6 +28,31 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     more = len(options) - 10
     there = "There is only" if len(options) == 1 else "There are"
     return f" {there} {', '.join(map(repr, options[:10]))}{f' and {more} more' if more > 0 else ''}."
+
+
+def masked(text: str, address: str = "") -> str:
+    """Replace passwords of connection strings in a message, and parts of the password of ``address``, by three stars.
+
+    >>> masked("postgresql://me:secret@host/db and host=h password=secret")
+    'postgresql://me:***@host/db and host=h password=***'
+    >>> masked("invalid token: se%cret", "postgresql://me:se%cret@host/db")
+    'invalid token: ***'
+    """
+    found = [match[0][match.end(match.lastindex or 0) - match.start() :] for match in PASSWORD.finditer(address)]
+    parts = {part for password in found for part in (password, *password.split("@")) if len(part) > 2}
+    for part in sorted(parts, key=len, reverse=True):
+        text = text.replace(part, "***")
+    return PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
+
+
+def counted(n: float, noun: str) -> str:
+    """Format a count with its noun.
+
+    >>> counted(1, "row"), counted(32_561, "row"), counted(3, "class")
+    ('1 row', '32,561 rows', '3 classes')
+    """
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{n:,.0f} {noun if n == 1 else plural}"
 
 
 def listed(labels: list[Any]) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import check_number
+from separatrix._arguments import check_flags, check_number, check_numbers
 from separatrix._array import Array, Codes, Float
 from separatrix._text import listed
 from separatrix.estimator import unchanged_on_error
@@ -171,6 +171,7 @@ class DecisionRule(AbstractWrapper):
 
         X, y and ``sample_weight`` may be anything that the wrapped classifier accepts.
         """
+        check_flags(self)
         _require_predict_proba(self.estimator)
         with unchanged_on_error(self):
             if not self.prefit:
@@ -195,12 +196,12 @@ class DecisionRule(AbstractWrapper):
         with ``costs`` is not a cost, and has no column.
         """
         L, _ = self._rule()
-        K = len(self.classes_)
-        if L is None:
-            L = 1.0 - np.eye(K)
-            if self.reject is not None:
-                L = np.column_stack([L, np.full(K, 1.0 - self.reject)])
-        return expected_cost(self.predict_proba(X), L)
+        P = self.predict_proba(X)
+        if L is not None:
+            return expected_cost(P, L)
+        total = require_probabilities(P).sum(axis=1, keepdims=True)
+        R = total - P  # P @ (1 - I), without a matrix of all pairs of classes
+        return R if self.reject is None else np.column_stack([R, (1.0 - self.reject) * total])
 
     @property
     def classes_(self) -> Array:
@@ -237,7 +238,7 @@ class DecisionRule(AbstractWrapper):
                     raise DataError(
                         f"costs has the key {pair!r}, but each key must be a pair (true, predicted)."
                     ) from None
-                if true not in codes or not (predicted in codes or predicted == rejected):
+                if true not in codes or not (predicted in codes or predicted in {rejected}):
                     raise DataError(
                         f"costs has the key {pair!r}, but the classes are {listed(list(codes))}"
                         f" and the reject label, allowed as the second label, is {rejected!r}."
@@ -268,7 +269,7 @@ def _check_rule(owner: str, costs: Any, reject: Any, K: int) -> tuple[Float | No
 
 
 def _check_costs(costs: Any, K: int) -> Float:
-    L = np.asarray(costs, dtype=np.float64)
+    L = check_numbers("", "costs", costs)
     if L.shape not in ((K, K), (K, K + 1)):
         raise DataError(
             f"costs has shape {L.shape}, but there are K = {K} classes: give ({K}, {K}), true class by "

@@ -8,6 +8,8 @@ stores their results in attributes whose names end in ``_``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -15,8 +17,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix._arguments import Estimator
-from separatrix._array import Array, Float, Rows, in_single
+from separatrix._arguments import Estimator, check_flags
+from separatrix._array import Array, Float, Rows, in_single, is_sparse
 from separatrix._text import listed
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError, StreamEndedError
@@ -25,6 +27,7 @@ from separatrix.rows import (
     LabelRules,
     RowMap,
     Source,
+    accuracy,
     in_memory,
     labels_of,
     open_rows,
@@ -33,6 +36,17 @@ from separatrix.rows import (
 )
 from separatrix.solvers import Solution
 from separatrix.stats import dots, require_finite, require_squares
+
+LENGTHS = (2.0**640, 2.0**256, 2.0**128)  # to which rows are shortened if linear, quadratic or other scores overflow
+FAR = 2.0**64  # smaller entries of a row are not shortened; larger floats are whole numbers, as counts must be
+LARGEST = float(np.finfo(np.float64).max)
+
+
+class Limit(Enum):
+    """Result of a finite row whose scores overflow, see `Limits`."""
+
+    EQUAL = "that of a shorter row, for probabilities, which converge"
+    LARGEST = "that of a shorter row, enlarged up to the largest float, for decision functions"
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -76,6 +90,7 @@ class Classifier(ClassifierMixin, Estimator):
         the probabilities of the second class). Labels must be among the ``known`` classes, if given. ``is_batch`` says
         that other rows were fitted before, or may follow.
         """
+        check_flags(self)
         rows = open_rows(self._training_table(X, reset=reset), None if reset else known_columns(self))
         check_columns(self, rows.template, reset=reset)
         source = rows.with_labels(y, sample_weight, LabelRules(unlabelled, soft, known, least_classes))
@@ -99,11 +114,8 @@ class Classifier(ClassifierMixin, Estimator):
         For a scan, labels and weights that are not given are read from its columns. Predictions of a Dask collection
         are computed partition by partition.
         """
-        from sklearn.metrics import accuracy_score
-
         y, sample_weight = truth_in_memory(X, y, sample_weight)
-        truth, found, weight = in_memory(y, self.predict(X), sample_weight)
-        return float(accuracy_score(truth, found, sample_weight=weight))
+        return accuracy(*in_memory(y, self.predict(X), sample_weight))
 
     def _keep(self, solution: Solution[Any], passes: int) -> None:
         """Store the solution and its cost."""
@@ -111,19 +123,31 @@ class Classifier(ClassifierMixin, Estimator):
         self.n_steps_, self.n_passes_ = solution.steps, passes
 
     def _map_rows(
-        self, X: Any, row_function: Callable[[Rows], Array], *, allow_nan: bool = False, read_once: bool = False
+        self,
+        X: Any,
+        row_function: Callable[[Rows], Array],
+        *,
+        allow_nan: bool = False,
+        read_once: bool = False,
+        limit: Limit | None = None,
     ) -> Array:
         """Apply ``row_function`` to every row; if a result is not finite, the error names the column that caused it.
 
         With ``allow_nan``, NaN in X is a missing value, and only infinity raises. ``read_once`` declares that the
-        function reads each entry of X once (see `Source.map`).
+        function reads each entry of X once (see `Source.map`). ``limit`` is the result of a finite row whose scores
+        overflow, which otherwise is an error if it is NaN.
         """
         if "classes_" not in vars(self):  # scikit-learn's check collects tags, a tenth of a small prediction
             check_is_fitted(self)
         rows = open_rows(self._table(X), known_columns(self))
         check_columns(self, rows.template, reset=False)
         results = partial(
-            check_results, row_function=row_function, basis=self.basis_, allow_nan=allow_nan, reads_once=read_once
+            check_results,
+            row_function=row_function,
+            basis=self.basis_,
+            allow_nan=allow_nan,
+            reads_once=read_once,
+            limit=limit,
         )
         return rows.each(results)  # type: ignore[no-any-return]
 
@@ -166,7 +190,7 @@ class LinearClassifier(Classifier):
 
     def decision_function(self, X: Any) -> Array:
         """Activations a(x) = w'φ(x) + w0: (N,) for two classes, positive for ``classes_[1]``; (N, K) for more."""
-        return self._map_rows(X, self._activation, read_once=True)
+        return self._map_rows(X, self._activation, read_once=True, limit=Limit.LARGEST)
 
     def predict(self, X: Any) -> Array:
         """Class with the largest activation for each row."""
@@ -193,24 +217,92 @@ def check_results(
     basis: RowMap | None,
     allow_nan: bool = False,
     reads_once: bool = False,
+    limit: Limit | None = None,
 ) -> Array:
     """Apply ``row_function`` to every row of a source or partition; raise if X is not finite."""
-    source = rows.mapped(basis)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        results = source.map(row_function, reads_once=reads_once)
-        if not np.isfinite(results).all():
-            try:
-                require_finite(source, allow_nan=allow_nan)
-            except StreamEndedError as error:
-                raise DataError(
-                    "A prediction is not finite: X has NaN or infinity. The column is unknown, because the stream can "
-                    "be read only once. Scan a function that opens it (scan(lambda: ...)), or a file."
-                ) from error
-            if results.dtype == np.float32 or not allow_nan:  # rows are finite, so float32 overflowed
-                results = source.map(lambda X: row_function(X.astype(np.float64)))
-            if not allow_nan and np.isnan(results).any():
-                require_squares(source)
+    source, limits = rows.mapped(basis), Limits(limit)
+    results = source.map(row_function, reads_once=reads_once, around=limits)
+    if not limits.are_finite:
+        # Basis functions may overflow in rows that have a limit.
+        checked = source if limit is None or np.isnan(results).any() else rows
+        try:
+            require_finite(checked, allow_nan=allow_nan)
+        except StreamEndedError as error:
+            raise DataError(
+                "A prediction is not finite: X has NaN or infinity. The column is unknown, because the stream can "
+                "be read only once. Scan a function that opens it (scan(lambda: ...)), or a file."
+            ) from error
+        if limit is None and (results.dtype == np.float32 or not allow_nan):  # finite rows, so float32 overflowed
+            results = source.map(lambda X: row_function(X.astype(np.float64)), around=limits)
+        if not allow_nan and np.isnan(results).any():
+            require_squares(source)
     return results
+
+
+@dataclass
+class Limits:
+    """Results of the rows of a block; if the scores of a finite row overflow, those of a shorter row.
+
+    Scores of classes are polynomials in x. For x of 1e38 they differ by so much that probabilities no longer change
+    with the length of x. Rows of float32 are first repeated in float64. Without ``limit``, results are not changed.
+    """
+
+    limit: Limit | None
+    are_finite: bool = True  # whether the results of all blocks are finite
+
+    def __call__(self, X: Rows, function: Callable[[Rows], Array]) -> Array:
+        """Apply ``function`` to the rows."""
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):  # in the thread that computes the block
+            results = function(X)
+            if np.isfinite(results).all():
+                return results
+            if self.limit is not None:
+                results = with_limits(results, X, function, self.limit)
+            self.are_finite &= bool(np.isfinite(results).all())
+            return results
+
+
+def with_limits(results: Array, X: Rows, function: Callable[[Rows], Array], limit: Limit) -> Array:
+    """The results of ``function(X)``, in which those that overflowed are replaced; see `Limits`."""
+    lost = np.flatnonzero(is_lost(results, limit))
+    if not len(lost):
+        return results
+    part = X[lost] if is_sparse(X) else np.asarray(X[lost])
+    if X.dtype == np.float32:
+        part = part.astype(np.float64)
+        results[lost] = function(part)
+    for length in LENGTHS:
+        top = largest_entries(part)
+        far = np.flatnonzero(is_lost(results[lost], limit) & (top > length) & np.isfinite(top))
+        if len(far):
+            found = function(shortened(part[far], length / top[far]))
+            if limit is Limit.LARGEST:
+                a = np.abs(found).max(axis=tuple(range(1, found.ndim)), keepdims=True)
+                found = np.where(a > FAR, found / a * LARGEST, found)  # keeps the order of the classes
+            results[lost[far]] = found
+    return results
+
+
+def is_lost(results: Array, limit: Limit) -> Array:
+    """Whether the scores of each row overflowed: its result is undefined, or a decision function is infinite."""
+    bad = np.isnan(results) if limit is Limit.EQUAL else ~np.isfinite(results)
+    return np.asarray(bad.any(axis=tuple(range(1, bad.ndim))))
+
+
+def largest_entries(X: Rows) -> Float:
+    """The largest absolute value of each row that is not missing, (n,)."""
+    if not is_sparse(X):
+        return np.asarray(np.fmax.reduce(np.abs(X), axis=1, initial=0.0))
+    top = np.zeros(X.shape[0])
+    np.fmax.at(top, np.repeat(np.arange(len(top)), np.diff(X.indptr)), np.abs(X.data))
+    return top
+
+
+def shortened(X: Rows, factor: Float) -> Rows:
+    """Rows whose entries beyond `FAR` are multiplied by the factor of the row, but stay beyond it."""
+    x, factor = (X.data, np.repeat(factor, np.diff(X.indptr))) if is_sparse(X) else (X, factor[:, None])
+    x = np.where(np.abs(x) > FAR, np.copysign(np.maximum(np.abs(x) * factor, FAR), x), x)
+    return type(X)((x, X.indices, X.indptr), shape=X.shape) if is_sparse(X) else x
 
 
 def truth_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:

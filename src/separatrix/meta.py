@@ -21,7 +21,7 @@ from separatrix._array import Array, Codes
 from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
 from separatrix.exceptions import PACKAGE, DataError
-from separatrix.rows import as_frame, is_dask
+from separatrix.rows import accuracy, as_frame, in_memory, is_class, is_dask, is_hashable
 
 
 class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
@@ -49,7 +49,7 @@ class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Weighted fraction of rows that `predict` classifies correctly; a scan has its own labels and weights."""
         y, sample_weight = truth_in_memory(X, y, sample_weight)
-        return float(super().score(X, y, sample_weight))
+        return accuracy(*in_memory(y, self.predict(X), sample_weight))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Route weights given to ``fit`` to the wrapped ``fit``; weights given to ``score`` are used here."""
@@ -60,8 +60,23 @@ class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
     def __sklearn_tags__(self) -> Any:
         """Tags with the input tags of the wrapped classifier."""
         tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
+        tags.input_tags = input_tags(f"{type(self).__name__}(estimator=...)", self.estimator)
         return tags
+
+
+def require_fit(owner: str, model: Any) -> None:
+    """Raise unless a wrapped model has a method ``fit`` (a class has one too, but must be called first)."""
+    if isinstance(model, type):
+        raise TypeError(f"{owner}(estimator={model.__name__}): pass a model, not its class: {model.__name__}().")
+    if not callable(getattr(model, "fit", None)):
+        raise TypeError(f"{owner}(estimator={model!r}): the estimator must be a classifier, which has a method fit.")
+
+
+def input_tags(owner: str, model: Any) -> Any:
+    """Input tags of a model, as scikit-learn defines them; raise if it is not a model."""
+    if not hasattr(model, "__sklearn_tags__") or isinstance(model, type):
+        raise TypeError(f"{owner}: {model!r} is not a classifier of this package or of scikit-learn.")
+    return get_tags(model).input_tags
 
 
 def fit_arguments(owner: AbstractWrapper, sample_weight: Any, method: str = "fit") -> dict[str, Any]:
@@ -88,12 +103,20 @@ def take_rows(X: Any, rows: Codes) -> Any:
         )
     if nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_into_series(X):
         return as_frame(X)[rows].to_native()
+    if not hasattr(X, "__getitem__"):
+        raise DataError(
+            f"X is a {type(X).__name__}, which has no rows. Pass an array, a data frame, or a list of rows."
+        )
     return [X[n] for n in rows] if isinstance(X, Sequence) else X[rows]
 
 
 def choose_reject_label(classes: Array, label: Any) -> Any:
     """Return the label for rejected rows: as given, or -1 for numeric classes and "reject" for others."""
     if label is not None:
+        if not is_hashable(label):
+            raise DataError(
+                f"reject_label={label!r}: the label of rejected rows must be a single value, such as a number or text."
+            )
         return label
     return -1 if classes.dtype.kind in "biuf" else "reject"
 
@@ -101,14 +124,17 @@ def choose_reject_label(classes: Array, label: Any) -> Any:
 def labels_with_reject(classes: Array, label: Any) -> Array:
     """Return the labels of the codes 0 .. K: the classes, then the reject label, in a dtype that changes neither."""
     label = choose_reject_label(classes, label)
-    if label in classes.tolist():
+    if is_class(label, classes):
         raise DataError(
             f"The reject label {label!r} is also a class ({listed(classes.tolist())}), so rejected "
             "rows could not be distinguished from that class. Set reject_label to another value."
         )
-    alike = isinstance(label, numbers.Number) if classes.dtype.kind in "biuf" else isinstance(label, str)
-    dtype = None if alike else object  # NumPy would convert -1 to "-1", or 0 to "0"
-    return np.append(np.asarray(classes, dtype), np.array([label], dtype))
+    alike = {"U": str} | dict.fromkeys("biuf", numbers.Number)
+    if isinstance(label, alike.get(classes.dtype.kind, ())):
+        return np.append(classes, np.asarray(label))
+    labels = np.empty(len(classes) + 1, dtype=object)  # NumPy would convert -1 to "-1", 0 to "0", or bytes to text
+    labels[:-1], labels[-1] = classes, label
+    return labels
 
 
 def is_ours(kind: type) -> bool:

@@ -24,7 +24,10 @@ from scipy import special
 
 from separatrix._arguments import check_count, check_number
 from separatrix._array import Array, Codes, Float, bincount
+from separatrix._text import counted
 from separatrix.exceptions import DataError
+
+MAX_SQUARED = 1e150  # the squares of larger numbers are infinite
 
 __all__ = [
     "Confusion",
@@ -100,7 +103,10 @@ def weighted_mean(values: Any, weight: Any = None) -> Estimate:
     w = np.ones(len(v)) if weight is None else np.asarray(weight, dtype=np.float64)
     W = float(w.sum())
     m = float(w @ v) / W
-    return Estimate(m, float(np.sqrt(w @ (v - m) ** 2 / (W * (W - 1)))) if W > 1 else np.nan)
+    if W <= 1:
+        return Estimate(m, np.nan)
+    unit = largest if (largest := float(np.abs(v - m).max())) > MAX_SQUARED else 1.0
+    return Estimate(m, unit * float(np.sqrt(w @ ((v - m) / unit) ** 2 / (W * (W - 1)))))
 
 
 def log_likelihoods(P: Any, codes: Any) -> Float:
@@ -323,7 +329,8 @@ def _checked(P: Any, codes: Any, weight: Any) -> tuple[Float, Codes, Float]:
     wrong = np.flatnonzero((found < 0) | (found >= K))
     if len(wrong):
         raise DataError(
-            f"codes is {found[wrong[0]]} in row {wrong[0] + 1} (counted from 1), but P has {K} columns: codes run "
+            f"codes is {found[wrong[0]]} in row {wrong[0] + 1} (counted from 1), but P has {counted(K, 'column')}: "
+            "codes run "
             f"from 0 to {K - 1}."
         )
     found = found.astype(np.intp)

@@ -11,13 +11,15 @@ row (w, w0) for each output. A `Penalty` has a mean, a precision in one of three
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from separatrix._arguments import check_number
+from separatrix._arguments import check_number, check_numbers
 from separatrix._array import Array, Codes, Float
+from separatrix._text import counted
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 
@@ -52,7 +54,11 @@ class Gaussian:
     def __repr__(self) -> str:
         """Arguments that differ from their defaults, as scikit-learn prints them."""
         given = ((field, getattr(self, field.name)) for field in fields(self))
-        shown = [f"{field.name}={value!r}" for field, value in given if np.ndim(value) or value != field.default]
+        shown = [
+            f"{field.name}={value!r}"
+            for field, value in given
+            if not (value is field.default or (isinstance(value, Real) and value == field.default))
+        ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -265,7 +271,8 @@ def _elastic_net(prior: ElasticNet, shape: tuple[int, int], columns: tuple[str, 
         labels = np.asarray(prior.groups)
         if labels.shape != (M,):
             raise DataError(
-                f"ElasticNet(groups=...) has shape {labels.shape}, but there are {M} columns: use one label per column."
+                f"ElasticNet(groups=...) has shape {labels.shape}, but there are {counted(M, 'column')}: use one label "
+                "per column."
             )
         try:
             groups = np.unique(labels, return_inverse=True)[1]
@@ -278,10 +285,10 @@ def _elastic_net(prior: ElasticNet, shape: tuple[int, int], columns: tuple[str, 
 
 def _per_column(name: str, value: Any, columns: tuple[str, ...], *, is_scale: bool = True) -> Float:
     """One value per column. A scalar is repeated. A scale must be greater than 0, a mean finite."""
-    numbers = np.asarray(value, dtype=np.float64)
+    numbers = check_numbers("Gaussian", name, value)
     if numbers.shape not in ((), (len(columns),)):
         raise DataError(
-            f"Gaussian({name}=...) has shape {numbers.shape}, but there are {len(columns)} columns: "
+            f"Gaussian({name}=...) has shape {numbers.shape}, but there are {counted(len(columns), 'column')}: "
             "use one number, or one per column."
         )
     is_valid = numbers > 0 if is_scale else np.isfinite(numbers)
@@ -295,11 +302,12 @@ def _per_column(name: str, value: Any, columns: tuple[str, ...], *, is_scale: bo
 
 def _inverse(covariance: Any, columns: tuple[str, ...]) -> Float:
     """Return S0⁻¹; raise if S0 is not a covariance matrix."""
-    S = np.asarray(covariance, dtype=np.float64)
+    S = check_numbers("Gaussian", "covariance", covariance)
     M = len(columns)
     if S.shape != (M, M):
         raise DataError(
-            f"Gaussian(covariance=...) has shape {S.shape}, but there are {M} columns: it must be ({M}, {M})."
+            f"Gaussian(covariance=...) has shape {S.shape}, but there are {counted(M, 'column')}: it must be ({M}, "
+            f"{M})."
         )
     unit = np.sqrt(np.abs(np.diag(S)))
     if not np.isfinite(S).all() or not (np.abs(S - S.T) <= 1e-10 * np.outer(unit, unit)).all():

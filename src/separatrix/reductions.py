@@ -48,15 +48,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from separatrix._arguments import check_option
+from separatrix._arguments import check_jobs, check_option
 from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
-from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject, take_rows
+from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject, require_fit, take_rows
 from separatrix.rows import (
     RowStore,
     as_table,
     check_weight,
     encode_labels,
+    given_classes,
     readable_again,
     recode_classes,
     require_classes,
@@ -66,6 +67,7 @@ from separatrix.rows import (
 
 __all__ = ["OneVsOne", "OneVsRest", "take_rows"]
 
+MAX_DECISION = 1e300  # sums of larger decision values overflow
 ENTRIES_PER_BATCH = 2**18  # entries of the K x K systems solved together, 2 MB of float64
 
 
@@ -152,12 +154,12 @@ class AbstractReduction(AbstractWrapper):
                     f"classes must be passed on the first call to partial_fit. {type(self).__name__} fits one "
                     "classifier for each class or pair, and a batch may lack some: partial_fit(X, y, classes=...)."
                 )
-            known = np.unique(classes)
+            known = given_classes(classes)
             require_classes(known)
             models = self._clones()
         else:
             known, models = self.classes_, iter(deepcopy(self.estimators_))  # a failure changes none of them
-            if classes is not None and not np.array_equal(np.unique(classes), known):
+            if classes is not None and not np.array_equal(given_classes(classes), known):
                 raise DataError(
                     f"partial_fit(classes={classes!r}): the first batch had other classes, {known.tolist()}. Give all "
                     "classes with the first batch, and none later."
@@ -176,6 +178,8 @@ class AbstractReduction(AbstractWrapper):
     ) -> Self:
         """Fit the models of all binary problems with one of their methods, "fit" or "partial_fit"."""
         check_option(type(self).__name__, "ambiguous", self.ambiguous, ("resolve", "reject"))
+        n_jobs = check_jobs(type(self).__name__, self.n_jobs)
+        require_fit(type(self).__name__, self.estimator)
         if all(getattr(self.estimator, name, None) is None for name in ("decision_function", "predict_proba")):
             raise TypeError(
                 f"{type(self.estimator).__name__} has neither decision_function nor predict_proba, so its results for "
@@ -189,7 +193,7 @@ class AbstractReduction(AbstractWrapper):
         if self.ambiguous == "reject" and len(classes) > 2:
             labels_with_reject(classes, self.reject_label)
         problems = self._problems(classes, codes) if len(classes) > 2 else iter([Problem(classes[codes], classes)])
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
+        self.estimators_ = Parallel(n_jobs=n_jobs)(
             delayed(_fit_problem)(next(models), X, problem, arguments, method) for problem in problems
         )
         self.classes_ = classes
@@ -397,7 +401,7 @@ class OneVsOne(AbstractReduction):
         return np.asarray((claims == claims.max(axis=1, keepdims=True)).sum(axis=1) > 1)
 
     def _strength(self, Y: Float) -> Float:
-        s = Y @ sides(len(self.classes_))
+        s = np.clip(Y, -MAX_DECISION, MAX_DECISION) @ sides(len(self.classes_))
         return np.asarray(self._claims(Y) + s / (3 * (1 + np.abs(s))))
 
     def _combine(self, P: Float) -> Float:

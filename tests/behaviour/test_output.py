@@ -1,9 +1,12 @@
+import errno
 import os
 import signal
 import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -132,3 +135,54 @@ def test_the_next_writer_removes_what_a_killed_process_left(tmp_path, kind):
         assert len(os.listdir(tmp_path)) == 3
     assert sorted(os.listdir(tmp_path)) == [".t.csv.of-the-user", "t.csv"]
     assert path.read_bytes() == b"first"
+
+
+@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path, write, mode):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    write(path, force=True)
+    assert path.read_bytes() != b"old"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("has_links", [True, False])  # some file systems have no hard links
+def test_of_two_writers_of_one_new_file_the_second_fails_and_changes_nothing(tmp_path, monkeypatch, has_links):
+    if not has_links:
+        monkeypatch.setattr(os, "link", Mock(side_effect=OSError(errno.EPERM, "not permitted")))
+    path = tmp_path / "new.csv"
+
+    def write_twice():
+        with atomic_file(path, exclusive=True) as slow:
+            slow.write(b"second")
+            write_atomically(path, b"first", exclusive=True)
+
+    with pytest.raises(FileExistsError, match="another program has just created this file"):
+        write_twice()
+    assert path.read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["new.csv"]
+
+
+def created_meanwhile(target, *_, **__):
+    """Stand-in for a check of the path, after which another program creates the file."""
+    Path(target).write_bytes(b"of the other program")
+    return ""
+
+
+def test_a_model_does_not_replace_a_file_that_appears_while_it_is_saved(tmp_path, monkeypatch):
+    monkeypatch.setattr("separatrix.export.saving.output_problem", created_meanwhile)
+    with pytest.raises(FileError, match="another program has just created this file"):
+        sx.save(MODEL, tmp_path / "m.sx")
+    assert (tmp_path / "m.sx").read_bytes() == b"of the other program"
+
+
+def test_a_table_does_not_replace_a_file_that_appears_while_it_is_written(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    out = open_writer(path)
+    monkeypatch.setattr(out, "_refuse_existing", lambda: created_meanwhile(path))
+    with pytest.raises(FileWriteError, match="another program has just created this file"), out:
+        out.write(pa.table({"a": [1]}))
+    assert path.read_bytes() == b"of the other program"
+    assert os.listdir(tmp_path) == ["t.csv"]

@@ -25,7 +25,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix._arguments import Estimator
+from separatrix._arguments import Estimator, check_flags
 from separatrix._array import Array, Rows, is_device_aware, is_sparse, to_dense, working_dtype
 from separatrix.rows import DeviceRows, RowMap, Source, as_source
 from separatrix.stats import require_finite
@@ -47,6 +47,7 @@ class AbstractBasis(TransformerMixin, Estimator, ABC):
 
     def fit_source(self, source: Source) -> Self:
         """Fit to the rows of a source, in at most one pass."""
+        check_flags(self)
         self.functions_ = self._functions(source)
         self.n_features_in_ = len(source.columns)
         return self
@@ -226,8 +227,8 @@ def fit_basis(basis: Any, source: Source) -> RowMap | None:
     transformer = clone(basis, safe=False)
     X = source.map(lambda X: X)  # without column names, as in `transformed`
     try:
-        with sklearn.config_context(transform_output="default"):
-            transformer.fit(X)
+        with sklearn.config_context(transform_output="default"), np.errstate(invalid="ignore"):
+            transformer.fit(X)  # NaN raises later, unless the transformer replaces it
     except Exception as error:
         error.add_note(
             f"basis={transformer!r} received the rows as an array of numbers without column names. If it needs a data "

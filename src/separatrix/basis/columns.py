@@ -20,6 +20,7 @@ from separatrix.basis.survey import MARKS, marks
 from separatrix.exceptions import DataError
 from separatrix.rows import DeviceRows, RowMap, Source
 
+MAX_DEGREE = 100  # of splines: the time of one value grows with the square of the degree
 EXTRAPOLATION = ("constant", "linear", "continue", "periodic")
 
 
@@ -178,7 +179,7 @@ class Spline(AbstractBasis):
         from sklearn.preprocessing import SplineTransformer
 
         n = check_count("Spline", "n_knots", self.n_knots, least=2)
-        degree = check_count("Spline", "degree", self.degree)
+        degree = check_count("Spline", "degree", self.degree, most=MAX_DEGREE)
         kind = check_option("Spline", "knots", self.knots, MARKS)
         check_option("Spline", "extrapolation", self.extrapolation, EXTRAPOLATION)
         if self.extrapolation == "periodic" and n <= max(degree, 2):

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
 from typing import Any, ClassVar
 
 import numpy as np
@@ -70,7 +72,10 @@ class Monomials:
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Names such as ``x0``, ``x0^2`` and ``x0 x1``."""
-        return tuple(self.transformer.get_feature_names_out(np.asarray(columns, dtype=object)))
+        choose: Any = combinations if self.transformer.interaction_only else combinations_with_replacement
+        # In scikit-learn's order, without its matrix of powers, which has D numbers for each function.
+        chosen = (each for n in range(1, self.transformer.degree + 1) for each in choose(columns, n))
+        return tuple(" ".join(f"{name}^{n}" if n > 1 else name for name, n in Counter(each).items()) for each in chosen)
 
 
 def products_of_columns(X: Any, factors: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import threadpoolctl
 
-from separatrix._arguments import check_count, check_option, check_positive, generator
+from separatrix._arguments import check_count, check_numbers, check_option, check_positive, generator
 from separatrix._array import Float, Rows, is_sparse, to_dense
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.survey import SURVEY_ROWS, marks, survey
@@ -27,6 +27,7 @@ from separatrix.exceptions import DataError
 from separatrix.rows import DeviceRows, RowMap, Source
 
 FAR_SQUARED_WIDTHS = 1_000  # |z|² / s² above which distances are recomputed: the exponent of φ has lost three digits
+MIN_SQUARED_WIDTH = float(np.finfo(np.float64).tiny)  # narrower functions are 1 at their centre and 0 elsewhere
 FAR_ROWS_PER_BATCH = 256  # rows whose distances are recomputed at a time, to limit memory
 GRID_CENTRES = 5  # default number of centres along each column
 SAMPLED_CENTRES = 100  # default number of centres that are drawn from the rows or found by k-means
@@ -71,7 +72,7 @@ class Gaussians:
             rows = rows[np.isfinite(X[rows]).all(axis=1)]  # rows with infinite values keep φ = NaN
             squared[rows] = cdist(X[rows], self.centres, "sqeuclidean")
         for s, width in enumerate(self.widths):
-            np.multiply(squared, float(-0.5 / width**2), out=Phi[:, s])
+            np.multiply(squared, float(-0.5 / max(width**2, MIN_SQUARED_WIDTH)), out=Phi[:, s])
             np.exp(Phi[:, s], out=Phi[:, s])
         return Phi.reshape(n, S * C)
 
@@ -163,7 +164,7 @@ class RBF(AbstractBasis):
             return Gaussians(points, np.array([width or default_width()]))
         if n is not None:
             raise ValueError(f"RBF(n_centres={n}): centres is an array; leave n_centres out.")
-        points, D = np.asarray(self.centres, dtype=np.float64), len(source.columns)
+        points, D = check_numbers("RBF", "centres", self.centres), len(source.columns)
         if points.ndim != 2 or len(points) == 0 or points.shape[1] != D:
             raise ValueError(
                 f"RBF(centres=array of shape {points.shape}): the table has {D} columns, so centres must have "

@@ -16,6 +16,7 @@ them, and sets use all of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -27,15 +28,15 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import DEFAULT_SEED, check_number, check_option
+from separatrix._arguments import DEFAULT_SEED, check_jobs, check_number, check_option
 from separatrix._array import Array, Codes, Float
-from separatrix._text import listed
+from separatrix._text import counted, listed
 from separatrix.calibration import maps
 from separatrix.calibration.sets import fit_ranks
 from separatrix.estimator import unchanged_on_error
 from separatrix.exceptions import DataError
 from separatrix.generative import class_priors
-from separatrix.meta import AbstractWrapper, fit_arguments, take_rows
+from separatrix.meta import AbstractWrapper, fit_arguments, require_fit, take_rows
 from separatrix.metrics import Estimate
 from separatrix.rows import (
     RowStore,
@@ -48,6 +49,7 @@ from separatrix.rows import (
     without_targets,
 )
 
+FOLDS = "pass the number of folds, a splitter, or a list of pairs (rows to fit, rows to score)."
 SCORES = ("predict_log_proba", "predict_proba", "decision_function")  # in order of preference
 
 
@@ -145,7 +147,9 @@ class Calibrated(AbstractWrapper):
             rows = codes if isinstance(X, RowStore) else X
             splits = []
             if self.method == "auto" or not is_frozen:
-                splits = list(self._splitter(codes).split(rows, codes, groups))
+                splits = [
+                    self._numbers(split, len(codes)) for split in self._splitter(codes).split(rows, codes, groups)
+                ]
             folds = np.zeros(len(codes), dtype=np.intp)
             for fold, (_, test) in enumerate(splits, start=1):
                 folds[test] = fold
@@ -155,7 +159,7 @@ class Calibrated(AbstractWrapper):
                 first = np.arange(len(codes))
             else:
                 labels, arguments = classes[codes], fit_arguments(self, None if sample_weight is None else w)
-                fits = Parallel(n_jobs=self.n_jobs)(
+                fits = Parallel(n_jobs=check_jobs("Calibrated", self.n_jobs))(
                     delayed(fit_fold)(clone(self.estimator), X, labels, arguments, split, K) for split in splits
                 )
                 self.estimator_ = clone(self.estimator).fit(X, labels, **arguments)
@@ -177,15 +181,30 @@ class Calibrated(AbstractWrapper):
     def _splitter(self, codes: Codes) -> Any:
         """The given splitter, or folds of shuffled rows: in a sorted table, the first rows are unlike the others."""
         if not isinstance(self.cv, Integral):
-            return check_cv(self.cv, codes, classifier=True)
+            if not isinstance(self.cv, Iterable) or hasattr(self.cv, "split"):
+                return check_cv(self.cv, codes, classifier=True)
+            pairs = list(self.cv) if getattr(self.cv, "ndim", 1) else []
+            if not pairs or not all(isinstance(pair, Sequence | np.ndarray) and len(pair) == 2 for pair in pairs):
+                raise ValueError(f"Calibrated(cv={self.cv!r}): {FOLDS}")
+            return check_cv(pairs, codes, classifier=True)
         return StratifiedKFold(int(self.cv), shuffle=True, random_state=DEFAULT_SEED)
+
+    def _numbers(self, pair: Any, N: int) -> tuple[Codes, Codes]:
+        """Numbers of the rows to fit and of the rows to score, which a splitter gives as numbers or as a mask."""
+        try:
+            train, test = (np.arange(N)[list(part) if isinstance(part, tuple) else part] for part in pair)
+        except (IndexError, TypeError, ValueError):
+            raise ValueError(f"Calibrated(cv={self.cv!r}): {FOLDS} The table has {N} rows.") from None
+        return np.atleast_1d(train), np.atleast_1d(test)
 
     def _check_arguments(self) -> None:
         name = "Calibrated"
+        check_jobs(name, self.n_jobs)
+        require_fit(name, self.estimator)
         check_option(
             name, "method", self.method, ("auto", *maps.METHODS), otherwise=". scikit-learn's 'sigmoid' is 'platt'"
         )
-        if isinstance(self.cv, str):
+        if isinstance(self.cv, str | bytes):
             raise ValueError(
                 f"{name}(cv={self.cv!r}): give the number of folds or a splitter. To calibrate a fitted model, use "
                 "Calibrated(sklearn.frozen.FrozenEstimator(model))."
@@ -238,7 +257,10 @@ class Calibrated(AbstractWrapper):
     def _log_q(self, X: Any) -> Float:
         """Calibrated ln p(C_k | x) for the class proportions of the training rows."""
         check_is_fitted(self)
-        return np.asarray(self.map_.log_proba(scores(self.estimator_, X, len(self.classes_)) / self._unit))
+        S = scores(self.estimator_, X, len(self.classes_))
+        with np.errstate(over="ignore"):  # maps limit infinite scores
+            S = S / self._unit
+        return np.asarray(self.map_.log_proba(S))
 
     def _shifted(self, log_q: Float) -> Float:
         old = self._old_proportions()
@@ -304,7 +326,8 @@ def set_scores(model: Any, S: Float) -> Float:
     if score_name(model) != "decision_function":
         return maps.log_odds(maps.log_p(S))
     second, first = np.partition(S, -2, axis=1)[:, -2:].T
-    return np.asarray(S - np.where(first[:, None] == S, second[:, None], first[:, None]))
+    with np.errstate(over="ignore"):  # infinity has a rank
+        return np.asarray(S - np.where(first[:, None] == S, second[:, None], first[:, None]))
 
 
 def scores(model: Any, X: Any, K: int) -> Float:
@@ -318,7 +341,8 @@ def scores(model: Any, X: Any, K: int) -> Float:
     what = f"{type(model).__name__}.{name}"
     if S.shape[1] != K:
         raise DataError(
-            f"{what} has {S.shape[1]} columns, but there are {K} classes. Calibrated needs one score for each class, "
+            f"{what} has {counted(S.shape[1], 'column')}, but there are {K} classes. Calibrated needs one score for "
+            "each class, "
             "such as those of SVC(decision_function_shape='ovr')."
         )
     bad = np.isnan(S).any(axis=1) | np.isneginf(S).all(axis=1)

@@ -103,7 +103,8 @@ class IsotonicMap:
         Q = np.column_stack([np.interp(a, f.knots, f.levels) for a, f in zip(columns, self.curves, strict=True)])
         if len(self.curves) == 1:
             Q = np.column_stack([1 - Q, Q])
-        return np.asarray(np.log(Q / Q.sum(axis=1, keepdims=True)))
+        with np.errstate(divide="ignore"):  # levels of rows of huge weight round to 0 or 1
+            return np.asarray(np.maximum(np.log(Q / Q.sum(axis=1, keepdims=True)), LEAST_LOG))
 
 
 def log_p(S: Float) -> Float:

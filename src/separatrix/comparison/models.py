@@ -20,15 +20,16 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from separatrix._arguments import Estimator
+from separatrix._arguments import Estimator, check_numbers
 from separatrix._array import Array, Float
 from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
 from separatrix.exceptions import DataError
 from separatrix.generative import GenerativeClassifier
-from separatrix.meta import is_ours
+from separatrix.meta import input_tags, is_ours
 from separatrix.rows import (
     RowStore,
+    accuracy,
     check_weight,
     encode_labels,
     in_memory,
@@ -58,9 +59,7 @@ def name_models(models: Any, names: Any = None) -> dict[str, Any]:
         if names is not None:
             raise ValueError("models is a mapping, which already has names. Omit names=, or pass a list of models.")
         names, models = list(models), list(models.values())
-    if getattr(models, "fit", None) is not None or not isinstance(models, Iterable):
-        raise TypeError(f"models={models!r} is not a list of models; pass [model, ...] or {{name: model, ...}}.")
-    models = list(models)
+    models = list_models(models)
     if not models:
         raise ValueError("models is empty; pass at least one model, as [model, ...] or {name: model, ...}.")
     for model in models:
@@ -87,6 +86,17 @@ def name_models(models: Any, names: Any = None) -> dict[str, Any]:
     return {name: clone(model, safe=False) for name, model in zip(names, models, strict=True)}
 
 
+def list_models(models: Any) -> list[Any]:
+    """Models as a list; raise if they are not a sequence."""
+    if (
+        getattr(models, "fit", None) is not None
+        or not isinstance(models, Iterable)
+        or getattr(models, "shape", None) == ()
+    ):
+        raise TypeError(f"models={models!r} is not a list of models; pass [model, ...] or {{name: model, ...}}.")
+    return list(models)
+
+
 class Evidence(NamedTuple):
     """ln p(D), BIC and AIC of a model, NaN if missing; ``of_labels`` is True if ln p(D) is ln p(t | x)."""
 
@@ -100,10 +110,11 @@ NO_EVIDENCE = Evidence(np.nan, np.nan, np.nan, of_labels=False)
 
 
 def read_evidence(model: Any) -> Evidence:
-    """Evidence of a fitted model, or of the last step of a pipeline whose other steps do not use the labels.
+    """Evidence of a fitted model, of the model in a `TableClassifier`, or of the last step of a pipeline.
 
-    A pipeline in which an earlier step uses the labels has no evidence, because the labels would be used twice. A
-    frozen model has none either, because it was fitted on other rows.
+    If the labels also chose the features, the labels would be used twice, so there is no evidence: this is the case if
+    an earlier step of a pipeline may use them, or a `TableClassifier` searched for interactions. A frozen model has
+    none either, because it was fitted on other rows.
     """
     from sklearn.frozen import FrozenEstimator
     from sklearn.pipeline import Pipeline
@@ -111,6 +122,8 @@ def read_evidence(model: Any) -> Evidence:
     while isinstance(model, Pipeline):
         *before, last = (step for _, step in model.steps)
         model = last if all(map(_ignores_labels, before)) else None
+    if is_ours(type(model)) and hasattr(model, "encoder_"):
+        model = None if model.interactions is True else model.estimator_
     model = None if isinstance(model, FrozenEstimator) else model
     values = (getattr(model, name, None) for name in ("log_evidence_", "bic_", "aic_"))
     log_evidence, bic, aic = (float(value) if isinstance(value, Real) else np.nan for value in values)
@@ -129,12 +142,14 @@ def model_probabilities(
         )
     names, weight = list(log_evidence), np.ones(len(log_evidence))
     if prior is not None:
+        if not isinstance(prior, Mapping):
+            raise ValueError(f"prior={prior!r}: pass a mapping from the name of each model to its weight.")
         wrong = [name for name in (*names, *prior) if (name in names) != (name in prior)]
         if wrong:
             raise ValueError(
                 f"prior={prior!r}: pass a weight for each model with an evidence, {names}; check {wrong[0]!r}."
             )
-        weight = np.array([prior[name] for name in names], dtype=np.float64)
+        weight = check_numbers("", "prior", [prior[name] for name in names])
         if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
             raise ValueError(f"prior={prior!r}: weights must be finite, none negative and not all zero.")
     with np.errstate(divide="ignore"):
@@ -187,7 +202,8 @@ class ModelAverage(ClassifierMixin, Estimator):
     Parameters
     ----------
     models : list of classifiers, or mapping {name: classifier}
-        Each must report the evidence p(D | M_i) of its training labels, as ``log_evidence_``.
+        Each must report the evidence p(D | M_i) of its training labels, as ``log_evidence_``; so must the model in a
+        `TableClassifier`.
     prior : mapping {name: weight}, optional
         p(M_i), up to a common factor; equal by default.
 
@@ -239,7 +255,9 @@ class ModelAverage(ClassifierMixin, Estimator):
         without = [name for name, found in evidence.items() if not found.of_labels]
         if without:
             raise ValueError(
-                f"{without[0]!r} reports no evidence p(t | x) of its training labels, so it has no weight. Remove it."
+                f"{without[0]!r} reports no evidence p(t | x) of its training labels, so it has no weight. Remove it, "
+                "or use BayesianLogisticRegression, alone or in a TableClassifier whose interactions are not "
+                "searched for."
             )
         weights = model_probabilities({name: found.log_evidence for name, found in evidence.items()}, self.prior)
         self.models_, self.weights_ = models, weights
@@ -264,11 +282,8 @@ class ModelAverage(ClassifierMixin, Estimator):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Weighted accuracy of `predict`; a scan provides its own labels and weights."""
-        from sklearn.metrics import accuracy_score
-
-        truth, weight = truth_in_memory(X, y, sample_weight)
-        truth, found, weight = in_memory(truth, self.predict(X), weight)
-        return float(accuracy_score(truth, found, sample_weight=weight))
+        y, sample_weight = truth_in_memory(X, y, sample_weight)
+        return accuracy(*in_memory(y, self.predict(X), sample_weight))
 
     @property
     def n_features_in_(self) -> int:
@@ -285,8 +300,8 @@ class ModelAverage(ClassifierMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        models = self.models.values() if isinstance(self.models, Mapping) else self.models
-        inputs = [get_tags(model).input_tags for model in models]
-        tags.input_tags.sparse = all(found.sparse for found in inputs)
-        tags.input_tags.allow_nan = all(found.allow_nan for found in inputs)
+        models = list_models(self.models.values() if isinstance(self.models, Mapping) else self.models)
+        inputs = [input_tags("ModelAverage(models=...)", model) for model in models]
+        for name in ("sparse", "allow_nan", "string", "categorical"):
+            setattr(tags.input_tags, name, all(getattr(found, name) for found in inputs))
         return tags

@@ -13,7 +13,7 @@ import numpy as np
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
 from separatrix._output import as_frame
-from separatrix._text import decimals, enumerated
+from separatrix._text import counted, decimals, enumerated
 from separatrix.comparison.models import NO_EVIDENCE, Evidence, ModelAverage, model_probabilities
 from separatrix.metrics import Estimate, weighted_mean
 
@@ -130,6 +130,7 @@ class Comparison:
     test_rows: Codes  # positions in the table, or in X_test if it was given
     test_weight: Float | None = None
     n_folds: int | None = None
+    repeats: tuple[int, ...] = (1,)  # how often the models were cross-validated; more than one if models differ
 
     @property
     def tested(self) -> str:
@@ -137,9 +138,22 @@ class Comparison:
         return "cross-validated" if self.n_folds else "held-out"
 
     @property
+    def folds(self) -> str:
+        """Number of folds and repeats in words, such as "5 folds, repeated 2 times"; empty if rows were held out."""
+        most = max(self.repeats)
+        times = f", repeated {'up to ' * (min(self.repeats) < most)}{most} times" if most > 1 else ""
+        return f"{self.n_folds} folds{times}" if self.n_folds else ""
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the models."""
         return tuple(trial.name for trial in self.trials)
+
+    @property
+    def sampled(self) -> tuple[str, ...]:
+        """Names of the models that were fitted to fewer rows than the others, so that their evidence differs."""
+        n, sizes = len(self.train_rows), {t.name: t.train.rows for t in self.trials}
+        return tuple(name for name, rows in sizes.items() if rows is not None and len(rows) < n)
 
     @property
     def models_(self) -> dict[str, Any]:
@@ -274,16 +288,26 @@ def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
     if scored:
         n, judged = len(comparison.test_rows), scored[0] if chosen is None else comparison[chosen]
         floor = judged.test.ece_if_calibrated
-        notes.append(f"On {n:,} rows, even perfectly calibrated probabilities would have an ECE of about {floor:.2g}.")
+        notes.append(
+            f"On {counted(n, 'row')}, even perfectly calibrated probabilities would have an ECE of about {floor:.2g}."
+        )
     decisions = [trial.name for trial in ran if trial.test.rows is None]
     if decisions:
         notes.append(f"{enumerated(decisions)}: no predict_proba, so only the predicted classes are scored.")
     compared = [trial.name for trial in ran if trial.evidence.of_labels]
+    fewer = [name for name in comparison.sampled if name not in compared]
+    reasons = []
+    if fewer:
+        reasons.append(f"The evidence of {enumerated(fewer)} refers to fewer rows and cannot be compared.")
+    if any(trial.name not in (*compared, *fewer) for trial in ran):
+        reasons.append(
+            "Generative models report the evidence of p(x, t), which cannot be compared with p(t | x); other models "
+            "report none."
+        )
     if 2 <= len(compared) < len(ran):
         notes.append(
-            "P(model) is the posterior probability among the models that report the evidence p(t | x) of the training "
-            f"labels: {enumerated(compared)}. Generative models report the evidence of p(x, t), which cannot be "
-            "compared with p(t | x); other models report none."
+            "P(model) is the posterior probability among the models that report the evidence p(t | x) of the labels of "
+            f"all training rows: {enumerated(compared)}. {' '.join(reasons)}"
         )
     return notes
 
@@ -293,7 +317,7 @@ def as_text(comparison: Comparison) -> str:
     found, n = comparison.to_dict(), len(comparison)
     title, n_test = f"{n} model{'s' * (n != 1)}, {len(comparison.classes)} classes, ", len(comparison.test_rows)
     if comparison.n_folds:
-        title += f"{n_test:,} rows, cross-validated in {comparison.n_folds} folds"
+        title += f"{counted(n_test, 'row')}, cross-validated in {comparison.folds}"
     else:
         title += f"{n_test:,} test rows, {len(comparison.train_rows):,} training rows"
     legend = "On test rows (standard errors in brackets); smaller is better for Brier and ECE."

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import Estimator, check_count, check_number, check_option, check_positive
+from separatrix._arguments import Estimator, check_count, check_flags, check_number, check_option, check_positive
 from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix._text import columns_are
 from separatrix.basis import fit_basis
@@ -181,6 +181,7 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
             check_option(owner, "link", self.link, LIKELIHOODS[family], otherwise=f" for family={family!r}, or None")
         likelihood = mean_likelihood(family, self.link)
         alpha = check_number(owner, "alpha", self.alpha, low=0.0)
+        check_flags(self)
         solver = Newton(check_positive(owner, "tol", self.tol), check_count(owner, "max_steps", self.max_steps))
         with unchanged_on_error(self):
             y, sample_weight = targets_in_memory(X, y, sample_weight)
@@ -370,7 +371,7 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
             statistic_name=name,
             test=test if self.alpha_ == 0 else "none",
             interval=interval,
-            level=level,
+            level=float(level),
             facts={
                 "deviance": self.deviance_,
                 "null deviance": self.null_deviance_,

@@ -40,11 +40,12 @@ from separatrix._linalg import (
     dependent_columns,
     root_of,
 )
+from separatrix._text import counted
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import MeanLikelihood, NormalIdentity, NormalLog
 from separatrix.priors import Flat, Gaussian
-from separatrix.rows import Block, Source, Summed, check_weight, in_memory
+from separatrix.rows import NOT_NUMBERS, Block, Source, Summed, check_weight, in_memory, to_numbers
 from separatrix.separation import Separability, Support, check_separation, separability
 from separatrix.solvers import Newton, Posterior, Solution, pose
 from separatrix.stats import Design, Tally
@@ -88,11 +89,16 @@ class Targets:
 
     def sum(self, values: Array) -> float:
         """Σ over observations."""
-        return float(values.sum() if self.count is None else values @ self.count)
+        return float(values.sum() if self.count is None else weighted_total(values, self.count))
 
     def weighted_sum(self, values: Array) -> float:
         """Σ over observations, each weighted by its trials."""
-        return float(values.sum() if self.weight is None else values @ self.weight)
+        return float(values.sum() if self.weight is None else weighted_total(values, self.weight))
+
+
+def weighted_total(values: Array, weight: Float) -> Float:
+    """Σ weight v. A row of weight 0 adds nothing, even if its value is infinite, as for a dispersion of 0."""
+    return np.asarray(np.where(weight > 0, values, 0.0) @ weight)
 
 
 def open_targets(
@@ -115,9 +121,9 @@ def open_targets(
     if y is None:
         raise ValueError("This regressor requires y to be passed, but the target y is None.")
     try:
-        t = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"y must contain numbers ({error}).") from error
+        t = to_numbers(y)
+    except NOT_NUMBERS as error:
+        raise DataError(f"y must contain numbers ({error}). Convert them, or use a classifier for labels.") from error
     _require_finite("Input y", t)
     is_binomial = likelihood.response.name == "binomial"
     if is_binomial and t.ndim == 2 and t.shape[1] == 2:
@@ -133,7 +139,9 @@ def open_targets(
         count, trials = None, count
     t = np.asarray(column_or_1d(t, warn=True))
     if len(t) != n_rows:
-        raise DataError(f"X has {n_rows} rows but y has {len(t)} targets; their lengths must be equal.")
+        raise DataError(
+            f"X has {counted(n_rows, 'row')} but y has {counted(len(t), 'target')}; their lengths must be equal."
+        )
     likelihood.response.check_targets(t)
     if likelihood.response.name in ("bernoulli", "binomial") and np.isin(t, (0.0, 1.0)).all():
         t = t.astype(np.intp)  # for codes, the likelihood is precise for any activation
@@ -158,7 +166,10 @@ def per_row(name: str, given: Any, n_rows: int) -> Float | None:
     """An argument with a number for each row, or one for all rows, as float64."""
     if given is None:
         return None
-    values = np.asarray(given, dtype=np.float64)
+    try:
+        values = to_numbers(given)
+    except NOT_NUMBERS as error:
+        raise DataError(f"{name} is not numeric ({error}). Pass one number for each row of X.") from error
     if values.ndim == 0:
         values = np.full(n_rows, float(values))
     if values.shape != (n_rows,):
@@ -486,7 +497,8 @@ def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -
         change, n_rows = limit.count
         if n_rows > 0 and change <= 0:
             raise DataError(
-                f"The best mean of {n_rows:.0f} rows is zero or less, but means are positive with a log link: the "
+                f"The best mean of {counted(n_rows, 'row')} is zero or less, but means are positive with a log link: "
+                "the "
                 f"weights would grow without limit along {', '.join(map(repr, found.columns)) or 'the intercept'}. Use "
                 "link='identity', set alpha > 0, or drop those rows or columns."
             )

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from separatrix._arguments import as_float
 from separatrix._array import Codes, Float
 from separatrix._output import as_frame
 from separatrix._threads import single_thread_blas
@@ -190,9 +191,9 @@ def each_coefficient(fit: GLMFit, method: str) -> tuple[str, Float, Float]:
 
 def quantile(level: float, residual: float) -> float:
     """Half-width of an interval in standard errors: a quantile of Student's t or of the normal distribution."""
-    if not 0.0 < level < 1.0:
+    if not 0.0 < as_float(level) < 1.0:
         raise ValueError(f"level={level!r}: choose a number between 0 and 1, for example 0.95.")
-    tail = 0.5 * (1.0 + level)
+    tail = 0.5 * (1.0 + float(level))
     return float(special.ndtri(tail) if np.isinf(residual) else special.stdtrit(residual, tail))
 
 

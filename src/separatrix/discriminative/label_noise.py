@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import check_count, check_option, check_positive
+from separatrix._arguments import check_count, check_flags, check_option, check_positive
 from separatrix._array import Array, Float
-from separatrix._text import listed
+from separatrix._text import counted, listed
 from separatrix.discriminative.model import DiscriminativeClassifier, require_shiftable
 from separatrix.discriminative.noise_rates import (
     STRUCTURES,
@@ -169,6 +169,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LabelNoiseLogisticRegression:
         """Fit to labels y, some of which may be wrong."""
+        check_flags(self)
         check_option(type(self).__name__, "rates", self.rates, STRUCTURES)
         if self.prior_correction:  # weights by the given label also change how often a label is wrong
             require_shiftable(type(self).__name__, fit_intercept=self.fit_intercept, has_shift=False)
@@ -179,7 +180,8 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
             )
         if is_shares(y):
             raise DataError(
-                f"y has {np.shape(y)[1]} columns: LabelNoiseLogisticRegression needs one label for each row, not "
+                f"y has {counted(np.shape(y)[1], 'column')}: LabelNoiseLogisticRegression needs one label for each "
+                "row, not "
                 "probabilities. Describe wrong labels by noise=; for probabilities use LogisticRegression."
             )
         super().fit(X, y, sample_weight)
@@ -198,7 +200,9 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
             )
         a = self.decision_function(X)
         if len(a) != len(codes):
-            raise DataError(f"X has {len(a)} rows but y has {len(codes)} labels; their lengths must be equal.")
+            raise DataError(
+                f"X has {counted(len(a), 'row')} but y has {counted(len(codes), 'label')}; their lengths must be equal."
+            )
         return probability_wrong(noisy_likelihood(self.confusion_), a, at[codes])
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from separatrix._arguments import check_count, check_number, check_option, check_positive, generator
-from separatrix._array import Array, Float, to_dense
+from separatrix._arguments import check_count, check_flags, check_number, check_option, check_positive, generator
+from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
-from separatrix.estimator import LinearClassifier, unchanged_on_error
+from separatrix.estimator import Limit, LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import ElasticNet, Flat, Gaussian, Prior
@@ -85,6 +85,7 @@ class DiscriminativeClassifier(LinearClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to labels y, or to soft targets, a table with the probability of each class for each row."""
+        check_flags(self)
         name, prior, solver = type(self).__name__, self.prior, self._solver()
         if prior is None:
             alpha = check_number(name, "alpha", self.alpha, low=0.0)
@@ -140,14 +141,18 @@ class DiscriminativeClassifier(LinearClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), shape (N, K); columns are in the order of ``classes_``."""
-        return self._map_rows(X, lambda Phi: self._of_classes(self.likelihood_.probability, Phi), read_once=True)
+        return self._map_rows(
+            X, lambda Phi: self._of_classes(self.likelihood_.probability, Phi), read_once=True, limit=Limit.EQUAL
+        )
 
     def predict_log_proba(self, X: Any) -> Array:
         """ln p(C_k | x), finite even if p underflows."""
-        return self._map_rows(X, lambda Phi: self._of_classes(self.likelihood_.log_probability, Phi), read_once=True)
+        return self._map_rows(
+            X, lambda Phi: self._of_classes(self.likelihood_.log_probability, Phi), read_once=True, limit=Limit.EQUAL
+        )
 
     def _of_classes(self, probability: Callable[[Array], Array], Phi: Any) -> Array:
-        """Probabilities of all classes; NaN for rows with infinity, whose activation has a limit that means nothing.
+        """Probabilities of all classes; NaN if the activation overflows, because its sign may be that of a partial sum.
 
         For two classes, the first class has the activation -a.
         """
@@ -156,8 +161,7 @@ class DiscriminativeClassifier(LinearClassifier):
         if P.ndim == 1:
             P = np.stack([probability(-a), P], axis=1)
         if not np.isfinite(a).all():
-            infinite = np.flatnonzero(~np.isfinite(a.reshape(len(P), -1)).all(axis=1))
-            P[infinite[~np.isfinite(to_dense(Phi[infinite])).all(axis=1)]] = np.nan
+            P[~np.isfinite(a.reshape(len(P), -1)).all(axis=1)] = np.nan
         return P
 
     def _solver(self) -> Solver:

@@ -19,7 +19,7 @@ from scipy import special
 
 from separatrix._array import Array, Float
 from separatrix.discriminative.model import DiscriminativeClassifier
-from separatrix.estimator import require_two_classes
+from separatrix.estimator import Limit, require_two_classes
 from separatrix.likelihoods import ClassLikelihood, Probit
 from separatrix.rows import Source
 from separatrix.solvers import Posterior, Solution
@@ -114,7 +114,7 @@ class ProbitRegression(DiscriminativeClassifier):
             L = np.column_stack([log_p(-a), log_p(a)]) - np.log(factors)
             return np.asarray(L - np.logaddexp.reduce(L, axis=1, keepdims=True))
 
-        return self._map_rows(X, lambda Phi: self._of_classes(corrected, Phi), read_once=True)
+        return self._map_rows(X, lambda Phi: self._of_classes(corrected, Phi), read_once=True, limit=Limit.EQUAL)
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         remedy = "Use LogisticRegression, or wrap the model in OneVsRest or OneVsOne."

@@ -195,7 +195,8 @@ class ValueCounts:
 
     def __add__(self, other: ValueCounts) -> ValueCounts:
         """Add the counts; a value that occurs in only one of them has count zero in the other."""
-        if all(map(np.array_equal, self.values, other.values)):
+        is_equal = self.counts.shape == other.counts.shape  # selected columns keep the padding of the others
+        if is_equal and all(map(np.array_equal, self.values, other.values)):
             return ValueCounts(self.values, self.counts + other.counts)
         values = tuple(_united(a, b) for a, b in zip(self.values, other.values, strict=True))
         return ValueCounts(values, self._over(values) + other._over(values))

@@ -287,7 +287,8 @@ class LogMoments(Facts):
         gap, safe = self.gap + other.gap, np.where(mean > 0, mean, 1.0)
         for part in (self, other):  # n_a d(m_a, m) with d(x, m) = x/m - 1 - ln(x/m)
             own = np.where((part.count[..., None] > 0) & (mean > 0), part.mean, safe)
-            gap = gap + part.count[..., None] * divergence(safe, own) / safe
+            unit = np.where(safe > 2.0**1000, 2.0**-16, 1.0)  # products with logarithms would overflow
+            gap = gap + part.count[..., None] * divergence(unit * safe, unit * own) / (unit * safe)
         return type(self)(count, mean, gap)
 
     @property

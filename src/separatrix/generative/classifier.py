@@ -20,12 +20,13 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import generator
+from separatrix._arguments import check_count, check_flags, check_numbers, generator
 from separatrix._array import Array, Float, Rows, bincount
-from separatrix.estimator import Classifier, unchanged_on_error
+from separatrix._text import counted
+from separatrix.estimator import Classifier, Limit, unchanged_on_error
 from separatrix.exceptions import CollinearError, CollinearWarning, DataError, NoEstimateError, warn
 from separatrix.likelihoods import Softmax
-from separatrix.rows import Source, class_factors, labels_of, open_rows
+from separatrix.rows import Source, class_factors, given_classes, is_class, is_single, label_kind, labels_of, open_rows
 from separatrix.solvers import Solution
 
 
@@ -64,6 +65,7 @@ class GenerativeClassifier(Classifier):
 
     def _check_arguments(self) -> None:
         """Raise if a constructor argument is invalid."""
+        check_flags(self)
 
     def _require_mergeable(self) -> None:
         """Raise if the model cannot be fitted by adding statistics."""
@@ -79,7 +81,8 @@ class GenerativeClassifier(Classifier):
             source = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
             if self.prior_correction and source.n_unlabelled:
                 raise DataError(
-                    f"prior_correction=True needs a label for every row, but {source.n_unlabelled} rows have none: "
+                    f"prior_correction=True needs a label for every row, but "
+                    f"{_without_label(source.n_unlabelled)}: "
                     "class_weight changes labelled rows only. Set prior_correction=False, or give priors=."
                 )
             solution = self._collect(source)
@@ -104,13 +107,13 @@ class GenerativeClassifier(Classifier):
             )
             if source.n_unlabelled:
                 raise DataError(
-                    f"{source.n_unlabelled} rows have no label. EM needs all rows at once: omit these rows, or "
+                    f"{_without_label(source.n_unlabelled)}. EM needs all rows at once: omit these rows, or "
                     "pass all rows to fit."
                 )
             solution = self._collect(source, whole=False)
             facts, known = solution.value, source.classes
             if classes is not None:
-                facts, known = _united(facts, known, None, np.asarray(classes))
+                facts, known = _united(facts, known, None, given_classes(classes))
             if not fresh:
                 facts, known = _united(self.facts_, self.classes_, facts, known)
             try:
@@ -125,7 +128,9 @@ class GenerativeClassifier(Classifier):
         The class probabilities p(C_k) are recomputed from all rows, unless ``priors`` is given.
         """
         check_is_fitted(self)
-        if label in self.classes_:
+        if not is_single(label):
+            raise DataError(f"label={label!r}: the label of a class must be a single value, such as a number or text.")
+        if is_class(label, self.classes_):
             raise DataError(f"{label!r} is already a class. To add rows to it, use partial_fit.")
         shape = X.shape if "shape" in dir(X) else ()  # open_rows would reject a table with text
         n_rows = shape[0] if shape and isinstance(shape[0], int) else open_rows(X).n_rows
@@ -197,9 +202,12 @@ class GenerativeClassifier(Classifier):
             with np.errstate(invalid="ignore"):
                 return Softmax(len(self.classes_)).log_probability(self._scores(rows))  # (4.62)
 
-        log_proba = self._map_rows(X, log_posterior, allow_nan=True)
+        log_proba = self._map_rows(X, log_posterior, allow_nan=True, limit=Limit.EQUAL)
+        if not np.isnan(log_proba).any():
+            return log_proba
         # The result is NaN if p(x | C_k) = 0 for all classes. Then the prior is returned.
-        return np.where(np.isnan(log_proba), log_probability(self.priors_), log_proba)
+        impossible = np.isnan(log_proba).any(axis=1, keepdims=True)
+        return np.where(impossible, log_probability(self.priors_), log_proba)
 
     def predict_proba(self, X: Any) -> Float:
         """p(C_k | x), (N, K)."""
@@ -220,7 +228,7 @@ class GenerativeClassifier(Classifier):
             joint = self._scores(rows)
             return np.asarray(joint[:, 1] - joint[:, 0])  # (4.58)
 
-        return self._map_rows(X, log_odds, allow_nan=True)
+        return self._map_rows(X, log_odds, allow_nan=True, limit=Limit.LARGEST)
 
     def log_density(self, X: Any) -> Float:
         """ln p(x) = ln Σ_k p(x | C_k) p(C_k), (N,), which is low for rows that differ from the training rows."""
@@ -247,7 +255,7 @@ class GenerativeClassifier(Classifier):
         self._require_parameters()
         if self.basis_ is not None:
             raise DataError("A model with a basis describes φ(x), not x, so it cannot sample x. Fit without basis=.")
-        rng, K = generator(rng), len(self.classes_)
+        n, rng, K = check_count("sample", "n", n, least=0), generator(rng), len(self.classes_)
         if y is None:
             codes = np.sort(rng.choice(K, size=n, p=self.priors_))
         else:
@@ -275,7 +283,7 @@ def class_priors(priors: Any, classes: Array, count: Float, *, name: str = "prio
         if missing:
             raise DataError(f"{name} has no entry for class {missing[0]!r}; the classes are {classes.tolist()}.")
         priors = [priors[label] for label in classes.tolist()]
-    pi = np.asarray(priors, dtype=np.float64)
+    pi = check_numbers("", name, priors)
     if pi.shape != (len(classes),) or not (np.isfinite(pi).all() and (pi >= 0).all()):
         raise DataError(f"{name}={priors!r}: pass one probability for each of the {len(classes)} classes.")
     if abs(pi.sum() - 1) > 1e-6:
@@ -285,17 +293,26 @@ def class_priors(priors: Any, classes: Array, count: Float, *, name: str = "prio
 
 def _united(a: Any, a_classes: Array, b: Any, b_classes: Array) -> tuple[Any, Array]:
     """Sum of two statistics over the classes of both; if b is None, its classes are added without rows."""
-    kinds = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers"}
-    first, second = (kinds.get(labels.dtype.kind, "text") for labels in (a_classes, b_classes))
+    first, second = map(label_kind, (a_classes, b_classes))
     if first != second:  # np.unique would convert numbers to text, so that no label matches
         raise DataError(
             f"The existing classes are {first} ({a_classes[:3].tolist()}...), but the new classes are {second} "
             f"({b_classes[:3].tolist()}). Use labels of the same type."
         )
-    classes = np.unique(np.concatenate([a_classes, b_classes]))
+    try:
+        classes = np.unique(np.concatenate([a_classes, b_classes]))
+    except TypeError:
+        raise DataError(
+            f"The new classes, {b_classes[:3].tolist()}, cannot be sorted with the existing classes, "
+            f"{a_classes[:3].tolist()}... Use labels of the same type."
+        ) from None
     K = len(classes)
     total = a.on_classes(np.searchsorted(classes, a_classes), K)
     return total if b is None else total + b.on_classes(np.searchsorted(classes, b_classes), K), classes
+
+
+def _without_label(n: int) -> str:
+    return f"{counted(n, 'row')} {'has' if n == 1 else 'have'} no label"
 
 
 def _require_exact(model: GenerativeClassifier) -> None:

@@ -254,6 +254,7 @@ class NormalClasses:
         nu, widening = self.freedom[k], self.widening[k]
         if np.isinf(nu):
             return np.asarray(-0.5 * (M * np.log(2 * np.pi) + log_det + squared))
+        squared = np.where(np.isinf(squared), np.nan, squared)  # not hopeless, because the tails are long
         log_scale = log_det + M * np.log(widening)
         constant = gammaln((nu + M) / 2) - gammaln(nu / 2) - 0.5 * (M * np.log(nu * np.pi) + log_scale)
         return np.asarray(constant - 0.5 * (nu + M) * np.log1p(squared / (widening * nu)))

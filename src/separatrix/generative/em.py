@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from separatrix._array import Array, Float, to_dense
+from separatrix._text import counted
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import ConvergenceWarning, DataError
 from separatrix.families import Moments
@@ -92,7 +93,7 @@ def maximise_expectation(
     else:
         status = Status.MAX_STEPS
         warnings.warn(
-            f"EM stopped after {max_steps} passes while the log likelihood still increased by "
+            f"EM stopped after {counted(max_steps, 'pass')} while the log likelihood still increased by "
             f"{trace[-1] - trace[-2]:.3g} per pass. The result is usable; EM converges faster with fewer missing "
             "values or more labels.",
             ConvergenceWarning,

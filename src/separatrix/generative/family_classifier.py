@@ -79,6 +79,7 @@ class FamilyClassifier(GenerativeClassifier):
         return density_of(family, facts, estimate, prior)
 
     def _check_arguments(self) -> None:
+        super()._check_arguments()
         name = type(self).__name__
         check_option(name, "estimate", self.estimate, ESTIMATES)
         check_positive(name, "pseudo_count", self.pseudo_count)
@@ -257,11 +258,11 @@ class FamilyClassifier(GenerativeClassifier):
             return np.asarray(tempered(self._log_likelihood(X), self.temperature_) + log_pi)
         for group in self._density_of_rows.groups:
             group.checked(X, self._columns)
-        a = self._affine.scores(X) + log_pi
-        missing = np.isnan(a).any(axis=1)
-        if missing.any():
-            a[missing] = tempered(self._log_likelihood(X[missing]), self.temperature_) + log_pi
-        return a
+        a = self._affine.scores(X)
+        if not np.isfinite(a).all():
+            lost = ~np.isfinite(a).all(axis=1)  # a value is missing, or a sum overflows
+            a[lost] = tempered(self._log_likelihood(X[lost]), self.temperature_)
+        return np.asarray(a + log_pi)
 
     def _draw(self, k: int, size: int, rng: np.random.Generator) -> Array:
         rows = self._density_of_rows.draw(k, size, rng)

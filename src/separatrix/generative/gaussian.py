@@ -45,7 +45,7 @@ from separatrix._linalg import (
     dependent_columns,
     root_of,
 )
-from separatrix._text import columns_are
+from separatrix._text import columns_are, counted
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.families import Moments
 from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
@@ -98,6 +98,7 @@ class GaussianClassifier(GenerativeClassifier):
         self.prior_correction = prior_correction
 
     def _check_arguments(self) -> None:
+        super()._check_arguments()
         name = type(self).__name__
         if isinstance(self.shrinkage, str):
             otherwise = ", or a number. scikit-learn's 'auto' is 'ledoit-wolf'"
@@ -193,7 +194,8 @@ class GaussianClassifier(GenerativeClassifier):
         N, M, unused = facts.total, facts.mean.shape[1], len(singular.dropped)
         used = f"Columns that add no information are not used: {singular.describe(self._columns)}." * bool(unused)
         if N < M and singular.combination:
-            used = f"{N:g} rows cannot determine the covariance of {M} columns, and {unused} columns are not used."
+            are = "column is" if unused == 1 else "columns are"
+            used = f"{N:g} rows cannot determine the covariance of {M} columns, and {unused} {are} not used."
         leaks, shared = [], self._scatter is PooledScatter
         within = variance_of(facts, np.full(len(facts.count), 1 / N)) == 0
         within[singular.dropped] = False
@@ -206,7 +208,7 @@ class GaussianClassifier(GenerativeClassifier):
                 fixed = [self._columns[j] for j in Sigma.used if not (within[j] or Sigma.root[:, j].any())]
                 what = columns_are(fixed) if fixed else f"Combinations of {Sigma.n_used} columns are"
                 leaks.append(f"{what} constant within {which}: rows with other values do not belong to it.")
-        more = f"The same is true of {len(leaks) - 2} other classes." * (len(leaks) > 2)
+        more = f"The same is true of {counted(len(leaks) - 2, 'other class')}." * (len(leaks) > 2)
         # Shrinkage is towards variances, so it does not help if a column has none within any class.
         helps = singular.combination or len(leaks) > within.any()
         remedy = "Drop those columns" + (", or set shrinkage=0.1 or shrinkage='evidence'." if helps else ".")
@@ -219,13 +221,13 @@ class GaussianClassifier(GenerativeClassifier):
         """Scores from a form without densities, (n, K), NaN if a value is missing; None if it is inaccurate."""
 
     def _scores(self, X: Rows) -> Float:
-        """Scores of the expanded form; rows with missing values use their marginal density."""
+        """Scores of the expanded form; rows whose values are missing or overflow use their (marginal) density."""
         a = self._expanded(X)
         if a is None:
             return self._log_joint(X)
-        missing = np.isnan(a).any(axis=1)
-        if missing.any():
-            a[missing] = self._log_joint(X[missing])
+        if not np.isfinite(a).all():
+            lost = ~np.isfinite(a[:, self.priors_ > 0]).all(axis=1)
+            a[lost] = self._log_joint(X[lost].astype(np.float64))
         return a
 
     def _log_likelihood(self, X: Rows) -> Float:

@@ -23,13 +23,14 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
+from separatrix._arguments import as_float
 from separatrix._array import Float, Rows
+from separatrix._text import counted
 from separatrix.exceptions import ConvergenceWarning
 from separatrix.rows import UNLABELLED, Block, Source
 from separatrix.solvers import Solution, Status
@@ -43,9 +44,10 @@ def check_temper(owner: str, temper: Any) -> float | None:
     """Exponent τ that the argument ``temper`` specifies: a number, 1 for False, None for True (τ is fitted)."""
     if isinstance(temper, bool | np.bool_):
         return None if temper else 1.0
-    if not isinstance(temper, Real) or not 0 < float(temper) < math.inf:
+    tau = as_float(temper)
+    if not 0 < tau < math.inf:
         raise ValueError(f"{owner}(temper={temper!r}): temper must be False, True or a finite number greater than 0.")
-    return float(temper)
+    return tau
 
 
 def tempered(log_likelihood: Float, tau: float) -> Float:
@@ -119,7 +121,8 @@ def fit_temperature(
     else:
         status = Status.MAX_STEPS
         warnings.warn(
-            f"temper=True stopped after {max_steps} passes at {tau:.6g}, between {low:.6g} and {high:.6g}. The result "
+            f"temper=True stopped after {counted(max_steps, 'pass')} at {tau:.6g}, between {low:.6g} and {high:.6g}. "
+            "The result "
             "is usable; to fix the exponent, pass temper=<a number>.",
             ConvergenceWarning,
             stacklevel=5,

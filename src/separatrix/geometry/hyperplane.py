@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Array, Codes, Float, Rows
+from separatrix._text import counted
 from separatrix.exceptions import DataError
 from separatrix.rows import as_source, encode_labels
 from separatrix.stats import extent, require_finite
@@ -111,7 +112,9 @@ class Hyperplane:
         """Apply a function to every row; raises if X has the wrong number of columns or non-finite values."""
         source = as_source(X)
         if len(source.columns) != len(self.w):
-            raise DataError(f"X has {len(source.columns)} columns, but the plane has {len(self.w)} weights.")
+            raise DataError(
+                f"X has {counted(len(source.columns), 'column')}, but the plane has {counted(len(self.w), 'weight')}."
+            )
         with np.errstate(invalid="ignore", over="ignore"):
             answer = source.map(row_function)
         if not np.isfinite(answer).all():
@@ -160,7 +163,9 @@ def _own_distance(plane: Hyperplane, X: Any, y: Any) -> Float:
         raise DataError(f"A margin needs two classes, but y has {len(classes)}: {classes[:6].tolist()}.")
     r = plane.signed_distance(X)
     if len(codes) != len(r):
-        raise DataError(f"X has {len(r)} rows but y has {len(codes)} labels. Pass one label per row.")
+        raise DataError(
+            f"X has {counted(len(r), 'row')} but y has {counted(len(codes), 'label')}. Pass one label per row."
+        )
     return np.asarray((2 * codes - 1) * r)
 
 

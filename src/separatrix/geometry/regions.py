@@ -17,6 +17,7 @@ import numpy as np
 
 from separatrix._arguments import check_count, check_number
 from separatrix._array import Array, Codes, Float, Rows
+from separatrix._text import counted
 from separatrix.exceptions import DataError
 from separatrix.geometry.hyperplane import linear_functions
 from separatrix.rows import Source, as_frame, as_source, as_table
@@ -149,7 +150,9 @@ class LinearRegions:
     def _open(self, X: Any) -> Source:
         source = as_source(X)
         if len(source.columns) != self.coef.shape[1]:
-            raise DataError(f"X has {len(source.columns)} columns, but the regions have {self.coef.shape[1]}.")
+            raise DataError(
+                f"X has {counted(len(source.columns), 'column')}, but the regions have {self.coef.shape[1]}."
+            )
         require_finite(source)
         return source
 

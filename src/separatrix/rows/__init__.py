@@ -33,21 +33,29 @@ from separatrix.rows.block import Block, Targets
 from separatrix.rows.class_weight import class_factors, class_totals, weigh_classes
 from separatrix.rows.device import CHUNK_ROWS, DeviceRows, on_host
 from separatrix.rows.labels import (
+    NOT_NUMBERS,
     UNLABELLED,
     Labelled,
     LabelRules,
+    accuracy,
     check_weight,
     encode_labels,
     encode_shares,
+    given_classes,
+    is_class,
     is_dask,
+    is_hashable,
     is_shares,
+    is_single,
     is_unlabelled,
+    label_kind,
     pair,
     recode_classes,
     require_classes,
     require_weight,
+    to_numbers,
 )
-from separatrix.rows.memory import NamedRows, as_frame, as_table, block_rows, require_distinct
+from separatrix.rows.memory import NamedRows, as_frame, as_table, block_rows, require_distinct, unmasked
 from separatrix.rows.open import (
     RowStore,
     as_source,

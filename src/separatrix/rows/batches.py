@@ -17,6 +17,7 @@ import numpy as np
 
 from separatrix._array import Array, Codes, Float, Rows, working_dtype
 from separatrix._lazy import pa, pc
+from separatrix._text import counted
 from separatrix.exceptions import DataError, RowsChangedError
 from separatrix.rows.block import Block
 from separatrix.rows.labels import (
@@ -88,7 +89,8 @@ class ArrowRows(ABC):
             raise DataError(f"{self.title} has no rows to fit or predict. Check where= and the table itself.")
         if self.known_rows not in (None, n_rows):
             raise RowsChangedError(
-                f"{self.title} had {self.known_rows} rows before and has {n_rows} now: the table changed between two "
+                f"{self.title} had {counted(self.known_rows, 'row')} before and has {n_rows} now: the table changed "
+                "between two "
                 "passes. Scan a copy that does not change."
             )
         self.known_rows = n_rows

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from separatrix._arguments import as_float
 from separatrix._array import Array, Float, bincount
 from separatrix._text import listed
 from separatrix.exceptions import DataError
@@ -81,7 +81,7 @@ def class_factors(owner: str, class_weight: Any, classes: Array) -> Float:
             "y, or None."
         )
     for label, factor in class_weight.items():
-        if not isinstance(factor, Real) or not 0 <= float(factor) < np.inf:
+        if not isinstance(factor, bool | np.bool_) and not 0 <= as_float(factor) < np.inf:
             raise ValueError(
                 f"{owner}(class_weight=...): the factor of {label!r} is {factor!r}, but a factor must be a finite "
                 "number, at least 0."

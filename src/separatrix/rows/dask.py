@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from separatrix._array import Array, Float, Rows
-from separatrix._text import did_you_mean
+from separatrix._text import counted, did_you_mean
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Block, Targets
@@ -45,7 +45,15 @@ from separatrix.rows.labels import (
     require_known,
     require_weight,
 )
-from separatrix.rows.memory import Memory, aligned, block_rows, default_names, open_memory, require_distinct
+from separatrix.rows.memory import (
+    Memory,
+    aligned,
+    block_rows,
+    default_names,
+    open_memory,
+    require_cells,
+    require_distinct,
+)
 from separatrix.rows.source import Runner, Source, stack
 from separatrix.rows.threads import ONE_THREAD, WATCH
 
@@ -159,7 +167,7 @@ def open_dask(X: Any) -> Source:
             "bag.to_dataframe() or dask.array.from_delayed(...)."
         )
     if template.shape[1] == 0:
-        raise DataError("Found a table with 0 feature(s) while a minimum of 1 is required.")
+        require_cells((sum(lengths or ()) or 1, 0))
     known = lengths or (None,) * len(values)
     parts = tuple(Lazy(v, template, i, n) for i, (v, n) in enumerate(zip(values, known, strict=True)))
     height = block_rows(template.shape[1])
@@ -178,7 +186,8 @@ def _with_columns(table: Any, template: Any, number: int) -> Any:
     if isinstance(template, np.ndarray):
         if table.shape[1] != template.shape[1]:
             raise DataError(
-                f"Partition {number} has {table.shape[1]} columns, but the Dask array has {template.shape[1]}. "
+                f"Partition {number} has {counted(table.shape[1], 'column')}, but the Dask array has "
+                f"{template.shape[1]}. "
                 "Check how the chunks were made: each needs as many columns as the array."
             )
         return table
@@ -191,7 +200,7 @@ def _with_columns(table: Any, template: Any, number: int) -> Any:
                 "X.map_partitions(lambda part: part.rename(columns=...))."
             )
         if own.count(name) > 1:
-            raise DataError(f"Partition {number} has {own.count(name)} columns named {name!r}. Rename them.")
+            raise DataError(f"Partition {number} has {counted(own.count(name), 'column')} named {name!r}. Rename them.")
     return table if own == names else table[names]
 
 
@@ -440,7 +449,8 @@ def _reduce_part(
     rows = part.opened(value, common)
     if isinstance(part, Lazy) and rows.n_rows != position.length:
         raise DataError(
-            f"Partition {part.number} has {rows.n_rows} rows now and had {position.length} in the first pass. A fit "
+            f"Partition {part.number} has {counted(rows.n_rows, 'row')} now and had {position.length} in the first "
+            "pass. A fit "
             "reads its rows several times and needs the same rows each time: keep them with X = X.persist()."
         )
     targets = own
@@ -503,7 +513,9 @@ def _label_lazily(y: Any, sample_weight: Any, lengths: tuple[int, ...], rules: L
     summary = task(lambda part: (part[0], len(part[1]), int(np.count_nonzero(part[1] < 0))))
     own, counts, n_unlabelled = zip(*compute(*map(summary, encoded)), strict=True)
     if sum(counts) != n_rows:
-        raise DataError(f"X has {n_rows} rows but y has {sum(counts)} labels. Give one label for each row.")
+        raise DataError(
+            f"X has {counted(n_rows, 'row')} but y has {counted(sum(counts), 'label')}. Give one label for each row."
+        )
     classes = own[0] if soft else _united(own, n_rows, rules.unlabelled)
     if rules.known is not None:
         require_known(classes, rules.known)
@@ -580,7 +592,9 @@ def _lazy_weights(sample_weight: Any, n_rows: int) -> tuple[Sequence[Any], Seque
     parts = persist(*(task(checked)(part, i) for i, part in enumerate(given)))
     counts = compute(*map(task(len), parts))
     if sum(counts) != n_rows:
-        raise DataError(f"sample_weight has {sum(counts)} values, expected {n_rows}: one weight for each row of X.")
+        raise DataError(
+            f"sample_weight has {counted(sum(counts), 'value')}, expected {n_rows}: one weight for each row of X."
+        )
     return parts, counts
 
 

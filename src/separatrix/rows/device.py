@@ -21,6 +21,7 @@ import numpy as np
 
 from separatrix._array import Array, Float, Rows, is_device_aware, is_tensor, to_host, to_tensor
 from separatrix._lazy import torch
+from separatrix._text import counted
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules
@@ -315,8 +316,8 @@ def _retry_with_smaller_blocks(source: Source, work: Callable[[Source], Any]) ->
             height = source.height // 2
             if height < MIN_DEVICE_ROWS:
                 raise MemoryError(
-                    f"{device} has no memory left for a block of {source.height} rows of "
-                    f"{rows.tensor.shape[1]} columns next to the rows themselves. Free some memory, or "
+                    f"{device} has no memory left for a block of {counted(source.height, 'row')} of "
+                    f"{counted(rows.tensor.shape[1], 'column')} next to the rows themselves. Free some memory, or "
                     "give the rows in host memory: X.cpu()."
                 ) from error
     torch.cuda.empty_cache()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +11,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from separatrix._array import Array, Codes, Float, to_host
+from separatrix._text import counted
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Targets
 
+NOT_NUMBERS = (TypeError, ValueError, OverflowError)  # errors of `to_numbers`
 UNLABELLED = -1  # the code of a row without a label
 # Beyond these limits, a prior or a row no longer changes a digit of any result, but products of weights overflow.
 MAX_WEIGHT = 1e30  # all weights are scaled so that the largest is at most this, and at least its inverse
 NEGLIGIBLE_WEIGHT = 1e-60  # relative to the largest weight; smaller weights count as 0
+LABEL_KINDS = {"b": "booleans", "U": "text", "S": "bytes", "M": "dates", "m": "durations"} | dict.fromkeys(
+    "iuf", "numbers"
+)
 FIRST_LABELS = 2_000  # rows whose labels are first taken as all classes; the other rows are then checked
 
 
@@ -61,7 +67,9 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled
     if t.ndim == 2 and len(classes) == 2:
         t = t[:, 1]
     if len(t) != n_rows:
-        raise DataError(f"X has {n_rows} rows but y has {len(t)} labels. Give one label for each row.")
+        raise DataError(
+            f"X has {counted(n_rows, 'row')} but y has {counted(len(t), 'label')}. Give one label for each row."
+        )
     if len(classes) < 2:
         require_classes(classes, rules.least)
     is_soft = t.dtype.kind == "f"
@@ -86,13 +94,15 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
             f"y is the text {y!r}. Pass the labels: fit(X.drop(columns={y!r}), X[{y!r}]). Only TableClassifier accepts "
             "the name of a column."
         )
-    labels = y if type(y) is np.ndarray else np.asarray(to_host(y))
+    labels = y if type(y) is np.ndarray else label_array(y)
     if isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y):
         labels = np.array(y, dtype=object)  # NumPy would turn NaN among strings into the word "nan"
     if labels.ndim != 1 or labels.dtype.kind == "c":  # only if needed: the check takes a tenth of a small fit
         if is_shares(labels):
             raise _not_labels(labels)
         labels = np.asarray(column_or_1d(labels, warn=True))
+    if labels.dtype.kind in "OV" and labels.size:
+        labels = _plain_objects(labels)
     every_row = isinstance(unlabelled, str) and unlabelled == "error"
     if not every_row and (without := is_unlabelled(labels, unlabelled)).any():
         if without.all():
@@ -105,8 +115,6 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
             f"{int(missing.sum())} of {len(labels)} labels are missing (NaN, None or infinite), the first in row "
             f"{missing.argmax() + 1} (counted from 1). Drop those rows, or give them a label."
         )
-    if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
-        labels = labels.astype(str)  # strings sort and compare ten times faster than objects
     try:
         classes, codes = _distinct(labels)
     except TypeError as error:
@@ -119,10 +127,91 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     return classes, codes
 
 
+def label_array(y: Any) -> Array:
+    """Labels as an array; masked labels become None. Raises DataError if rows have different lengths."""
+    if np.ma.isMaskedArray(y):
+        labels = np.asarray(y.data)
+        if np.ma.is_masked(y):
+            labels = labels.astype(object)
+            labels[np.ma.getmaskarray(y)] = None
+        return labels
+    try:
+        return np.asarray(to_host(y))
+    except ValueError as error:  # NumPy's message names a shape only
+        raise DataError("y has rows of different lengths. Give one label for each row.") from error
+
+
+def given_classes(classes: Any) -> Array:
+    """Sorted classes that a user gives before all of them have rows."""
+    labels = label_array(classes)
+    if labels.ndim != 1 or not labels.size:
+        raise DataError(f"classes={classes!r}: pass a list with the label of each class.")
+    return encode_labels(labels)[0]
+
+
+def _plain_objects(labels: Array) -> Array:
+    """Labels that are Python objects; raise unless each is a single value. Text becomes an array of text.
+
+    Strings sort and compare ten times faster than objects.
+    """
+    if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
+        return labels.astype(str)
+    for n, label in enumerate(labels):
+        if not is_hashable(label) or isinstance(label, Set) or labels.dtype.kind == "V":
+            raise DataError(
+                f"The label of row {n + 1} (counted from 1) is {label!r}, a {type(label).__name__}. Labels must be "
+                "single values, such as numbers or text."
+            )
+    return labels
+
+
+def is_single(label: Any) -> bool:
+    """Whether a label is one value, not a list, array, tuple or mapping."""
+    return is_hashable(label) and not np.ndim(label)
+
+
+def is_hashable(value: Any) -> bool:
+    """Whether a value has a hash; a tuple that contains a list is a `Hashable` without one."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def is_class(label: Any, classes: Array) -> bool:
+    """Whether a label is one of the classes. Hashes are compared first, because NA == NA is neither True nor False."""
+    return is_hashable(label) and label in set(classes.tolist())
+
+
+def label_kind(labels: Array) -> str:
+    """The kind of labels, for messages: numbers, text, ..., or objects."""
+    return LABEL_KINDS.get(labels.dtype.kind, "objects")
+
+
+def accuracy(y: Any, predicted: Array, sample_weight: Any) -> float:
+    """Weighted fraction of rows whose prediction equals the label in y."""
+    given = label_array(y)
+    classes, codes = encode_labels(given[:, 0] if given.ndim == 2 and given.shape[1] == 1 else y)
+    if len(codes) != len(predicted):
+        raise DataError(
+            f"X has {counted(len(predicted), 'row')} but y has {counted(len(codes), 'label')}. Give one label for each "
+            "row."
+        )
+    kinds = label_kind(classes), label_kind(predicted)
+    if "text" in kinds and not {"text", "objects"} >= set(kinds):
+        raise DataError(
+            f"The labels in y are {kinds[0]} ({classes[:3].tolist()}...), but the model predicts {kinds[1]} "
+            f"({predicted[:3].tolist()}...). Pass labels of the type that the model was fitted to."
+        )
+    weight = check_weight(sample_weight, len(codes))
+    require_weight(weight)
+    return float(np.average(classes[codes] == predicted, weights=weight))
+
+
 def _distinct(labels: Array) -> tuple[Array, Codes]:
     """``np.unique(labels, return_inverse=True)``, but sorting all labels takes as long as the rest of a fast fit."""
-    pair = labels[[0, (labels != labels[:1]).argmax()]] if len(labels) else labels
-    pair.sort()
+    pair = np.sort(labels[[0, (labels != labels[:1]).argmax()]] if len(labels) else labels)
     is_second = labels == pair[-1:]
     if (is_second != (labels == pair[:1])).all():
         return pair, is_second.astype(np.intp)
@@ -134,13 +223,31 @@ def _distinct(labels: Array) -> tuple[Array, Codes]:
 def is_unlabelled(labels: Array, unlabelled: Any) -> Array:
     """Mask of the rows without a label; "missing" means None, NaN, NA, NaT and infinity."""
     if not (isinstance(unlabelled, str) and unlabelled in ("error", "missing")):
-        return np.asarray(labels == unlabelled, dtype=bool)
+        if not is_single(unlabelled):
+            raise ValueError(
+                f"unlabelled={unlabelled!r}: use 'error', 'missing', or the value that marks rows without a label."
+            )
+        if unlabelled is not None and is_missing(unlabelled):
+            return is_unlabelled(labels, "missing")
+        if labels.dtype.kind == "O":  # == may return NA, or an array
+            return np.fromiter((is_hashable(v) and v in {unlabelled} for v in labels), bool, len(labels))
+        try:
+            found = np.asarray(labels == unlabelled, dtype=bool)
+        except OverflowError:  # an integer that the type of the labels cannot hold
+            found = np.asarray(False)
+        return np.broadcast_to(found, labels.shape)
     if unlabelled == "error":
         return np.zeros(len(labels), dtype=bool)
-    if labels.dtype.kind == "O":  # for pandas' NA, ``v != v`` is neither True nor False
-        missing = (v is None or type(v).__name__ == "NAType" or bool(v != v) for v in labels)  # noqa: PLR0124
-        return np.fromiter(missing, bool, len(labels))
+    if labels.dtype.kind == "O":
+        return np.fromiter(map(is_missing, labels), bool, len(labels))
     return ~np.isfinite(labels) if labels.dtype.kind in "fM" else np.zeros(len(labels), dtype=bool)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NA or NaT; for NA and for arrays, ``value != value`` is not True or False."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return getattr(value, "ndim", 0) == 0 and bool(value != value)  # noqa: PLR0124
 
 
 def is_shares(y: Any) -> bool:
@@ -157,7 +264,8 @@ def _not_labels(Y: Array) -> DataError:
         n_labels = Y.sum(axis=1).astype(int)
         for row in np.flatnonzero(n_labels != 1)[:1]:
             return DataError(
-                f"y has {Y.shape[1]} columns of 0 and 1, and row {row + 1} (counted from 1) has {n_labels[row]} ones: "
+                f"y has {counted(Y.shape[1], 'column')} of 0 and 1, and row {row + 1} (counted from 1) has "
+                f"{n_labels[row]} ones: "
                 "each column is a label of its own (multilabel). This model predicts one class for each row; "
                 "sklearn.multioutput.MultiOutputClassifier(model) fits one model to each column."
             )
@@ -176,10 +284,18 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
     names = getattr(y, "column_names", getattr(y, "columns", None))  # "columns" of an Arrow table are its values
     T = np.asarray(to_host(y))
     try:
-        T = T.astype(np.float64)
-    except (TypeError, ValueError):
+        T = to_numbers(T)
+    except NOT_NUMBERS:
         raise _not_labels(T) from None
     classes = np.arange(T.shape[1]) if names is None else np.asarray(names)
+    try:
+        np.sort(classes)
+    except TypeError:
+        kinds = sorted({type(name).__name__ for name in classes.tolist()})
+        raise DataError(
+            f"The columns of y have names of different types: {', '.join(kinds)}. They are the classes: give them all "
+            "one type."
+        ) from None
     total = T.sum(axis=1)
     if ((T == 0) | (T == 1)).all() and (total != 1).any():
         raise _not_labels(T)
@@ -226,13 +342,26 @@ def require_known(classes: Array, known: Array) -> None:
         )
 
 
+def to_numbers(values: Any) -> Float:
+    """Convert an array of any library to float64; raise one of `NOT_NUMBERS` for dates, complex numbers and text."""
+    given = np.asarray(to_host(values))
+    if given.dtype.kind in "cmMV":
+        raise TypeError(f"it has the type {given.dtype}")
+    with np.errstate(over="ignore"):  # callers check for infinity
+        return given.astype(np.float64, copy=False)
+
+
 def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
     """Check weights; return them as float64, scaled if they are huge or tiny, or None if all are 1."""
     if sample_weight is None:
         return None
+    if np.ma.isMaskedArray(sample_weight) and np.ma.is_masked(sample_weight):
+        raise DataError(
+            f"sample_weight has {int(np.ma.getmaskarray(sample_weight).sum())} masked values. Use 0 to leave a row out."
+        )
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        weight = to_numbers(sample_weight)
+    except NOT_NUMBERS as error:
         raise DataError(f"sample_weight is not numeric ({error}). Pass one weight for each row of X.") from error
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))

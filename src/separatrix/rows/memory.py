@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import ceil
@@ -30,6 +30,7 @@ TALL = 8  # blocks whose values are read once are this many times taller, becaus
 MIN_TALL_BLOCKS = 8  # ... but there are at least this many blocks, to keep all threads busy
 MIN_THREADED_ENTRIES = 800_000  # fewer sparse entries are read in a millisecond, and waking threads would take as long
 ENTRIES_PER_COLUMN = 64  # of a tall sparse block; each block also takes a dozen operations per column
+SINGLE_COLUMN = "X is a single column (a Series or an Arrow array); give a table, such as X.to_frame()."
 TO_ENCODE = "Wrap a classifier: sx.TableClassifier(model).fit(X, y) encodes text and dates. Or drop these columns."
 CONVERTED_AT_ONCE = 2**20  # values of a data frame that are converted at a time
 
@@ -103,7 +104,18 @@ def as_table(X: Any) -> Any:
         return X
     import pyarrow as pa
 
+    if isinstance(X, pa.Array):
+        raise DataError(SINGLE_COLUMN)
     return pa.table(X)
+
+
+def unmasked(X: Any) -> Any:
+    """Return a masked array as a plain array, whose masked values are NaN; return other tables as they are."""
+    if not np.ma.isMaskedArray(X):
+        return X
+    if X.dtype.kind in "biuf":
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    return np.ma.filled(X.astype(object), np.nan) if np.ma.is_masked(X) else np.asarray(X.data)
 
 
 def as_frame(X: Any) -> Any:
@@ -130,7 +142,7 @@ def open_memory(X: Any) -> Memory:
     elif type(X) is not np.ndarray:  # arrays skip the checks for other types, which take longer than a small fit
         X = as_table(X)
         if nw.dependencies.is_into_series(X):
-            raise DataError("X is a single column (a Series or an Arrow array); give a table, such as X.to_frame().")
+            raise DataError(SINGLE_COLUMN)
         if nw.dependencies.is_polars_lazyframe(X):
             raise DataError("X is a LazyFrame, which has no rows yet; give X.collect().")
         if isinstance(X, str | os.PathLike):
@@ -138,23 +150,20 @@ def open_memory(X: Any) -> Memory:
                 f"X is a path, {os.fspath(X)!r}. Use sx.scan(path, target=...), which reads the rows of a file: "
                 "model.fit(sx.scan(path, target='column'))."
             )
-        if np.ma.isMaskedArray(X):
-            X = np.ma.filled(X.astype(float), np.nan)
-        elif nw.dependencies.is_into_dataframe(X):
-            frame = as_frame(X)
-            columns = tuple(map(str, frame.columns))
-            if nw.dependencies.is_pandas_dataframe(X) and all(str(kind).startswith("Sparse") for kind in X.dtypes):
-                X = X.sparse.to_coo()
-            elif any(kind == nw.Object for kind in frame.schema.dtypes()):  # pandas columns of objects may be numbers
-                X = frame.to_numpy()
-            else:
-                return _open_frame(frame)
+        X = unmasked(X)
+        if nw.dependencies.is_into_dataframe(X):
+            columns = tuple(map(str, as_frame(X).columns))
+            X = _plain_values(X)
+            if isinstance(X, nw.DataFrame):
+                return _open_frame(X)
     if getattr(getattr(X, "dtype", None), "kind", "-") in "mM":
         raise DataError(f"X has dates or durations ({X.dtype}), which are not numbers. {TO_ENCODE}")
+    if len(shape := np.shape(X) if isinstance(X, np.ndarray) or is_sparse(X) else ()) == 2:
+        require_cells(shape)
     is_valid = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
     try:  # scikit-learn's checks of shape and type; NaN and infinity are found during the first pass
         array = X if is_valid else check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise _naming_the_column(error, X, columns) from error
     columns = columns or default_names(array.shape[1])
     return Sparse(sparse.csr_array(array), columns) if is_sparse(array) else Dense(array, columns)
@@ -233,6 +242,8 @@ class Frame(Memory):
 
     def read(self, piece: Any) -> Rows:
         values = self.frame[piece].to_numpy()
+        if values.dtype == object:  # pandas' Arrow columns with missing values
+            values = _by_column(self.frame[piece])
         return aligned(np.asarray(values, dtype=working_dtype(values.dtype)))
 
 
@@ -258,7 +269,12 @@ class MixedFrame(Frame):
         return self._whole[piece] if len(self._whole) else self._convert(piece)
 
     def _convert(self, span: slice) -> Array:
-        return np.ascontiguousarray(self.frame[span].select(nw.all().cast(nw.Float64)).to_numpy())
+        return _by_column(self.frame[span].select(nw.all().cast(nw.Float64)))
+
+
+def _by_column(frame: Any) -> Array:
+    """Values of a data frame of numbers. Single columns are converted, whose missing values become NaN."""
+    return np.column_stack([column.to_numpy() for column in frame.iter_columns()])
 
 
 @cache
@@ -291,11 +307,32 @@ def _open_frame(frame: Any) -> Memory:
     ]
     if wrong:
         raise DataError(f"These columns are not numbers: {', '.join(wrong)}. {TO_ENCODE}")
-    for count, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
-        if count == 0:
-            raise DataError(f"Found a table with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
+    require_cells(frame.shape)
     uniform = len(set(kinds)) == 1 and kinds[0] in (nw.Float32, nw.Float64)
     return Frame(frame) if uniform else MixedFrame(frame)
+
+
+def require_cells(shape: Sequence[int]) -> None:
+    """Raise if a table has no columns, or no rows."""
+    for count, what, remedy in (
+        (shape[1], "columns: Found 0 feature(s)", "Pass a table with at least one column of features."),
+        (shape[0], "rows: Found 0 sample(s)", "Check the file, or the condition that selects the rows."),
+    ):
+        if count == 0:
+            raise DataError(f"X has no {what} (shape={tuple(shape)}) while a minimum of 1 is required. {remedy}")
+
+
+def _plain_values(X: Any) -> Any:
+    """Values of a data frame: a SciPy matrix if pandas stores only entries that are not 0, else an array or a frame."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        stored = {name: kind for name, kind in X.dtypes.items() if hasattr(kind, "fill_value")}
+        if stored and len(stored) == X.shape[1] and all(kind.fill_value == 0 for kind in stored.values()):
+            return X.sparse.to_coo()
+        if stored:  # some columns are dense, or the value that is not stored is NaN
+            X = X.astype({name: kind.subtype for name, kind in stored.items()})
+    frame = as_frame(X)
+    is_object = any(kind == nw.Object for kind in frame.schema.dtypes())  # pandas columns of objects may be numbers
+    return frame.to_numpy() if is_object else frame
 
 
 @cache
@@ -306,6 +343,8 @@ def default_names(n_columns: int) -> tuple[str, ...]:
 
 def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None) -> Exception:
     """Return an error that names the first value that is not a number; the original error if all are."""
+    if isinstance(X, list | tuple) and len(lengths := {len(row) if isinstance(row, Sized) else 1 for row in X}) > 1:
+        return DataError(f"The rows of X have different lengths, from {min(lengths)} to {max(lengths)} values.")
     if is_sparse(X) or np.iscomplexobj(X) or np.ndim(X) != 2:
         return error
     values = np.asarray(X, dtype=object)
@@ -313,9 +352,9 @@ def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None
         for n, value in enumerate(column):
             try:
                 float(value)
-            except (TypeError, ValueError) as why:
+            except (TypeError, ValueError, OverflowError) as why:
                 name = columns[d] if columns else f"x{d}"
-                return type(why)(
+                return (TypeError if isinstance(why, TypeError) else ValueError)(
                     f"Column {name!r} holds {value!r} in row {n + 1} (counted from 1), which is not a number "
                     f"({why}). {TO_ENCODE}"
                 )

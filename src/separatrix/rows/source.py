@@ -252,16 +252,26 @@ class Source:
         result: State = self.runner.fold(self, work, state, rng)
         return result
 
-    def map(self, row_function: Callable[[Rows], Array], *, reads_once: bool = False) -> Array:
+    def map(
+        self,
+        row_function: Callable[[Rows], Array],
+        *,
+        reads_once: bool = False,
+        around: Callable[[Rows, Callable[[Rows], Array]], Array] | None = None,
+    ) -> Array:
         """Apply ``row_function`` to all rows, in order; not counted as a pass.
 
         Set ``reads_once`` if the function reads each value once, as a product with weights does. It gains nothing
-        from blocks that fit the cache, so blocks are taller; rows on a device stay there.
+        from blocks that fit the cache, so blocks are taller; rows on a device stay there. ``around(X, function)``
+        computes the results of the rows X of a block, before the basis, from those of a function that includes it.
         """
         views = self.views
 
-        def work(X: Rows) -> Array:
+        def seen(X: Rows) -> Array:
             return row_function(_seen(Block(X, None, None, range(X.shape[0])), views).X if views else X)
+
+        def work(X: Rows) -> Array:
+            return seen(X) if around is None else around(X, seen)
 
         if reads_once and all(map(is_device_aware, views)):
             device_aware(work)

@@ -43,7 +43,7 @@ from separatrix._linalg import (
     whitener_of_root,
 )
 from separatrix._special import MAX_CANCELLING_NATS
-from separatrix._text import columns_are
+from separatrix._text import columns_are, counted
 from separatrix._threads import blas_for
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import CollinearError, CollinearWarning, DataError, warn
@@ -133,7 +133,9 @@ def _stationary(
     singular = dependent_columns(np.concatenate([S, B / np.sqrt(moments.total)]) * live, smallest)
     live[singular.dropped] = False
     W, _, n_vanishing = whitener_of_root(S[:, live], total[live], max(smallest, VANISHING_VARIANCE))
-    few = f"{len(S)} rows cannot determine a covariance of {len(live)} columns." if factored else ""
+    few = (
+        f"{counted(len(S), 'row')} cannot determine a covariance of {counted(len(live), 'column')}." if factored else ""
+    )
     _warn_of_collinear(columns, singular, np.flatnonzero(within & live), shrinkage, n_vanishing, few)
     U, s, _ = linalg.svd(W.T @ B[:, live].T, full_matrices=False)
     s[s <= EPS * len(B) * s.max(initial=0.0) / np.sqrt(VANISHING_VARIANCE)] = 0.0

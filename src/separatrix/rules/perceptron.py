@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix._arguments import check_count, check_option, check_positive, generator
+from separatrix._arguments import check_count, check_flags, check_option, check_positive, generator
 from separatrix._array import Array, Float
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import DataError, NotSeparableWarning
@@ -74,7 +74,7 @@ def fit_perceptron(
 
     def process(block: Block) -> int:
         """Process each row of a block once, updating the state; return the number of mistakes."""
-        step = model.learning_rate * (np.ones(len(block)) if block.weight is None else block.weight)
+        step = float(model.learning_rate) * (np.ones(len(block)) if block.weight is None else block.weight)
         mistakes = int(perceptron_rows(storage(block.X), block.codes, step, float(model.fit_intercept), state))
         if mistakes < 0:
             require_finite(source)
@@ -202,6 +202,7 @@ class Perceptron(LinearClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Perceptron:
         """Run epochs until an epoch has no mistake, at most ``max_epochs``."""
+        check_flags(self)
         check_positive("Perceptron", "learning_rate", self.learning_rate)
         check_count("Perceptron", "max_epochs", self.max_epochs)
         check_option("Perceptron", "weights", self.weights, ("last", "average", "pocket"))

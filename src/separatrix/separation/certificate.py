@@ -52,7 +52,7 @@ from scipy import linalg
 
 from separatrix._array import Array, Float, device_aware
 from separatrix._linalg import SingularError
-from separatrix._text import first_few
+from separatrix._text import counted, first_few
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import CollinearWarning, SeparationWarning, warn
 from separatrix.priors import Penalty
@@ -141,10 +141,11 @@ def check_separation(
     if needs_maximum and found:
         along = first_few(list(map(repr, found.columns)), MAX_NAMED_COLUMNS) or "the bias"
         n = found.n_on_plane
+        rows, lie = counted(n, "row"), "lies" if n == 1 else "lie"
         if support is not None and support.is_count:
-            what = f"Every count on one side of a hyperplane is 0, and the other {n} rows lie on it, along {along}"
+            what = f"Every count on one side of a hyperplane is 0, and the other {rows} {lie} on it, along {along}"
         else:
-            rest = f", except for {n} rows that lie on it" if n else ""
+            rest = f", except for {rows} that {lie} on it" if n else ""
             what = f"A hyperplane separates the classes (status {found.status!r}{rest}), along {along}"
         warn(f"{what}. {NO_MAXIMUM}", SeparationWarning)
     return found

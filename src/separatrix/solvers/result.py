@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from separatrix._arguments import check_count, check_number
+from separatrix._arguments import check_count, check_flags, check_number
 
 MAX_ROUNDING_GRADIENT = 1e-5  # a gradient this small is harmless if rounding prevents further steps
 
@@ -39,6 +39,7 @@ class Limits:
     def __post_init__(self) -> None:
         check_number(type(self).__name__, "tol", self.tol, low=0.0)
         check_count(type(self).__name__, "max_steps", self.max_steps, least=0)
+        check_flags(self)
 
 
 class Step(NamedTuple):

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse
+from separatrix._text import counted
 from separatrix.exceptions import DataError
 from separatrix.rows import Block, DeviceRows, Source, Summed
 from separatrix.stats.device import extents
@@ -143,4 +144,4 @@ def require_squares(source: Source) -> None:
 def _named(source: Source, columns: Codes, remarks: list[str]) -> str:
     names = [f"column {source.columns[d]!r} ({remark})" for d, remark in zip(columns, remarks, strict=True)]
     more = len(names) - MAX_COLUMNS_NAMED
-    return ", ".join(names[:MAX_COLUMNS_NAMED]) + (f" and {more} more columns" if more > 0 else "")
+    return ", ".join(names[:MAX_COLUMNS_NAMED]) + (f" and {counted(more, 'more column')}" if more > 0 else "")

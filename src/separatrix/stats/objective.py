@@ -27,10 +27,11 @@ from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 
-from separatrix._array import Array, Codes, Float, Rows, device_aware, is_sparse, read_only, to_dense, to_host
+from separatrix._array import MIN_STD, Array, Codes, Float, Rows, device_aware, is_sparse, read_only, to_dense, to_host
 from separatrix._threads import scratch
 from separatrix.likelihoods import Covariances, Likelihood, Logit, Probit, Softmax
 from separatrix.rows import CHUNK_ROWS, Block, DeviceRows, Summed
@@ -41,7 +42,7 @@ from separatrix.stats.moments import gram
 CANCELLED = 1e-14  # a sum of squares about c below this fraction of that about 0 is rounding error
 FAR_IN_STD = 1e5  # with a larger |origin|/std, products with x corrected for c cancel
 MIN_SINGLE_UNIT = 1e-15  # unit of a column below which its values, or their inverses, might not fit single precision
-MIN_UNIT = 1e-30  # smallest unit by which single precision can divide
+MIN_UNIT = 1e-30  # smallest unit by which rows in single precision can be divided
 COMPILED_LAWS: dict[type[Any], int] = {
     Logit: 0,
     Probit: 1,
@@ -154,7 +155,7 @@ class Design:
             if is_sparse(X):
                 return self._sparse_gram(X, weight, columns)
             X = X if columns is None else X[:, columns]
-            unit = self.single_units() if single or X.dtype != np.float64 else None
+            unit = self.single_units(X.dtype) if single or X.dtype != np.float64 else None
             if X.size >= MIN_COMPILED_ENTRIES and X.flags.c_contiguous and bool((weight >= 0).all()):
                 from separatrix.stats._kernels import add_gram
 
@@ -200,7 +201,7 @@ class Design:
 
     def single(self, X: Rows) -> tuple[Array, Float]:
         """φ̃ / unit of some rows as float32 (n, P), which overflows at 1e38, and the units (P,)."""
-        unit, M = self.single_units(), len(self.origin)
+        unit, M = self.single_units(X.dtype), len(self.origin)
         if not MIN_SINGLE_UNIT < unit.min() <= unit.max() < 1 / MIN_SINGLE_UNIT:
             return (self.regressors(X) / unit).astype(np.float32), unit
         Z = np.ones((X.shape[0], self.width), np.float32)
@@ -219,7 +220,7 @@ class Design:
         if single and not is_sparse(X) and X.flags.c_contiguous:
             from separatrix.stats._kernels import scaled_rows
 
-            unit, Z = self.single_units(), np.empty((len(X), self.width), np.float32)
+            unit, Z = self.single_units(X.dtype), np.empty((len(X), self.width), np.float32)
             origin, inverse, _ = self.gram_memory(X, self.origin, unit)
             scaled_rows(read_only(X), origin, inverse, np.ones(len(X), X.dtype), Z)
             Z = linalg.blas.strmm(1.0, (unit[:, None] * R).T.astype(np.float32), Z.T, lower=1, overwrite_b=1).T
@@ -300,10 +301,12 @@ class Design:
                 sums[self.constant] = 0.0
         return sums
 
-    def single_units(self) -> Float:
-        """Unit of each regressor (P,) in single precision, which overflows at 1e38."""
+    def single_units(self, dtype: DTypeLike = np.float64) -> Float:
+        """Unit of each regressor (P,) in single precision, which overflows at 1e38, for rows of this type."""
         spread = np.ones(len(self.origin)) if self.spread is None else np.where(self.spread > 0, self.spread, 1.0)
-        return np.append(np.maximum(spread, MIN_UNIT), np.ones(self.width - len(spread)))
+        return np.append(
+            np.maximum(spread, MIN_UNIT if dtype == np.float32 else MIN_STD), np.ones(self.width - len(spread))
+        )
 
     def gram_memory(self, X: Array, origin: Float, unit: Float | None) -> tuple[Array, Array, Array]:
         """Origin and inverse units in the precision of X, and working memory for as many rows as fit the cache."""
@@ -429,7 +432,7 @@ def _compiled_objective(
     elif hessian == "none":
         row_objective(law, read_only(X), *at, sums, slopes, curvature)
     else:
-        unit = design.single_units() if hessian == "single" or X.dtype != np.float64 else None
+        unit = design.single_units(X.dtype) if hessian == "single" or X.dtype != np.float64 else None
         hess = np.zeros((design.width, design.width))
         row_hessian(law, read_only(X), *at, *design.gram_memory(X, rest, unit), sums, slopes, hess)
         hess = design.mirrored(hess, unit)
