@@ -3,6 +3,7 @@
 import csv
 import io
 import sys
+import time
 
 import pyarrow as pa
 import pytest
@@ -257,3 +258,52 @@ def test_a_dash_is_standard_input(monkeypatch):
     assert str(table.path) == "-"
     with pytest.raises(FileReadError, match=r"is empty or was read before"):
         open_table("-")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("," * 4_000_000, ("4,000,000 commas", "100,000 columns", "Parquet")),
+        (";".join(f"c{i}" for i in range(300_000)), ("299,999 semicolons", "Parquet")),
+        ("a" * 4_000_000, ("name of more than 131,072 characters",)),
+        ("".join(f"a{mark}" * 70_000 for mark in ",;\t|"), ("name of more than 131,072 characters",)),
+        ("ab" * 9_000_000, ("more than 16 MB",)),
+    ],
+    ids=["commas", "names", "one name", "mixed delimiters", "18 MB"],
+)
+def test_a_first_line_that_is_too_long_for_names_is_refused_at_once(tmp_path, line, words):
+    path = tmp_path / "wide.csv"
+    path.write_text(f"{line}\n1\n")
+    start = time.perf_counter()
+    with pytest.raises(FileReadError) as caught:
+        open_table(path)
+    assert time.perf_counter() - start < 2.0  # splitting such a line takes over a minute
+    assert [word for word in words if word not in str(caught.value)] == []
+    assert len(str(caught.value)) < 500
+
+
+def test_the_time_to_read_wide_text_is_proportional_to_the_number_of_columns(tmp_path):
+    seconds = []
+    for n_columns in (3_000, 15_000):
+        path = tmp_path / f"{n_columns}.csv"
+        path.write_text(",".join(f"c{i}" for i in range(n_columns)) + "\n" + ",".join("1" * n_columns) + "\n")
+        start = time.perf_counter()
+        assert open_table(path).read().num_columns == n_columns
+        seconds.append(time.perf_counter() - start)
+    assert seconds[1] < 12 * seconds[0]  # 5 if proportional, 25 if quadratic
+
+
+def test_a_quote_before_a_long_text_that_never_closes_is_an_ordinary_character(tmp_path):
+    path = tmp_path / "quote.csv"
+    path.write_text('"' + "a\n" * 100_000)
+    table = open_table(path)
+    assert table.columns == ('"a',)
+    assert table.read().num_rows == 99_999
+
+
+def test_the_message_about_equal_names_stays_short(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text(",".join(["a"] * 5_000) + "\n")
+    with pytest.raises(FileReadError, match=r"columns 1 and 2 .*'a'") as caught:
+        open_table(path)
+    assert len(str(caught.value)) < 300

@@ -1,12 +1,14 @@
 """Excel: names are found under titles and beside margins; cells keep their types."""
 
 import datetime as dt
+import shutil
+import zipfile
 
 import pyarrow as pa
 import pytest
 from openpyxl import Workbook, load_workbook
 
-from separatrix.files import open_table, open_writer
+from separatrix.files import FileReadError, open_table, open_writer
 from separatrix.files.dialect import n_title_rows
 
 
@@ -107,3 +109,122 @@ def test_a_margin_is_not_a_column(tmp_path):
     assert open_table(margin).columns == ("who", "size", "weight")
     numbered = [[None, *ROWS[0]], *[[i, *row] for i, row in enumerate(ROWS[1:])]]  # a column without a name
     assert open_table(make(tmp_path / "n.xlsx", Sheet=numbered)).columns == ("column 1", "who", "size", "weight")
+
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def rewrite(path, part, change, new=None):
+    """Apply ``change`` to the text of a part, and store it as ``new`` in the archive."""
+    with zipfile.ZipFile(path) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    members[new or part] = change(members[part])
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+    return path
+
+
+def with_cells(path, xml, part="xl/worksheets/sheet1.xml"):
+    return rewrite(path, part, lambda text: text.replace(b"</sheetData>", xml + b"</sheetData>"))
+
+
+def far_cell(name):
+    return b'<row r="1048576"><c r="%s"><v>1</v></c></row>' % name.encode()
+
+
+@pytest.mark.parametrize("cell", ["XFD1048576", "CV1048576"])
+def test_a_stray_cell_far_from_the_table_is_named(tmp_path, cell):
+    path = make(tmp_path / "t.xlsx", small=[["a"], [1]], large=ROWS)
+    with_cells(path, far_cell(cell), "xl/worksheets/sheet2.xml")
+    with pytest.raises(
+        FileReadError, match=rf"'large' extends to cell {cell}: 1,048,576 rows .* Delete the rows below"
+    ):
+        open_table(f"{path}::large")
+    assert open_table(f"{path}::small").n_rows == 1
+
+
+def test_the_cells_of_a_sheet_count_and_not_its_stated_dimension(tmp_path):
+    path = make(tmp_path / "t.xlsx", Sheet=ROWS)
+
+    def state(area):
+        rewrite(path, "xl/worksheets/sheet1.xml", lambda text: text.replace(b"A1:C4", area))
+
+    state(b"A1:XFD1048576")
+    assert open_table(path).n_rows == 3
+    with_cells(path, far_cell("XFD1048576"))
+    state(b"A1:C4")
+    with pytest.raises(FileReadError, match="XFD1048576"):
+        open_table(path)
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        b"<row r='1048576'><c s='1' r = 'XFD1048576'><v>1</v></c></row>",  # other quotes, order and spaces
+        b'<row r="1048576"><c/><c r="xfd1048576"><v>1</v></c></row>',
+        b'<row r="1048576">' + b"<c><v>1</v></c>" * 20 + b"</row>",  # places follow from the cells before
+        b'<!-- " --><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+        b'<row r="9"><c r="A9"><v>1</v></c></row>' + b" " * 2**20 + far_cell("XFD1048576"),  # in another chunk
+    ],
+)
+def test_stray_cells_are_found_in_any_form_of_xml(tmp_path, xml):
+    with pytest.raises(FileReadError, match=r"(XFD|T)1048576"):
+        open_table(with_cells(make(tmp_path / "t.xlsx", Sheet=ROWS), xml))
+
+
+def test_the_sheet_that_is_read_is_the_sheet_that_is_checked(tmp_path):
+    """The first part of an archive may name another list of sheets than usual."""
+    path = make(tmp_path / "t.xlsx", Sheet=ROWS)
+    far = far_cell("XFD1048576")
+    rewrite(
+        path, "xl/worksheets/sheet1.xml", lambda text: text.replace(b"</sheetData>", far + b"</sheetData>"), "o/s.xml"
+    )
+    sheet = (b"/xl/worksheets/sheet1.xml", b"/o/s.xml")
+    rewrite(path, "xl/_rels/workbook.xml.rels", lambda text: text.replace(*sheet), "o/_rels/workbook.xml.rels")
+    rewrite(path, "xl/workbook.xml", bytes, "o/workbook.xml")
+    rewrite(path, "_rels/.rels", lambda text: text.replace(b"xl/workbook.xml", b"o/workbook.xml"))
+    with pytest.raises(FileReadError, match="XFD1048576"):
+        open_table(path)
+
+
+def test_small_files_with_large_contents_are_refused(tmp_path):
+    path = make(tmp_path / "t.xlsx", Sheet=ROWS)
+    strings = f'<sst xmlns="{MAIN}"><si><t>{"a" * 1_000_000}</t></si></sst>'.encode()
+    relation = (
+        f'<Relationship Type="{OFFICE}/sharedStrings" Target="sharedStrings.xml" Id="s"/></Relationships>'.encode()
+    )
+    rewrite(path, "xl/workbook.xml", lambda _: strings, "xl/sharedStrings.xml")
+    rewrite(path, "xl/_rels/workbook.xml.rels", lambda text: text.replace(b"</Relationships>", relation))
+    many = with_cells(path, b'<row><c t="s"><v>0</v></c></row>' * 1000)
+    with pytest.raises(FileReadError, match="a copy of its texts in every cell"):
+        open_table(many)
+    with pytest.raises(FileReadError, match="unpacked it has"):
+        open_table(with_cells(make(tmp_path / "u.xlsx", Sheet=ROWS), b" " * 2**27))
+
+
+def test_a_sparse_sheet_of_ordinary_size_is_read(tmp_path):
+    rows = [["a", "b"], *[[i, i % 2] for i in range(50)], *[[]] * 20_000, [7, 1]]
+    assert open_table(make(tmp_path / "t.xlsx", Sheet=rows)).n_rows == 20_051
+
+
+def test_other_formats_are_not_read_as_xlsx(tmp_path):
+    """calamine tries all formats if the suffix is unusual, and other formats have other ways to state a large area."""
+    office = "urn:oasis:names:tc:opendocument:xmlns"
+    repeated = '<t:table-cell t:number-columns-repeated="9"><x:p>a</x:p></t:table-cell>'
+    content = (
+        f'<o:document-content xmlns:o="{office}:office:1.0" xmlns:t="{office}:table:1.0" xmlns:x="{office}:text:1.0">'
+        f'<o:body><o:spreadsheet><t:table t:name="S"><t:table-row>{repeated}</t:table-row></t:table></o:spreadsheet>'
+        "</o:body></o:document-content>"
+    )
+    for name in ("t.xlsx", "T.XLSX"):
+        with zipfile.ZipFile(tmp_path / name, "w") as file:
+            file.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+            file.writestr("META-INF/manifest.xml", "<manifest/>")
+            file.writestr("content.xml", content)
+        with pytest.raises(FileReadError, match="not an .xlsx workbook"):
+            open_table(tmp_path / name)
+    path = make(tmp_path / "good.xlsx", Sheet=ROWS)
+    shutil.copyfile(path, tmp_path / "GOOD.XLSX")
+    assert open_table(tmp_path / "GOOD.XLSX").n_rows == 3

@@ -69,7 +69,8 @@ def require_same_columns(columns: Mapping[Any, Sequence[str]]) -> None:
     first, *others = columns
     for other in others:
         for has, lacks in ((first, other), (other, first)):
-            odd = [name for name in columns[has] if name not in columns[lacks]]
+            known = set(columns[lacks])
+            odd = [name for name in columns[has] if name not in known]
             if odd:
                 raise FileReadError(
                     f"Column {odd[0]!r} is in {has} but not in {lacks}.{did_you_mean(odd[0], columns[lacks])} Give "

@@ -21,7 +21,16 @@ import numpy as np
 
 from separatrix._lazy import pa, pc
 from separatrix.exceptions import DataError
-from separatrix.files.dialect import Dialect, find_encoding, name_columns, open_text, sniff, title_note
+from separatrix.files.dialect import (
+    LINE_END,
+    MAX_NAMES_BYTES,
+    Dialect,
+    find_encoding,
+    name_columns,
+    open_text,
+    sniff,
+    title_note,
+)
 from separatrix.files.location import STANDARD, FileReadError, Location, reading, temporary_file
 from separatrix.files.table import TableFile, ValueCounts
 from separatrix.rows import MAX_LABELS
@@ -30,7 +39,7 @@ from separatrix.table import Kind, cast_texts, kind_of_texts, kind_of_type, text
 BLOCK_BYTES = 2**20  # bytes that Arrow splits at a time; it keeps several blocks in memory
 MIN_BLOCK_LINES = 8  # smallest number of lines per block; blocks are larger if lines are long
 SAMPLE_BYTES = 2**18
-MAX_LINE_BYTES = 2**27  # longest first line that is read to find the column names
+COLUMN_BLOCK_BYTES = 512  # smallest size of a block per column, since each column of a block takes 0.1 ms
 MAX_COUNTED_ROWS = 1_000_000  # rows whose line is counted for a message, which takes a second
 NO_TYPES: Mapping[str, Any] = {}
 WORDS = ("text", "categorical", "date", "drop")  # requested types that are read as text
@@ -52,14 +61,15 @@ class DelimitedFile(TableFile):
         self._notes += notes
         with open_text(where, self._encoding) as stream, reading(where):
             start = stream.read(SAMPLE_BYTES)
-            is_long = b"\n" not in start and b"\r" not in start  # the first line is read completely
-            while is_long and len(start) < MAX_LINE_BYTES and (more := stream.read(SAMPLE_BYTES)):
+            while len(start) <= MAX_NAMES_BYTES and not LINE_END.search(start.lstrip()):  # read the names completely
+                if not (more := stream.read(SAMPLE_BYTES)):
+                    break
                 start += more
-                is_long = b"\n" not in more and b"\r" not in more
         sample = str(start.decode("utf-8", errors="ignore"))  # the last character may be incomplete
-        self._block_bytes = max(BLOCK_BYTES, MIN_BLOCK_LINES * max(map(len, sample.encode().splitlines()), default=0))
         self._dialect = sniff(sample, where.path, prefer="\t" if where.format == "tsv" else ",")
         self.columns, notes = name_columns(self._dialect.header, where.path)
+        longest = max(map(len, start.splitlines()))
+        self._block_bytes = max(BLOCK_BYTES, MIN_BLOCK_LINES * longest, COLUMN_BLOCK_BYTES * len(self.columns))
         self._notes += notes
         if self._dialect.title:
             self._notes.append(f"{title_note(self._dialect.title)} The names are in line {self._dialect.skipped + 1}.")
@@ -70,9 +80,10 @@ class DelimitedFile(TableFile):
         self._decimal_comma = self._dialect.delimiter != ","  # whether a number may be written 3,5
         self._has_plain_numbers = True  # set to False if a pass finds numbers that Arrow cannot convert
         self._exact: dict[str, pa.DataType] = {}
-        self._spelled = {name: wanted for name, wanted in types.items() if name in self.columns and wanted in SPELLED}
+        types = {name: types[name] for name in self.columns if name in types}
+        self._spelled = {name: wanted for name, wanted in types.items() if wanted in SPELLED}
         for name, wanted in types.items():
-            if name not in self.columns or wanted in SPELLED:
+            if wanted in SPELLED:
                 continue
             if isinstance(wanted, str) and wanted in WORDS:
                 self.kinds[name] = Kind.TEXT

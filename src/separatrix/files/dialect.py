@@ -47,6 +47,9 @@ SIGNATURES = {
 NOT_CP1252 = b"\x81\x8d\x8f\x90\x9d"  # bytes that Windows code page 1252 does not define
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SAMPLE_ROWS = 200
+LINE_END = re.compile(rb"[\r\n]")
+MAX_NAMES_BYTES = 2**24  # longest line of column names
+MAX_TEXT_COLUMNS = 100_000  # most columns of a text file; each takes 0.1 ms per block of rows
 NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
 AMOUNT = re.compile(r"\s*[^\w\s]?\s*[+-]?\d[\d.,:/ '-]*\s*\S{0,3}\s*")  # numbers and dates in any notation
 MAX_TITLE_CHARACTERS = 60  # characters of a title that a note shows
@@ -157,8 +160,18 @@ def sniff(sample: str, where: object, *, prefer: str = ",") -> Dialect:
     """Determine the dialect from the beginning of a text; raises FileReadError if the text is empty."""
     if not sample.strip():
         raise FileReadError(f"{where} is empty: it has no line with column names. Is it the correct file?")
+    line = sample.lstrip().partition("\n")[0].partition("\r")[0]
+    n_marks, name = max((line.count(mark), name) for mark, name in DELIMITERS.items())
+    if n_marks >= MAX_TEXT_COLUMNS:
+        problem = f"has {n_marks:,} {name}s, and a text file can have at most {MAX_TEXT_COLUMNS:,} columns"
+        raise FileReadError(_not_names(line, where, problem))
+    if len(line) > MAX_NAMES_BYTES:
+        raise FileReadError(_not_names(line, where, f"has more than {MAX_NAMES_BYTES // 2**20} MB"))
     marks = [prefer, *(mark for mark in DELIMITERS if mark != prefer)]
     tables = {(mark, quoted): _rows(sample, mark, quoted) for mark in marks for quoted in (True, False)}
+    tables = {option: rows for option, rows in tables.items() if any(rows)}
+    if not tables:
+        raise FileReadError(_not_names(line, where, f"has a name of more than {csv.field_size_limit():,} characters"))
 
     def agreement(option: tuple[str, bool]) -> tuple[float, bool, bool, int]:
         """Fraction of rows with as many fields as the names, balanced quotes, ``quoted``, number of fields."""
@@ -169,17 +182,16 @@ def sniff(sample: str, where: object, *, prefer: str = ",") -> Dialect:
         is_balanced = len(_rows(sample, *option, strict=True)) >= len(tables[option])
         return fraction, is_balanced, option[1], len(rows[0])
 
-    n_blank = next((n for n, row in enumerate(tables[prefer, False]) if row), 0)
-    n_above = dict.fromkeys(tables, n_blank)
+    n_above = {option: next(n for n, row in enumerate(rows) if row) for option, rows in tables.items()}
     best = max(tables, key=agreement)  # among equals, the first option
     title = ""
-    if n_filled(tables[best][n_blank]) < 2:
-        n_title = {option: n_title_rows(rows[n_blank:]) for option, rows in tables.items()}
-        n_above = {option: n_blank + n for option, n in n_title.items() if n}
-        if n_above:
-            best = max(n_above, key=agreement)
+    if n_filled(tables[best][n_above[best]]) < 2:
+        n_title = {option: n_title_rows(rows[n_above[option] :]) for option, rows in tables.items()}
+        if titled := {option: n_above[option] + n for option, n in n_title.items() if n}:
+            n_above |= titled
+            best = max(titled, key=agreement)
             title = join_title(tables[best][: n_above[best]])
-    n = n_above.get(best, n_blank)
+    n = n_above[best]
     rows = tables[best][n:]
     fields = [field for row in rows for field in row[1:] if field]
     spaced = bool(fields) and all(field[0] == " " for field in fields)
@@ -187,6 +199,13 @@ def sniff(sample: str, where: object, *, prefer: str = ",") -> Dialect:
     for _ in range(n):
         next(reader)
     return Dialect(*best, spaced, reader.line_num, tuple(rows[0]), title)
+
+
+def _not_names(line: str, where: object, problem: str) -> str:
+    return (
+        f"{where}: the first line {problem}. It begins {line[:40]!r}. If rows are separated by another character than "
+        "a line break, replace it. Write a table with more columns as Parquet, or sparse numbers as a .svm file."
+    )
 
 
 def _reader(text: str, delimiter: str, quoted: bool, strict: bool = False) -> Any:
@@ -211,7 +230,8 @@ def name_columns(header: Iterable[object], where: object) -> tuple[tuple[str, ..
     names = tuple(name or f"column {place}" for place, name in enumerate(given, 1))
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        places = " and ".join(str(i) for i, name in enumerate(names, 1) if name == twice[0])
+        where_twice = islice((str(i) for i, name in enumerate(names, 1) if name == twice[0]), 2)
+        places = " and ".join(where_twice)
         more = f" (also duplicated: {', '.join(map(repr, twice[1:6]))})" if len(twice) > 1 else ""
         raise FileReadError(f"{where}: columns {places} are both called {twice[0]!r}{more}. Rename one of them.")
     notes = []

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from separatrix._arguments import check_count, check_option
 from separatrix._array import Array, Codes, Float, Rows
+from separatrix._text import counted
 from separatrix._threads import map_in_order
 from separatrix.exceptions import DataError
 from separatrix.files.location import COMPRESSIONS, FileReadError, Location, open_input, reading
@@ -261,7 +262,8 @@ class LibsvmFile(RowStore):
         self.n_features, self.zero_based = self._indices.width, base == 0
         self.notes: tuple[str, ...] = ()
         if n_queries:
-            self.notes = (f"{n_queries} rows have a query (qid:), which classifiers do not use; it was skipped.",)
+            have = f"{counted(n_queries, 'row')} {'has' if n_queries == 1 else 'have'}"
+            self.notes = (f"{have} a query (qid:), which classifiers do not use; it was skipped.",)
 
     def __repr__(self) -> str:
         return f"LibsvmFile({str(self.path)!r}, n_features={self.n_features}, zero_based={self.zero_based})"

@@ -11,6 +11,7 @@ import difflib
 import lzma
 import os
 import shutil
+import stat
 import tempfile
 import weakref
 import zipfile
@@ -24,7 +25,7 @@ from typing import IO, Any
 
 from separatrix._lazy import pa
 from separatrix._output import DRAFT_SUFFIX, locked, remove_abandoned
-from separatrix._text import first_few
+from separatrix._text import first_few, masked
 from separatrix.exceptions import DataError
 
 STANDARD = "-"  # the path of standard input and output, which are CSV
@@ -55,15 +56,28 @@ class FileWriteError(DataError):
     """A table cannot be written; no partial file is left."""
 
 
+class PipeCopy:
+    """Temporary copy of a named pipe, which can be read only once; the copy is removed with this object."""
+
+    def __init__(self, pipe: Path) -> None:
+        self.path = temporary_file(self, pipe.name)
+        with pipe.open("rb") as source, self.path.open("wb") as file:
+            shutil.copyfileobj(source, file, READ_BYTES)
+
+
 @dataclass(frozen=True)
 class Location:
-    """Path, format, compression and table name of a file; ``parts`` are the files of a folder or pattern."""
+    """Path, format, compression and table name of a file; ``parts`` are the files of a folder or pattern.
+
+    ``copy`` is the owner of the file if it is a copy of a pipe.
+    """
 
     path: Path
     format: str
     compression: str | None = None
     table: str | None = None
     parts: tuple[Path, ...] = ()
+    copy: PipeCopy | None = None
 
     def fingerprint(self) -> tuple[tuple[int, ...], ...]:
         """Size, times of modification and change, and inode of each file; raises if a file was removed.
@@ -89,7 +103,7 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
     """Locate a file for reading; raises FileReadError if there is no such file, or its suffix is unknown."""
     text, table = _split(path, table)
     if "://" in text:
-        raise FileReadError(f"{text} is a URL, and only local files can be read. Download it first.")
+        raise FileReadError(f"{masked(text)} is a URL, and only local files can be read. Download it first.")
     where = Path(text).expanduser()
     if where.is_dir() or (not where.exists() and has_magic(text)):
         parts = expand(text)
@@ -101,18 +115,20 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
         raise FileReadError(_not_found(where))
     if not os.access(where, os.R_OK):
         raise FileReadError(f"{where}: permission denied. Change its permissions, or copy it.")
+    copy = PipeCopy(where) if stat.S_ISFIFO(where.stat().st_mode) else None
+    where = where if copy is None else copy.path
     compression = COMPRESSIONS.get(where.suffix.lower())
     name = where.with_suffix("") if compression else where
     if compression == "zip" and not _format(name):
         name = Path(only_member(where))
-    kind = _format(name)
+    kind = _format(name) or (None if copy is None else "csv")  # the shell's <(command) has no suffix
     if kind is None:
         raise FileReadError(_unknown_suffix(where, "read"))
     if table is not None and kind not in SEVERAL_TABLES:
         raise FileReadError(f"{where} contains a single table, so {table!r} cannot be chosen. Give only the path.")
     with where.open("rb") as file:  # SQLite and DuckDB both use .db
         is_duckdb = kind == "sqlite" and file.read(12)[8:] == b"DUCK"
-    return Location(where, "duckdb" if is_duckdb else kind, compression, table)
+    return Location(where, "duckdb" if is_duckdb else kind, compression, table, copy=copy)
 
 
 def expand(path: str) -> tuple[Path, ...]:
@@ -236,7 +252,7 @@ def unpacked(where: Location, owner: object) -> Path:
     """Path of the decompressed file: the file itself, or a temporary copy that is removed with its owner."""
     if where.compression is None:
         return where.path
-    plain = temporary_file(owner, "decompressed")
+    plain = temporary_file(owner, f"decompressed{FORMATS[where.format][0]}")
     with reading(where), open_input(where) as stream, plain.open("wb") as file:
         shutil.copyfileobj(stream, file, READ_BYTES)
     return plain

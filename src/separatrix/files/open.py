@@ -7,6 +7,7 @@ import importlib.util
 import os
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from separatrix.files.columnar import ArrowFile, ParquetTable
@@ -41,7 +42,7 @@ def open_table(
     path : str or path
         The suffix determines the format: CSV, TSV, JSON lines, Parquet (a file, a folder or a pattern), Arrow, Excel,
         SQLite or DuckDB, optionally compressed (.gz, .bz2, .xz, .zst, .lz4, .zip). ``shop.db::orders`` also names the
-        table. ``-`` is CSV from standard input.
+        table. ``-`` is CSV from standard input. A named pipe is copied to a temporary file; without a suffix it is CSV.
     table : str, optional
         Table of a database or sheet of a workbook, if there are several.
     types : mapping from column to type, optional
@@ -73,6 +74,8 @@ def open_table(
         return StandardInput(types or {})
     where = find(path, table)
     opened: TableFile = _classes(where.format)[0](where, types or {})
+    if where.copy is not None:
+        opened.path = Path(path)
     return opened
 
 

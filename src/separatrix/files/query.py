@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from separatrix._lazy import duckdb, pa
+from separatrix._text import counted, masked
 from separatrix.exceptions import DataError, optional_import
 from separatrix.files.database import fetch_batches, quoted, stored_kinds
 from separatrix.files.stream import SpooledRows
@@ -78,7 +79,8 @@ def _require_distinct(names: Sequence[str], title: str) -> None:
     if len(set(names)) < len(names):
         name, count = Counter(names).most_common(1)[0]
         raise DataError(
-            f"{title} returns {count} columns named {name!r}. Rename them: SELECT ... AS {quoted(name + '_2')}."
+            f"{title} returns {counted(count, 'column')} named {name!r}. Rename them: SELECT ... AS "
+            f"{quoted(name + '_2')}."
         )
 
 
@@ -91,7 +93,7 @@ def query_function(connection: Any) -> Callable[[str, int], AbstractContextManag
         return partial(run_duckdb, connection)
     if library.startswith("adbc_driver") or (isinstance(connection, str) and connection.startswith(URIS)):
         return partial(run_adbc, connection)
-    given = repr(connection) if isinstance(connection, str) else f"a {library}.{type(connection).__name__}"
+    given = masked(repr(connection)) if isinstance(connection, str) else f"a {library}.{type(connection).__name__}"
     raise DataError(
         f"connection is {given}. Supported: DuckDB, sqlite3 and ADBC connections, and addresses such as "
         "postgresql://user@host/name."
@@ -117,7 +119,8 @@ def run_adbc(connection: Any, sql: str, rows: int) -> Iterator[QueryResult]:
     import adbc_driver_manager as adbc
 
     is_address = isinstance(connection, str)
-    with _failing(adbc.Error, "PostgreSQL" if is_address else "The database"), ExitStack() as stack:
+    database, address = ("PostgreSQL", str(connection)) if is_address else ("The database", "")
+    with _failing(adbc.Error, database, address), ExitStack() as stack:
         if is_address:
             with optional_import("Queries to PostgreSQL need its ADBC driver", "data"):
                 dbapi = importlib.import_module("adbc_driver_postgresql.dbapi")
@@ -146,12 +149,12 @@ def run_sqlite(connection: Any, kinds: dict[str, Kind], sql: str, rows: int) -> 
 
 
 @contextmanager
-def _failing(kind: type[Exception], name: str) -> Iterator[None]:
+def _failing(kind: type[Exception], name: str, address: str = "") -> Iterator[None]:
     """Convert errors of a driver to `QueryError`; errors while rows are read are Arrow exceptions."""
     try:
         yield
     except (kind, OSError, pa.ArrowException) as error:
         if isinstance(error, DataError):  # raised by the code that reads the rows
             raise
-        said = " ".join(str(error).split()).rstrip(".?")
+        said = masked(" ".join(str(error).split()), address).rstrip(".?")
         raise QueryError(f"{name} did not answer the query: {said}. Check the query and the connection.") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 
 from separatrix._array import Array
 from separatrix._lazy import pa
-from separatrix._text import did_you_mean
+from separatrix._text import counted, did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.files.libsvm import LibsvmFile, is_libsvm
 from separatrix.files.many import FileRows, open_files
@@ -123,8 +123,7 @@ def scan(
         return LibsvmFile(source)
     rows = _open(source, connection, where, types)
     chosen = tuple(rows.columns if columns is None else columns)
-    for name in [*chosen, *(name for name in (target, weight) if name is not None)]:
-        _require_column(name, rows)
+    _require_columns([*chosen, *(name for name in (target, weight) if name is not None)], rows)
     if target is not None and target == weight:
         raise DataError(f"Column {target!r} is both the target and the weight. Leave one of them out.")
     if columns is not None and target in columns:
@@ -160,9 +159,11 @@ def _open(source: Any, connection: Any, where: Any, types: Mapping[str, Any] | N
     return rows
 
 
-def _require_column(name: str, rows: ArrowRows) -> None:
-    if name not in rows.columns:
-        raise DataError(f"{rows.title} has no column {name!r}.{did_you_mean(name, rows.columns)}")
+def _require_columns(names: Iterable[str], rows: ArrowRows) -> None:
+    known = set(rows.columns)
+    for name in names:
+        if name not in known:
+            raise DataError(f"{rows.title} has no column {name!r}.{did_you_mean(name, rows.columns)}")
 
 
 @dataclass(eq=False)
@@ -227,10 +228,10 @@ class Scan(RowStore):
     counts: LabelCounts | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        count = "" if self.rows.known_rows is None else f"{self.rows.known_rows} rows x "
+        count = "" if self.rows.known_rows is None else f"{counted(self.rows.known_rows, 'row')} x "
         named = ", ".join(self.features[:6]) + (", ..." if len(self.features) > 6 else "")
         roles = [f"{what} {name!r}" for what, name in (("target", self.target), ("weight", self.weight)) if name]
-        columns = f"{count}{len(self.features)} columns ({named})"
+        columns = f"{count}{counted(len(self.features), 'column')} ({named})"
         return f"<Scan of {self.rows.described}: {'; '.join([columns, *roles])}>"
 
     @property
@@ -251,8 +252,7 @@ class Scan(RowStore):
             template = NamedRows(np.empty((0, len(names))), names)
             return self._open(BatchPlan(self.encoding.inputs, names, encode=self.encoding.encode), template)
         wanted = self.features if columns is None else tuple(columns)
-        for name in wanted:
-            _require_column(name, self.rows)
+        _require_columns(wanted, self.rows)
         schema = self._schema(wanted)
         wrong = [f"{c.name!r} ({c.type})" for c in schema if not is_number(c.type)]
         if wrong:
@@ -267,8 +267,7 @@ class Scan(RowStore):
 
     def encoded(self, schema: Schema) -> Scan:
         """Return a scan whose columns are encoded as numbers, sparse or dense as `Schema.encode` does by default."""
-        for name in schema.inputs:
-            _require_column(name, self.rows)
+        _require_columns(schema.inputs, self.rows)
         return replace(self, encoding=schema)
 
     def statistics(self, unread: Sequence[str] = ()) -> TableStatistics:
@@ -288,7 +287,7 @@ class Scan(RowStore):
 
     def column(self, name: str) -> Array:
         """Read a column into memory. Missing values are NaN among numbers and None among texts."""
-        _require_column(name, self.rows)
+        _require_columns([name], self.rows)
         self.prepare()
         return column_in_memory(Batches(self.rows, BatchPlan((name,), (name,))), name)
 

@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any
 
 from separatrix._lazy import pa
+from separatrix._text import counted
 from separatrix.exceptions import DataError, StreamEndedError
 from separatrix.files.location import temporary_file
 from separatrix.files.where import Condition
@@ -71,7 +72,8 @@ class SpooledRows(ArrowRows):
                             if shutil.disk_usage(path.parent).free < batch.get_total_buffer_size() + MIN_FREE_BYTES:
                                 raise DataError(
                                     f"{self.title} must be copied to {path}, but the disk is nearly full after "
-                                    f"{n_rows} rows. Free space, set TMPDIR to a folder on a larger disk, or select "
+                                    f"{counted(n_rows, 'row')}. Free space, set TMPDIR to a folder on a larger disk, "
+                                    "or select "
                                     "fewer columns or rows."
                                 )
                             writer.write_batch(batch.cast(schema))

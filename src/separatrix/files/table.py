@@ -99,8 +99,9 @@ class TableFile(ABC):
 
     def _chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
         chosen = self.columns if columns is None else tuple(columns)
+        known = set(self.columns)
         for name in chosen:
-            if name not in self.columns:
+            if name not in known:
                 raise FileReadError(f"{self.path} has no column {name!r}.{did_you_mean(name, self.columns)}")
         return chosen
 

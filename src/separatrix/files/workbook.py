@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from itertools import islice, repeat
+from itertools import islice, repeat, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from separatrix.files.dialect import (
     name_columns,
     title_note,
 )
-from separatrix.files.location import FileReadError, FileWriteError, Location, unpacked
+from separatrix.files.location import FORMATS, FileReadError, FileWriteError, Location, temporary_file, unpacked
+from separatrix.files.package import require_readable
 from separatrix.files.table import Sink, TableFile, choose_table
 from separatrix.table import Kind, kind_of_values
 
@@ -39,9 +41,14 @@ class ExcelSheet(TableFile):
     def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
         super().__init__(where)
         self._file = unpacked(where, self)
+        if self._file.suffix not in FORMATS["excel"]:  # such as .XLSX: calamine would try all formats that it can read
+            self._file = temporary_file(self, "copy.xlsx")
+            shutil.copyfile(self.path, self._file)
         self._n_failed: int | None = None  # rows at the end with nothing but failed formulas, once counted
+        require_readable(self._file, self.path)
         with self._workbook() as book:
             self._sheet = choose_table(list(book.sheet_names), where, "sheet")
+            require_readable(self._file, self.path, self._sheet)
             sheet = book.get_sheet_by_name(self._sheet)
             first = list(islice(self._rows(sheet), SAMPLE_ROWS))
             if not first:
@@ -50,15 +57,21 @@ class ExcelSheet(TableFile):
             self._first_row = n_above + 1
             self._margin = min((filled_span(row)[0] for row in first[n_above:] if n_filled(row)), default=0)
             names = first[n_above][self._margin : filled_span(first[n_above])[1]]
-            kinds, self.n_rows = [Kind.NOTHING] * len(names), 0
+            kinds, self.n_rows, n_columns = [Kind.NOTHING] * len(names), 0, len(names)
             midnights: Counter[int] = Counter()
             for rows in self._chunks(sheet):
-                # Columns without a name are read if they have a value.
-                widest = max((i for row in rows for i, cell in enumerate(row, 1) if cell is not None), default=0)
-                kinds += [Kind.NOTHING] * (widest - len(kinds))
-                midnights.update(i for row in rows for i, cell in enumerate(row) if cell == DAY_ZERO)
-                kinds = [kind_of_values(_column(rows, i, Kind.DATE), kind) for i, kind in enumerate(kinds)]
+                for i, column in enumerate(zip_longest(*rows)):
+                    classes = set(map(type, column))
+                    if i >= len(kinds):
+                        kinds.append(Kind.NOTHING)
+                    if classes != {type(None)}:  # columns without a name are read if they have a value
+                        n_columns = max(n_columns, i + 1)
+                    if dt.time in classes and DAY_ZERO in column:
+                        midnights[i] += column.count(DAY_ZERO)
+                    has_day_zero = midnights[i] > 0
+                    kinds[i] = kind_of_values(_without_day_zero(column) if has_day_zero else column, kinds[i])
                 self.n_rows += len(rows)
+            del kinds[n_columns:]
         kinds = [kind if kind in DATES or not midnights[i] else Kind.TEXT for i, kind in enumerate(kinds)]
         header = [*names, *[None] * (len(kinds) - len(names))]
         columns, notes = name_columns(header, f"{self.path}, sheet {self._sheet!r}")
@@ -114,27 +127,31 @@ class ExcelSheet(TableFile):
             yield chunk
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        places = [(self.columns.index(name), self.kinds[name]) for name in columns]
+        place_of = {name: place for place, name in enumerate(self.columns)}
+        places = [(place_of[name], self.kinds[name]) for name in columns]
         with self._workbook() as book:
             for chunk in self._chunks(book.get_sheet_by_name(self._sheet)):
-                yield self._batch(columns, (_column(chunk, place, kind) for place, kind in places))
+                found = dict(enumerate(zip_longest(*chunk)))
+                cells = ((found.get(place, (None,) * len(chunk)), kind) for place, kind in places)
+                dated = (_without_day_zero(column) if kind in DATES else column for column, kind in cells)
+                yield self._batch(columns, dated)
 
 
 def _value(cell: Any) -> Any:
     """Value of a cell; None if it is blank or a formula error. Whole floats become integers, as Excel displays them."""
-    if isinstance(cell, str):
+    kind = type(cell)
+    if kind is str:
         return None if cell in FORMULA_ERRORS or not cell.strip() else cell
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < MAX_EXACT_INTEGER:
-        return int(cell)
-    if isinstance(cell, dt.datetime) and cell.time() == dt.time():
+    if kind is float:
+        return int(cell) if cell.is_integer() and abs(cell) < MAX_EXACT_INTEGER else cell
+    if kind is dt.datetime and cell.time() == dt.time():
         return cell.date()
     return cell
 
 
-def _column(rows: list[list[Any]], place: int, kind: Kind) -> list[Any]:
-    """Cells of a column; in a column of dates, day zero is missing."""
-    cells = [row[place] if place < len(row) else None for row in rows]
-    return [None if cell == DAY_ZERO else cell for cell in cells] if kind in DATES else cells
+def _without_day_zero(cells: Sequence[Any]) -> list[Any]:
+    """Cells of a column of dates, in which day zero is missing."""
+    return [None if cell == DAY_ZERO else cell for cell in cells]
 
 
 class ExcelSink(Sink):

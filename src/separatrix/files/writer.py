@@ -20,6 +20,7 @@ from typing import IO, Any, Self
 
 from separatrix._lazy import pa, pc, pq
 from separatrix._output import draft_of
+from separatrix._text import counted
 from separatrix.files.location import READ_BYTES, STANDARD, FileWriteError, Location, open_output
 from separatrix.files.table import Sink
 
@@ -44,7 +45,7 @@ class TableWriter:
         self._schema: pa.Schema | None = None
         self._stack = ExitStack()
         self._draft: Path | None = None
-        self._placed = draft_of(self.path)
+        self._placed = draft_of(self.path, exclusive=not force)
         self._refuse_existing()
 
     def write(self, table: Any) -> None:
@@ -123,7 +124,12 @@ class TableWriter:
             with suppress(Exception):
                 self._stack.close()
             self._draft = None
-            self._placed.__exit__(kind, error, trace)
+            try:
+                self._placed.__exit__(kind, error, trace)
+            except FileExistsError as taken:  # created after the check in _finish
+                raise FileWriteError(
+                    f"{self.path} could not be written: {taken.strerror}. Choose another name."
+                ) from taken
 
     def _finish(self, draft: Path) -> None:
         if self._sink is None:
@@ -151,7 +157,8 @@ class TableWriter:
                 raise
             size = sum(file.stat().st_size for file in self._draft.parent.iterdir())
             raise FileWriteError(
-                f"{self.path} could not be written: the disk is full after {self.n_rows} rows ({size / 1e6:.1f} MB). "
+                f"{self.path} could not be written: the disk is full after {counted(self.n_rows, 'row')} "
+                f"({size / 1e6:.1f} MB). "
                 f"The incomplete file was removed. Free space on {self.path.parent.absolute()}, or write elsewhere."
             ) from error
 

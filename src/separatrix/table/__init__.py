@@ -12,11 +12,11 @@ encoder     TableEncoder, a scikit-learn transformer
 target      encodes the labels
 """
 
-from separatrix.table.encoder import TableEncoder
+from separatrix.table.encoder import TableEncoder, check_types
 from separatrix.table.inference import infer_types
 from separatrix.table.kinds import Kind, cast_texts, join, kind_of_texts, kind_of_type, kind_of_values, values_to_arrow
 from separatrix.table.plans import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, HashPlan, NumberPlan, OddCells, Plan
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import ColumnStatistics, TableStatistics, table_statistics, text_readings
-from separatrix.table.target import Target, clean_labels, encode_target
+from separatrix.table.target import Target, clean_labels, encode_target, positive_label
 from separatrix.table.values import Batch, as_text, open_batch, read_values, row_place

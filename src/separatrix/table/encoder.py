@@ -160,7 +160,7 @@ class TableEncoder(TransformerMixin, Estimator):
 
     def unread(self) -> list[str]:
         """Columns to drop. They are not read at all, because their values may be invalid."""
-        return [name for name, kind in self.types.items() if kind == "drop"] if self.types else []
+        return [name for name, kind in check_types(self.types).items() if kind == "drop"]
 
     def __sklearn_tags__(self) -> Any:
         """Tags that allow missing values and text."""
@@ -170,3 +170,13 @@ class TableEncoder(TransformerMixin, Estimator):
         tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def check_types(types: Any) -> Mapping[str, str]:
+    """Return the given types of columns, by name; raise if they are not a mapping of text to text."""
+    known = {} if types is None else types
+    if not isinstance(known, Mapping) or not all(isinstance(text, str) for pair in known.items() for text in pair):
+        raise ValueError(
+            f"types={types!r}: pass a mapping from names of columns to types, such as {{'age': 'number'}}."
+        )
+    return known

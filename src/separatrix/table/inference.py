@@ -128,6 +128,11 @@ def infer_types(
     check_option("infer_types", "drop", drop, ("none", "first"))
     if not statistics.n_rows:
         raise DataError("The table has no rows (n_samples = 0), so the types of its columns cannot be inferred.")
+    if not any(name != target for name in statistics.columns):
+        raise DataError(
+            "The table has no columns, so there is nothing to predict from. Pass a table with at least one column "
+            "besides the labels."
+        )
     rare = min(RARE_ROWS, math.ceil(RARE_FRACTION * (training or statistics).n_rows))
     options = Options(
         check_count("infer_types", "max_levels", max_levels),
@@ -182,7 +187,9 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
     if len(levels.counts) == 2 and _yes_no(levels.counts):
         return _number(name, column, options, boolean=True)
     if not column.declared and levels.n_distinct > max(ALWAYS_CATEGORY_LEVELS, n_values / 2):
-        why = f"{'nearly all' if levels.n_distinct >= 0.9 * n_values else 'most'} values are distinct"
+        fraction = levels.n_distinct / n_values
+        many = "all" if fraction == 1 and not levels.hashes else "nearly all" if fraction >= 0.9 else "most"
+        why = f"{many} values are distinct"
     elif levels.hashes and options.hashing is None:
         why = "too many distinct values"
     else:

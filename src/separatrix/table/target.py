@@ -8,7 +8,10 @@ the caller passes ``categorical=True``.
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -18,13 +21,31 @@ import numpy as np
 
 from separatrix._array import Array, Codes
 from separatrix._lazy import pa
-from separatrix._text import enumerated
+from separatrix._text import counted, enumerated
 from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
 from separatrix.table.values import as_text, read_values
 
 MANY_CLASSES, ROWS_PER_CLASS = 20, 5  # more than 20 classes with fewer than 5 rows per class are an error
 INVISIBLE = "\u200b\u2060\ufeff"  # characters of width zero
+
+# Pairs of words for no and yes. Pairs are compared, because a word may mean yes in one language and no in another.
+NO_YES_PAIRS = """
+no yes, n y, false true, f t, negative positive, neg pos, - +, off on, down up, absent present, without with,
+inactive active, dislike like, disagree agree, 0 1, -1 1, -1 +1,
+nein ja, n j, falsch wahr, falsch richtig, negativ positiv, aus an, nee ja, onwaar waar, nei ja, nej ja, nej jo,
+non oui, n o, faux vrai, negatif positif, no si, n s, falso verdadero, falso vero, f v, falso verdadeiro, nao sim,
+negativo positivo, nu da, fals adevarat, jo po, ez bai, ei kylla, ei joo, ei jah, hayır evet, hayir evet, nem igen,
+nie tak, n t, ne ano, nie ano, n a, ne da, n d, ne taip, ne ja, ne jes, net da, nyet da, ni tak,
+нет да, н д, не да, не так, ні так, ложь истина, οχι ναι, oxi nai, ochi nai, לא כן, لا نعم, نه بله, خیر بله,
+नहीं हाँ, nahi haan, না হ্যাঁ, いいえ はい, iie hai, 否 是, 不是 是, 不 是, 无 有, 無 有, 没有 有, 沒有 有, 错 对,
+아니요 네, 아니요 예, 아니오 네, 아니오 예, aniyo ne, ไม่ใช่ ใช่, ไม่ ใช่, khong co, sai dung, tidak ya, hapana ndiyo,
+hindi oo
+"""
+# Words that mean yes or no in all of these pairs, whatever the other label is, such as "negative" and "trace".
+YES_WORDS = frozenset({"yes", "true", "positive"})
+NO_WORDS = frozenset({"no", "none", "never", "false", "negative", "0"})
+NEGATIONS = frozenset({"no", "not", "non", "without", "kein", "keine", "nicht", "ohne", "sans", "sin", "senza", "sem"})
 
 
 @dataclass(frozen=True)
@@ -81,7 +102,7 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
     labelled = ~values.missing if values.kind is Kind.TEXT else np.isfinite(values.numbers)
     n_rows = int(labelled.sum())
     if not n_rows:
-        raise DataError(f"Every label of {name!r} is missing ({len(labelled)} rows). Choose another column.")
+        raise DataError(f"Every label of {name!r} is missing ({counted(len(labelled), 'row')}). Choose another column.")
     if values.kind is Kind.TEXT:
         texts = list(map(_trimmed, values.texts))
         declared = {_trimmed(as_text(level)): _trimmed(level) for level in _declared_order(series)}
@@ -121,6 +142,61 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
             f"{name}=categorical)."
         )
     return Target(classes, codes, labelled, tuple(notes))
+
+
+def positive_label(labels: Sequence[Any], counts: Sequence[int]) -> Any:
+    """Of two labels, the one that means yes; the rarer (the second if tied) if words and signs do not tell.
+
+    Words for yes and no are compared as pairs in many languages, without case, accents and the words that both labels
+    contain. A label that negates the other, as in "no churn" and "churn", means no. Of two numbers, one above zero
+    means yes if the other is zero or below. The labels 1 and 2 have no such meaning.
+
+    Examples
+    --------
+    >>> [positive_label(labels, [10, 90]) for labels in (["ja", "nein"], ["thumbs down", "thumbs up"], [1, 2])]
+    ['ja', 'thumbs up', 1]
+    """
+    words = [_plain(str(as_text(label))) for label in labels]
+    yes = _yes_word(*words)
+    return labels[int(counts[1] <= counts[0]) if yes is None else words.index(yes)]
+
+
+def _plain(text: str) -> str:
+    """Text without accents, case and surrounding white space."""
+    letters = unicodedata.normalize("NFKD", text.strip().casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+_YES_OF_PAIR = {
+    frozenset(pair.split()): pair.split()[1] for pair in map(_plain, NO_YES_PAIRS.replace("\n", " ").split(","))
+}
+
+
+def _yes_word(first: str, second: str) -> str | None:  # noqa: PLR0911  # one return per rule
+    """The one of two plain labels that means yes, or None."""
+    if first == second or frozenset({first, second}) in _YES_OF_PAIR:
+        return _YES_OF_PAIR.get(frozenset({first, second}))
+    numbers = [float(word) for word in (first, second) if re.fullmatch(r"[+-]?\d+(\.\d+)?", word)]
+    if len(numbers) == 2:
+        return (first, second)[int(np.argmax(numbers))] if min(numbers) <= 0 < max(numbers) else None
+    said = [(word in YES_WORDS) - (word in NO_WORDS) for word in (first, second)]
+    if said[0] != said[1]:
+        return first if said[0] > said[1] else second
+    own, other = (re.findall(r"[^\W_]+", word) for word in (first, second))
+    if not own or not other:
+        return None
+    if second == f"non{first}" or (other[0] in NEGATIONS and other[1:] == own):
+        return first
+    if first == f"non{second}" or (own[0] in NEGATIONS and own[1:] == other):
+        return second
+    shared = set(own) & set(other)  # "thumbs" of "thumbs up" and "thumbs down"
+    own, other = ([word for word in words if word not in shared] for words in (own, other))
+    if not shared or len(own) != 1 or len(other) != 1:
+        return None
+    if own[0].isalpha() and len(own[0]) == len(other[0]) == 1:  # "type n" and "type a" are no abbreviations
+        return None
+    yes = _yes_word(own[0], other[0])
+    return yes and (first if yes == own[0] else second)
 
 
 def clean_labels(labels: Any, *, unlabelled: Any = "error", categorical: bool = False) -> Any:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array
 from separatrix._array import Array, Codes, Float, is_sparse
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
-from separatrix.rows import as_frame, as_table, is_dask
+from separatrix.rows import as_frame, as_table, is_dask, unmasked
 from separatrix.table.kinds import Kind, as_float, join, kind_of_class
 from separatrix.table.text import PLAIN, US_PER_DAY, YEAR_FIRST, format_number, parse_dates, read_numbers, tidy
 
@@ -118,6 +118,11 @@ class Batch(NamedTuple):
     def require(self, names: Iterable[str]) -> None:
         """Raise DataError if the table lacks one of these columns; the message suggests similar names."""
         for name in names:
+            if not self.columns:
+                raise DataError(
+                    f"The table has no columns, but column {name!r} is needed. Check how the table was read, or how "
+                    "its columns were selected."
+                )
             if name not in self.columns:
                 raise DataError(f"The table has no column {name!r}.{did_you_mean(name, self.columns)}")
 
@@ -158,8 +163,7 @@ def open_batch(table: Any) -> Batch:
     if nw.dependencies.is_polars_lazyframe(table):
         raise DataError("The table is a LazyFrame, which has no rows yet. Pass table.collect().")
     if not nw.dependencies.is_into_dataframe(table):
-        if np.ma.isMaskedArray(table):
-            table = np.ma.filled(table.astype(float), np.nan)
+        table = unmasked(table)
         if isinstance(table, list | tuple):
             table = np.array(table, dtype=object)  # otherwise NumPy would convert all cells to text if one is text
         array = check_array(table, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
