@@ -10,10 +10,14 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
 from problems import DISCRIMINATIVE, FAMILIES, GENERATIVE, MODELS, blobs
@@ -121,6 +125,129 @@ def test_a_model_of_a_table_is_saved(kind, tmp_path):
     model.fit(table, ROW % 11 > 4)
     again = load(save(model, tmp_path / "table.sx"))
     np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+
+
+# Wrappers: what `save` accepts, `load` returns
+
+MIXED = pd.DataFrame(
+    {
+        "status": np.array(["new", "old", "gone", None], dtype=object)[ROW * 7 % 4],
+        "age": np.sin(ROW) * 9 + 40,
+        "joined": pd.to_datetime(ROW * 37 % 400, unit="D"),
+    }
+)
+KINDS = {
+    "numpy": lambda: MIXED[["age"]].to_numpy() + np.arange(3),
+    "pandas": lambda: MIXED,
+    "polars": lambda: pl.from_pandas(MIXED),
+    "sparse": lambda: sparse.csr_array(np.maximum(np.sin(np.outer(ROW + 1.0, [1.0, 2.0, 3.0])), 0.0)),
+}
+TABLE_MODELS = {
+    "table": lambda: sx.TableClassifier(),
+    "table of families": lambda: sx.TableClassifier(sx.NaiveBayes()),
+    "logistic": lambda: sx.LogisticRegression(),
+    "bayesian": lambda: sx.BayesianLogisticRegression(sx.Gaussian(1.0)),
+    "naive bayes": lambda: sx.NaiveBayes(),
+}
+WRAPPERS = {
+    "rule": lambda model: sx.DecisionRule(model, costs={(2, 1): 5}),
+    "calibrated": lambda model: sx.Calibrated(model, cv=2),
+    "one vs rest": sx.OneVsRest,
+    "one vs one": sx.OneVsOne,
+    "rule of reduction": lambda model: sx.DecisionRule(sx.OneVsRest(model), reject=0.5),
+    "calibrated reduction": lambda model: sx.Calibrated(sx.OneVsOne(model), "temperature", cv=2),
+    "reduction of calibrated": lambda model: sx.OneVsRest(sx.Calibrated(model, "platt", cv=2)),
+}
+METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "predict_set")
+CODES = (MIXED["age"] > 40).to_numpy().astype(int) + (ROW % 3 == 0)
+RESTORED = [
+    (wrapper, model, kind)
+    for wrapper in WRAPPERS
+    for model in TABLE_MODELS
+    for kind in (("numpy", "pandas", "polars") if model.startswith("table") else ("numpy", "sparse"))
+]
+
+
+def assert_restored(model, rows, path):
+    again = load(save(model, path))
+    for name in METHODS:
+        if hasattr(model, name):
+            np.testing.assert_array_equal(getattr(again, name)(rows), getattr(model, name)(rows), err_msg=name)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("wrapper", "model", "kind"), RESTORED)
+def test_a_wrapper_is_restored(wrapper, model, kind, tmp_path):
+    rows = KINDS[kind]()
+    assert_restored(WRAPPERS[wrapper](TABLE_MODELS[model]()).fit(rows, CODES), rows, tmp_path / "model.sx")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("wrapper", [sx.DecisionRule, sx.OneVsRest, lambda model: model])
+def test_a_wrapper_fitted_to_a_scan_is_restored(wrapper, tmp_path):
+    MIXED.assign(y=CODES).to_parquet(tmp_path / "table.parquet")
+    model = wrapper(sx.TableClassifier()).fit(sx.scan(tmp_path / "table.parquet", target="y"))
+    assert_restored(model, MIXED, tmp_path / "model.sx")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_wrappers_of_fitted_tables_are_restored(tmp_path):
+    fitted = sx.TableClassifier(sx.LogisticRegression()).fit(MIXED, CODES)
+    rule = sx.DecisionRule(fitted, reject=0.4, prefit=True)
+    assert_restored(rule, MIXED, tmp_path / "rule.sx")
+    calibrated = sx.Calibrated(FrozenEstimator(fitted), "temperature").fit(MIXED, CODES)
+    assert_restored(calibrated, MIXED, tmp_path / "calibrated.sx")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["numpy", "pandas", "polars"])
+def test_an_average_of_table_models_is_restored(kind, tmp_path):
+    rows = KINDS[kind]()
+    models = {"line": sx.TableClassifier(), "curve": sx.TableClassifier(curved=True)}
+    if kind == "numpy":
+        models["array"] = sx.BayesianLogisticRegression()
+    average = sx.ModelAverage(models).fit(rows, CODES)
+    evidence = {name: getattr(model, "estimator_", model).log_evidence_ for name, model in average.models_.items()}
+    odds = np.exp(evidence["line"] - evidence["curve"])
+    assert average.weights_["line"] / average.weights_["curve"] == pytest.approx(odds)
+    assert_restored(average, rows, tmp_path / "average.sx")
+    assert_restored(sx.DecisionRule(average, reject=0.5, prefit=True), rows, tmp_path / "rule.sx")
+
+
+def test_a_table_model_that_searched_for_interactions_has_no_evidence():
+    average = sx.ModelAverage({"searched": sx.TableClassifier(interactions=True)})
+    with pytest.raises(ValueError, match=r"'searched' reports no evidence .* not searched for"):
+        average.fit(MIXED, CODES > 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: GridSearchCV(sx.LogisticRegression(), {"alpha": [1.0]}, cv=2), "Save the LogisticRegression in it"),
+        (lambda: make_pipeline(StandardScaler(), sx.LogisticRegression()), "Save the LogisticRegression in it"),
+        (lambda: LogisticRegression(), "LogisticRegression is not a model of this package"),
+        (
+            lambda: sx.OneVsRest(GridSearchCV(sx.LogisticRegression(), {"alpha": [1.0]}, cv=2)),
+            "is a sklearn.*GridSearchCV",
+        ),
+        (
+            lambda: sx.Calibrated(sx.LogisticRegression(), cv=StratifiedKFold(2)),
+            "model.cv is a sklearn.*StratifiedKFold",
+        ),
+    ],
+)
+def test_objects_of_other_packages_are_refused_and_named(make, said, tmp_path):
+    with pytest.raises(FileError, match=said):
+        save(make().fit(X, Y), tmp_path / "model.sx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_whose_copy_differs_is_not_saved(tmp_path, monkeypatch):
+    model = sx.LogisticRegression().fit(X, Y)
+    monkeypatch.setattr(type(model), "__getstate__", lambda self: vars(self) | {"intercept_": self.intercept_ + 1})
+    with pytest.raises(FileError, match=r"LogisticRegression was not saved.*a copy predicts"):
+        save(model, tmp_path / "model.sx")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_header_keeps_names(tmp_path, saved):

@@ -64,7 +64,11 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
 
     Raises FileError if the file is damaged, of a later format, or not a model; OSError if it cannot be read.
     """
-    data = Path(path).read_bytes()
+    return open_archive(Path(path).read_bytes(), path)
+
+
+def open_archive(data: bytes, path: Any) -> tuple[dict[str, Any], dict[str, bytearray]]:
+    """Read the content of a file as `read_archive` does; ``path`` is for error messages."""
     allowed = _allowed_bytes(len(data))
     try:
         _require_memory(ENTRY_BYTES * data.count(b"PK\x01\x02"), allowed, path)
@@ -119,8 +123,14 @@ def _unpack(archive: zipfile.ZipFile, name: str) -> bytearray:
 
 
 def json_bytes(text: bytes | bytearray) -> int:
-    """Upper bound of the memory that JSON takes once it is parsed, with at most `MAX_JSON_KEYS` names of fields."""
-    return 2 * len(text) + sum(size * text.count(mark) for mark, size in JSON_BYTES.items())
+    """Upper bound of the memory that JSON takes once it is parsed, with at most `MAX_JSON_KEYS` names of fields.
+
+    A text with one character beyond Latin-1 takes two bytes for each of its characters, and four with one beyond the
+    Basic Multilingual Plane (an emoji, written as a pair of surrogates). A text with escapes is parsed into a buffer
+    that may be a quarter too large.
+    """
+    per_byte = 2 if b"\\" not in text else 6 if b"\\ud" in text or b"\\uD" in text else 4
+    return per_byte * len(text) + sum(size * text.count(mark) for mark, size in JSON_BYTES.items())
 
 
 def parse_json(text: bytes | bytearray) -> Any:
@@ -141,7 +151,7 @@ def _read_manifest(archive: zipfile.ZipFile, path: Any, allowed: int) -> dict[st
     try:
         text = _unpack(archive, MANIFEST)
         _require_memory(3 * json_bytes(text), allowed, path)  # every name in it is different
-        manifest = json.loads(text)
+        manifest = json.loads(text.decode("ascii"))  # wide characters would take 4 bytes each
         is_model = manifest["magic"] == MAGIC and isinstance(manifest["sha256"], dict)
     except FileError:
         raise

@@ -126,7 +126,7 @@ def to_onnx(
         about |= {"classes": json.dumps(found.labels.tolist(), default=str), "label": _as_tensor(found.labels)[1]}
     onnx.helper.set_model_props(proto, about)
     if target is not None:
-        write_atomically(target, proto.SerializeToString())
+        write_atomically(target, proto.SerializeToString(), exclusive=not force)
     return proto
 
 

@@ -260,7 +260,7 @@ def _(model: bayesian.BayesianLogisticRegression, X: Value) -> Predictions:
     Z = features(model, X) - design.origin
     Phi = Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z  # φ̃ = (x - c, 1)
     posterior, rule, K = model.posterior_.approximation, model._rule or model.predictive, len(model.classes_)
-    nodes, weights = getattr(posterior, "nodes", ()), model.posterior_.components[0]
+    nodes, weights = getattr(posterior, "nodes", ()), model.posterior_.mixture_weights
     if model.draws_ is not None and model.predictive != "map":  # Σ_s weight_s p(t | x, θ_s) over posterior draws
         theta, draw_weights, p = model.draws_.theta, model.draws_.weights, partial(probability, model.likelihood_)
         A = Phi @ theta.reshape(-1, theta.shape[-1]).T

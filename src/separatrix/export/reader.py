@@ -58,8 +58,16 @@ PLAIN_KINDS = "biufcUSmM"  # kinds of dtype that contain no Python objects
 #: Number of features and of basis functions that is allowed even if the arrays of a file are small.
 MIN_FEATURES, MIN_FUNCTIONS, MAX_DEGREE = 100_000, 10_000, 100
 MAX_OMITTED_FIELDS = 100_000
+#: Pairs of classes of a Bayesian model, whose covariance is computed for each row: at least 4 million, and at most 10
+#: for each number in the arrays of the file.
+MIN_PAIRS, PAIRS_PER_NUMBER = 4_000_000, 10
 #: Fields and arguments that determine the size of arrays when a model predicts.
-SIZES = ("n_features_in_", "n_columns", "n_outputs", "n_centres", "n_knots", "degree", "hashing")
+SIZES = (
+    "n_features_in_", "n_columns", "n_outputs", "n_functions", "n_features", "n_centres", "n_scales", "n_knots",
+    "n_components", "degree", "hashing",
+)  # fmt: skip
+#: Types of the fields of records by annotation. True as a count, or a count as a truth value, would repeat a name.
+PLAIN_TYPES: dict[str, tuple[type, ...]] = {"bool": (bool, np.bool_), "int": (int, np.integer), "str": (str,)}
 COLLECTIONS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 _TABLE = """
@@ -191,9 +199,12 @@ class Reader:
             # Fitted attributes of an estimator have an underscore at the beginning or end of their name.
             if name in defaults or (not is_record and "_" in (name[:1], name[-1:])):
                 fields[name] = value = self.value(item)
-                if name in SIZES and type(value) is int:
-                    self._hashed += value if name == "n_columns" else 0
-                    self._require_size(name, value, self._hashed)
+                if is_record:
+                    _check_type(kind, name, value)
+                if name in SIZES and value is not None:
+                    size = int(value) if isinstance(value, np.integer) else _integer(value)
+                    self._hashed += size if name == "n_columns" else 0
+                    self._require_size(name, size, self._hashed)
             elif not self.newer:
                 raise FileError(f"{kind.__qualname__} has no field or argument {name!r}")
         self._omitted += len(fields) - len(node["fields"])
@@ -207,6 +218,11 @@ class Reader:
             self._require_size("the number of basis functions", np.size(fields["centres"]) * np.size(fields["widths"]))
         if issubclass(kind, BaseEstimator):
             check_sizes(self._sizes, fields)
+            K = self._sizes.get("K", 0)
+            if "posterior_" in fields and max(MIN_PAIRS, PAIRS_PER_NUMBER * self._weights) < K * K:
+                raise FileError(
+                    f"{kind.__qualname__} has {K} classes, too many for {self._weights} numbers in the file"
+                )
             self._sizes = outer
         if issubclass(kind, tuple):
             return tuple.__new__(kind, fields.values())
@@ -252,6 +268,27 @@ def _parameters(kind: Any) -> dict[str, Any]:
         default = each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
         defaults[each.name] = inspect.Parameter.empty if default is dataclasses.MISSING else default
     return defaults
+
+
+@cache
+def _types(kind: type) -> dict[str, str]:
+    """Annotations of the fields of a record, as text."""
+    return {name: str(getattr(each, "__forward_arg__", each)) for name, each in inspect.get_annotations(kind).items()}
+
+
+def _check_type(kind: type, name: str, value: Any) -> None:
+    """Raise if a field of a record has an annotation in `PLAIN_TYPES`, or is a tuple of such, and another value."""
+    annotation = next((found for each in kind.__mro__ if (found := _types(each).get(name))), "")
+    is_optional, annotation = annotation.endswith(" | None"), annotation.removesuffix(" | None")
+    values = [value]
+    if annotation.startswith("tuple[") and annotation.endswith(", ...]") and isinstance(value, tuple):
+        annotation, values = annotation[6:-6], list(value)
+    types = PLAIN_TYPES.get(annotation)
+    if types is None or (is_optional and value is None):
+        return
+    for each in values:
+        if not isinstance(each, types) or (isinstance(each, bool) and bool not in types):
+            raise FileError(f"{name} of {kind.__qualname__} is {str(each)[:40]!r}, and should be {annotation}")
 
 
 def _integer(value: Any) -> int:

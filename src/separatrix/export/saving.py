@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The functions `save` and `load` write and read a fitted model as one file.
 
-Before `load` returns a model, the model predicts one row. Even if every part of a file is valid, the model may fail at
-its first use, for example because an array has the wrong shape.
+Before `load` returns a model, the model predicts one row. Before `save` writes a file, it reads the content as `load`
+does, and compares the predictions of one row. The cost is bounded by that of writing: reading takes less time than
+compressing the arrays, and no more memory, because the writer's copies of the arrays are released first.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix._array import Array
 from separatrix._output import output_problem, write_atomically
-from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.exceptions import PACKAGE, FileError
-from separatrix.export.archive import FORMAT, REVISION, TREE, parse_json, read_archive, write_archive
+from separatrix.export.archive import FORMAT, REVISION, TREE, open_archive, parse_json, read_archive, write_archive
+from separatrix.export.checks import predictions_of_one_row
 from separatrix.export.reader import Reader
 from separatrix.export.writer import Writer
-from separatrix.generative import FamilyClassifier
 from separatrix.meta import is_ours
-from separatrix.study import TableClassifier
 
 
 def save(
@@ -48,7 +47,8 @@ def save(
         predicts, "positive" is the class of interest, "model" is the name of the model.
 
     Returns the path. The file is written completely or not at all: FileError is raised if it exists or cannot be
-    written, or a part of the model is not of this package.
+    written, a part of the model is not of this package, or `load` could not read the file. A file that is replaced
+    keeps its permissions.
     """
     if not isinstance(path, str | os.PathLike):
         raise FileError(f"save: path={path!r} is not a path. Give the name of a file, such as 'model.sx'.")
@@ -56,7 +56,7 @@ def save(
     if problem := output_problem(target, force=force):
         raise FileError(f"save: {problem}")
     try:
-        write_atomically(target, content)
+        write_atomically(target, content, exclusive=not force)
     except OSError as error:
         raise FileError(
             f"save: {target} could not be written ({error.strerror}). Nothing was changed: choose another place."
@@ -66,14 +66,39 @@ def save(
 
 def packed(model: Any, about: Mapping[str, str | None] | None = None) -> bytes:
     """Content of the file that `save` writes; raises the same errors as `save`."""
+    name = type(model).__name__
     if not isinstance(model, BaseEstimator) or not is_ours(type(model)):
-        raise FileError(f"save: {type(model).__name__} is not a model of this package.")
+        best = getattr(model, "best_estimator_", None)
+        parts = [each for each in (best, *getattr(model, "named_steps", {}).values()) if is_ours(type(each))]
+        remedy = f" Save the {type(parts[-1]).__name__} in it." if parts else " Pass a fitted model of this package."
+        raise FileError(f"save: {name} is not a model of this package.{remedy}")
     check_is_fitted(model)
+    content = _written(model, about)
+    try:
+        again = _rebuilt(*open_archive(content, "The file"), "The file")[0]
+        found, expected = predictions_of_one_row(again), predictions_of_one_row(model)
+        if len(found) != len(expected) or not all(map(_is_close, found, expected)):
+            raise FileError(f"a copy predicts {found} instead of {expected}")
+    except Exception as error:
+        raise FileError(
+            f"save: {name} was not saved, because the file could not be used: {error} If attributes of the model were "
+            "changed, fit it again."
+        ) from error
+    return content
+
+
+def _written(model: Any, about: Mapping[str, str | None] | None) -> bytes:
     writer = Writer()
     tree = json.dumps(writer.node(model, "model"), allow_nan=False).encode()
     members = {TREE: tree} | {f"arrays/{i}.npy": data for i, data in enumerate(writer.arrays)}
     version = importlib.import_module(PACKAGE).__version__
     return write_archive(members, {"version": version, "model": type(model).__name__, "about": dict(about or {})})
+
+
+def _is_close(found: Array, expected: Array) -> bool:
+    if found.dtype.kind == "f" and found.shape == expected.shape:
+        return np.allclose(found, expected, rtol=1e-9, atol=1e-12)  # sums of arrays at other addresses are rounded
+    return np.array_equal(found, expected)
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -109,7 +134,11 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def load_with_about(path: str | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
     """Read a model, as `load` does, and the names stored with it."""
-    manifest, members = read_archive(path)
+    return _rebuilt(*read_archive(path), str(path))
+
+
+def _rebuilt(manifest: Mapping[str, Any], members: dict[str, bytearray], path: str) -> tuple[Any, dict[str, str]]:
+    """Model of an archive, after it predicted one row, and the names stored with it."""
     revision = manifest.get("revision", 0)
     newer = manifest["format"] == FORMAT and type(revision) is int and revision > REVISION
     file = f"{path}, written by separatrix {manifest.get('version')},"
@@ -121,41 +150,10 @@ def load_with_about(path: str | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
         raise FileError(f"{file} contains a {type(model).__name__}, which is not a model.")
     try:
         check_is_fitted(model)
-        _require_prediction(model)
+        predictions_of_one_row(model)
     except Exception as error:
         raise FileError(
             f"{file} contains a {type(model).__name__} that cannot predict ({type(error).__name__}: {error}). Save the "
             "model again with this version."
         ) from error
     return model, _about(manifest)
-
-
-def _require_prediction(model: Any) -> None:
-    """Predict one row (for a table, one row of encoded columns); errors are raised unchanged."""
-    labels, model = getattr(model, "classes_", ()), model.estimator_ if isinstance(model, TableClassifier) else model
-    D = int(model.n_features_in_)
-    row = np.full((1, D), 0.5)
-    if isinstance(model, FamilyClassifier):  # a row in the support of all families, with text for text columns
-        if any(hasattr(density, "prior") for density in model._density_of_rows.densities):
-            return  # numerical integrals, which take 16 kB per column and class
-        fractions = {"beta": 0.5, "dirichlet": 1.0 / D}
-        row = np.array([[fractions.get(family, 1.0) for family in model.families_]], dtype=object)
-        for d, values in model.facts_.categories.items():
-            row[0, d] = values[0].item() if len(values) else None
-        row = row if model._texts else row.astype(np.float64)
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the row has no column names
-        if isinstance(model, BayesianLogisticRegression):  # its prediction would first compute tables of integrals
-            found = model.decision_distribution(row)
-            values = [*np.ravel(found.mean), *np.ravel(found.variance)]
-            n_rows = len(found.variance)
-        else:
-            n_rows = len(model.predict(row))
-            name = next((each for each in ("predict_proba", "decision_function") if hasattr(model, each)), "predict")
-            values = np.ravel(getattr(model, name)(row))
-            if len(values) not in (1, len(labels)):
-                raise ValueError(f"{len(values)} scores for {len(labels)} classes")
-    if n_rows != 1:
-        raise ValueError(f"{n_rows} predictions for one row")
-    if any(isinstance(value, float) and np.isnan(value) for value in values):
-        raise ValueError("its weights are not numbers")
