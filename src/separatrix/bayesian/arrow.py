@@ -30,6 +30,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from separatrix._array import Codes, Float, to_dense
+from separatrix._text import counted
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import Levels, PriorScales
 from separatrix.bayesian.posterior import ArrowApproximation, split_rows
@@ -132,7 +133,8 @@ def laplace_arrow(objective: Posterior, levels: Codes, start: Float) -> ArrowApp
                 found = at(theta + size * step)
             theta, (value, grad, gaussian) = theta + size * step, found
     raise DataError(
-        f"The search for the mode of {objective.design.width} weights did not converge in {MAX_MODE_STEPS} steps of "
+        f"The search for the mode of {counted(objective.design.width, 'weight')} did not converge in {MAX_MODE_STEPS} "
+        "steps of "
         "Newton's method. Check the columns for values of very different size, or set hashing=."
     )
 

@@ -283,7 +283,7 @@ def coupled_fit(
     if not with_slope:
         return CoupledFit(objective, found, np.zeros(mode.shape[1]), np.zeros(mode.shape))
     size = np.sqrt(row_squares(start))
-    first = np.linalg.solve(T, np.eye(T.shape[1])[:, :1])[:, :, 0]  # first columns of T⁻¹
+    first = np.linalg.solve(T, np.eye(T.shape[1])[None, :, :1])[:, :, 0]  # first columns of T⁻¹
     solved = np.einsum("s,sk,ksd->sd", size, first, basis)  # E⁻¹ of the start
     here, there = (q.from_unit(z) - q.mean for z in (start[:n_probes], (solved - start)[:n_probes]))
     variance = np.einsum("scp,scp->p", here, there) / n_probes

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix._array import Codes, Float, bincount
+from separatrix._text import counted
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.ep import MAX_DOUBLE_PRODUCTS, Sites, expectation_propagation
 from separatrix.bayesian.posterior import (
@@ -203,7 +204,7 @@ def prior_scales(
         )
     fixed, tuned = _split_precision(prior.precision, has_bias=P > M)
     if isinstance(groups, str) and groups != "columns":
-        raise DataError(f"groups={groups!r}: choose None, 'columns', or a label for each of {M} columns.")
+        raise DataError(f"groups={groups!r}: choose None, 'columns', or a label for each of {counted(M, 'column')}.")
     if groups is None or isinstance(groups, str):
         labels: tuple[Any, ...] = ("all",) if groups is None else tuple(objective.source.columns[:M])
         codes = np.zeros(M, dtype=np.intp) if groups is None else np.arange(M)
@@ -212,7 +213,10 @@ def prior_scales(
         index = {label: g for g, label in enumerate(labels)}
         codes = np.array([index[label] for label in groups], dtype=np.intp)
     if len(codes) != M:
-        raise DataError(f"groups has {len(codes)} labels, but there are {M} columns: give one label for each column.")
+        raise DataError(
+            f"groups has {counted(len(codes), 'label')}, but there are {counted(M, 'column')}: give one label for each "
+            "column."
+        )
     if tuned.ndim == 2 and len(labels) > 1:
         raise DataError(
             f"A prior with a full covariance has one scale to tune, and groups= has {len(labels)}. Leave groups=None, "

@@ -61,6 +61,7 @@ import numpy as np
 
 from separatrix._arguments import generator
 from separatrix._array import Array, Float, to_dense
+from separatrix._text import counted
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.averaging import average, average_draws
 from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, has_cheap_shape, tune_by_class
@@ -199,7 +200,7 @@ NARROWED = (
     "better. Intervals and standard deviations of the posterior do not change."
 )
 SKEWED_BATCH = (
-    "After this batch of {n} rows, the posterior is skewed: its mean is about {shift:.1f} standard deviations from its "
+    "After this batch of {rows}, the posterior is skewed: its mean is about {shift:.1f} standard deviations from its "
     "mode along {column!r}. The next batch takes it for a Gaussian, so that probabilities may differ from those of one "
     "fit of all rows by 0.1 or more. Use larger batches, or fit all rows at once."
 )
@@ -641,7 +642,9 @@ def _improve_auto(found: Inference, options: Options) -> Inference:
     """Improve the approximation with the method that `choose` selects."""
     shift = skewness(found.objective, found.full, found.log_det_slope)
     if options.is_batch and found.objective.shape[0] > 1 and shift.largest > MODERATE_SHIFT:
-        warning = SKEWED_BATCH.format(n=found.objective.source.n_rows, shift=shift.largest, column=shift.column)
+        warning = SKEWED_BATCH.format(
+            rows=counted(found.objective.source.n_rows, "row"), shift=shift.largest, column=shift.column
+        )
         found = replace(found, warnings=(*found.warnings, warning))
     method = choose(found.objective, shift)
     if method == "laplace" and not found.full.is_converged:

@@ -14,7 +14,7 @@ The prior must be proper in every direction: under a flat prior p(D) is zero, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import check_number, check_option, check_positive, generator
+from separatrix._arguments import check_flags, check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import effective_parameters, rescaled
@@ -36,16 +36,17 @@ from separatrix.bayesian.predictive import (
     class_intervals,
     class_probabilities,
     probabilities_and_errors,
+    probability_of_positive,
     two_class_interval,
 )
 from separatrix.bayesian.shapes import Options
 from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise, with_bias
 from separatrix.discriminative import prior_shift, require_shiftable, start_of
-from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error
+from separatrix.estimator import Limit, LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import ElasticNet, Flat, Gaussian, Penalty
-from separatrix.rows import Source, labels_of
+from separatrix.rows import Source, given_classes, is_hashable, labels_of
 from separatrix.solvers import Posterior, pose
 from separatrix.stats import MAX_SPREAD_ENTRIES
 
@@ -213,7 +214,7 @@ class BayesianLogisticRegression(LinearClassifier):
         """
         self._check_arguments()
         first = "posterior_" not in vars(self)
-        known = None if classes is None else np.unique(classes)
+        known = None if classes is None else given_classes(classes)
         if not first:
             if known is not None and not np.array_equal(known, np.sort(self.classes_)):
                 raise DataError(
@@ -251,7 +252,7 @@ class BayesianLogisticRegression(LinearClassifier):
             self.approximation,
             self.structure,
             tune,
-            self.groups,
+            self._group_labels(),
             self.tol,
             generator(self.rng),
             aligns=self.prior is None and self.standardize,
@@ -349,7 +350,7 @@ class BayesianLogisticRegression(LinearClassifier):
             p[~a.is_finite] = np.nan
             return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
 
-        return self._map_activations(X, averaged, with_covariance=rule != "map")
+        return self._map_activations(X, averaged, with_covariance=rule != "map", limit=Limit.EQUAL)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return ln p(C_k | x, D)."""
@@ -369,29 +370,46 @@ class BayesianLogisticRegression(LinearClassifier):
         """
         check_is_fitted(self)
         tails = interval_tails("predict_interval", level)
+        design, draws = self.posterior_.design, self.draws_
+        if len(self.coef_) == 1 and draws is not None:
+
+            def quantiles(Phi: Rows) -> Array:
+                return probability_of_positive(self.likelihood_, draws.activation_quantiles(Phi, design, tails))
+
+            return self._map_rows(X, quantiles, limit=Limit.EQUAL)
         if len(self.coef_) == 1:
             z = special.ndtri(tails)
-            return self._map_activations(X, lambda _, a: two_class_interval(self.likelihood_, a, z))
+            return self._map_activations(X, lambda _, a: two_class_interval(self.likelihood_, a, z), limit=Limit.EQUAL)
         source = generator(self.rng)
-        if self.draws_ is None:
-            draws = self.posterior_.approximation.sample(N_INTERVAL_DRAWS, source)
+        if draws is None:
+            sample = self.posterior_.approximation.sample(N_INTERVAL_DRAWS, source)
         else:
-            draws = self.draws_.resampled(N_INTERVAL_DRAWS, source)
-        theta = np.ascontiguousarray(np.moveaxis(draws, 0, 2))
-        regressors = self.posterior_.design.regressors
-        return self._map_rows(X, lambda Phi: class_intervals(self.likelihood_, regressors(Phi), theta, tails))
+            sample = draws.resampled(N_INTERVAL_DRAWS, source)
+        theta = np.ascontiguousarray(np.moveaxis(sample, 0, 2))
+
+        def intervals(Phi: Rows) -> Array:
+            return class_intervals(self.likelihood_, design.regressors(Phi), theta, tails)
+
+        return self._map_rows(X, intervals, limit=Limit.EQUAL)
 
     def decision_distribution(self, X: Any) -> ActivationDistribution:
         """Return mean and variance of the activation of each row, over the posterior."""
         check_is_fitted(self)
-        moments = self._map_activations(X, lambda _, a: np.stack([a.mean, a.variance], axis=1))
+        if (draws := self.draws_) is not None:
+            moments = self._map_rows(
+                X, lambda Phi: np.stack(draws.activation_moments(Phi, self.posterior_.design), axis=1)
+            )
+        else:
+            moments = self._map_activations(X, lambda _, a: np.stack([a.mean, a.variance], axis=1))
         return ActivationDistribution(*np.moveaxis(moments, 1, 0))
 
     def predict_with_error(self, X: Any, n: int = 4096) -> tuple[Array, Array]:
         """Return probabilities by the most exact rule, and the standard errors of the numerical integration."""
         check_is_fitted(self)
         found = self._map_activations(
-            X, lambda _, a: np.stack(probabilities_and_errors(self.likelihood_, self._averaged_over(a), n), axis=1)
+            X,
+            lambda _, a: np.stack(probabilities_and_errors(self.likelihood_, self._averaged_over(a), n), axis=1),
+            limit=Limit.EQUAL,
         )
         P, error = np.moveaxis(found, 1, 0)
         return P, error
@@ -400,13 +418,24 @@ class BayesianLogisticRegression(LinearClassifier):
         """Return the distribution of activations that probabilities are averaged over."""
         return a if self._variance_factor == 1.0 else replace(a, cov=self._variance_factor * a.cov)
 
-    def summary(self, level: float = 0.95) -> WeightSummary:
-        """Return the mean, standard deviation, credible interval and probability of sign of each weight."""
+    def summary(self, level: float = 0.95, *, reference: Any = None) -> WeightSummary:
+        """Return the mean, standard deviation, credible interval and probability of sign of each weight.
+
+        The data determine only differences between the weights of K classes. They are therefore relative to the mean of
+        the classes, or to the class ``reference``. For two classes, they raise the log-odds of ``classes_[1]``, or of
+        the class other than ``reference``.
+        """
         check_is_fitted(self)
-        return summarise(self.posterior_, tuple(map(str, self.classes_)), level, self.notes_)
+        known = replace(self.posterior_, draws=self.draws_)
+        return summarise(known, self.classes_.tolist(), level, self.notes_, reference=reference)
 
     def _map_activations(
-        self, X: Any, function: Callable[[Rows, Activations], Array], *, with_covariance: bool = True
+        self,
+        X: Any,
+        function: Callable[[Rows, Activations], Array],
+        *,
+        with_covariance: bool = True,
+        limit: Limit | None = None,
     ) -> Array:
         """Return ``function(rows, activations)`` for all rows, computed in batches to limit the memory for K classes.
 
@@ -431,9 +460,16 @@ class BayesianLogisticRegression(LinearClassifier):
             parts = [Phi[at] for at in gen_batches(Phi.shape[0], at_once)]
             return np.concatenate([function(part, activations(part)) for part in parts])
 
-        return self._map_rows(X, in_batches)
+        return self._map_rows(X, in_batches, limit=limit)
+
+    def _group_labels(self) -> Any:
+        """``groups`` as None, a text, or a tuple of labels."""
+        if self.groups is None or isinstance(self.groups, str):
+            return self.groups
+        return tuple(self.groups)
 
     def _check_arguments(self) -> None:
+        check_flags(self)
         name = type(self).__name__
         check_option(name, "likelihood", self.likelihood, LIKELIHOODS)
         check_number(name, "noise", self.noise, low=0.0, high=0.5)
@@ -446,6 +482,9 @@ class BayesianLogisticRegression(LinearClassifier):
             check_option(name, "structure", self.structure, STRUCTURES, otherwise=", or None")
         if self.tune is not None:
             check_option(name, "tune", self.tune, ("auto", "evidence"), otherwise=", or None")
+        is_list = isinstance(self.groups, Iterable) and getattr(self.groups, "shape", None) != ()
+        if self.groups is not None and not (is_list and all(map(is_hashable, self.groups))):
+            raise ValueError(f"{name}(groups={self.groups!r}): choose None, 'columns', or a label for each column.")
         if self.groups is not None and not self.tunes_prior:
             raise ValueError(
                 f"{name}(groups={self.groups!r}): groups are columns that share a scale in tuning. Set "

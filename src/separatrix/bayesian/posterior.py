@@ -33,6 +33,7 @@ from sklearn.utils import gen_batches
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float, Rows, device_aware, is_sparse, to_dense
 from separatrix._linalg import SingularError
+from separatrix._text import counted
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
@@ -40,6 +41,7 @@ from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, dual, factorise, is_wide
 from separatrix.stats import Design, Grad, ValueGrad, activation_spreads
 
+MAX_MOMENT = 1e300  # sums of larger moments of activations overflow
 MAX_LAST_FALL = 1e-3  # nats by which Newton's last step may lower the objective: 0.04 standard deviations
 NEWTON_CONTRACTION = 0.01  # gradient before Newton's last step, relative to the root of the gradient after it
 MAX_FULL_WEIGHTS = 5000  # size CP up to which the full structure is the default
@@ -66,8 +68,9 @@ class Activations:
 
     @property
     def is_finite(self) -> Array:
-        """Whether each row has a finite activation, (n,)."""
-        return np.asarray(np.isfinite(self.mean).all(axis=tuple(range(1, self.mean.ndim))))
+        """Whether the mean and covariance of the activation of each row, and sums of them, are finite, (n,)."""
+        small = [(np.abs(part) < MAX_MOMENT).all(axis=tuple(range(1, part.ndim))) for part in (self.mean, self.cov)]
+        return np.asarray(small[0] & small[1])
 
     @property
     def variance(self) -> Float:
@@ -772,7 +775,8 @@ def choose_structure(objective: Posterior, requested: str | None = None) -> str:
     if requested == "dual" and not is_wide(objective):
         raise DataError(
             f"structure='dual' needs fewer rows than columns and a prior with mean 0 and a finite scale for each "
-            f"column; there are {objective.source.n_rows} rows and {len(objective.design.origin)} columns. Use "
+            f"column; there are {counted(objective.source.n_rows, 'row')} and "
+            f"{counted(len(objective.design.origin), 'column')}. Use "
             "structure=None, or another structure."
         )
     if requested == "by class" and C == 1:

@@ -84,7 +84,7 @@ def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int
 
 
 def two_class_interval(likelihood: ClassLikelihood, a: Activations, z: Float) -> Array:
-    """Return p(C_1) at the quantiles ``z`` of a standard normal, (n, 2).
+    """Return p(C_1) at the quantiles ``z`` of a standard normal, (n, 2), with NaN if an activation is not finite.
 
     The probability increases with the activation, so it maps quantiles of a exactly to those of p.
     """
@@ -92,7 +92,13 @@ def two_class_interval(likelihood: ClassLikelihood, a: Activations, z: Float) ->
     if a.weights is not None:
         mean, var = (np.stack([getattr(part, name) for part in a.parts]) for name in ("mean", "cov"))
         bounds = mixture_quantiles(a.weights, mean, np.sqrt(var), special.ndtr(z))
-    return np.asarray(likelihood.probability(bounds.ravel()).reshape(bounds.shape))
+    bounds[~a.is_finite] = np.nan
+    return probability_of_positive(likelihood, bounds)
+
+
+def probability_of_positive(likelihood: ClassLikelihood, a: Float) -> Array:
+    """Return p(C_1) of activations of any shape."""
+    return np.asarray(likelihood.probability(a.ravel()).reshape(a.shape))
 
 
 def class_intervals(likelihood: ClassLikelihood, Phi: Array, theta: Float, tails: Float) -> Array:

@@ -23,7 +23,6 @@ importance weight is usable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, inf, isqrt, log, sqrt
 from typing import Any, NamedTuple
@@ -31,12 +30,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse, special
-from sklearn.utils import gen_batches
 
 from separatrix._arguments import check_count, generator
 from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._special import LOG_SQRT_2PI
+from separatrix._text import counted
 from separatrix._threads import single_thread_blas
+from separatrix.bayesian.draws import MAX_DRAW_ACTIVATIONS, Draws, activations_of_draws
 from separatrix.bayesian.posterior import (
     Approximation,
     ByClassApproximation,
@@ -44,7 +44,7 @@ from separatrix.bayesian.posterior import (
     UncoupledApproximation,
 )
 from separatrix.exceptions import DataError
-from separatrix.likelihoods import ClassLikelihood, Likelihood, Logit
+from separatrix.likelihoods import Likelihood, Logit
 from separatrix.priors import Penalty
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
@@ -55,7 +55,6 @@ N_ROUNDS = 4
 MIN_DEGREES = 3.0  # degrees of freedom of the Student's t, plus one per dimension: there, heavy tails cost more
 DRAWS_PER_WEIGHT = 10  # effective draws per weight that are enough to estimate a covariance
 MAX_EVALUATIONS = 2e10  # evaluations of the likelihood of a row
-MAX_DRAW_ACTIVATIONS = 2**18  # activations in memory at once
 MAX_SPARSE_FRACTION = 0.15  # of entries other than zero, up to which sparse products take less time than dense ones
 MAX_SPARSE_ORIGIN = 100.0  # |origin| of a column in standard deviations, up to which its correction keeps enough digits
 MAX_MULTIPLIED_ROWS = 512  # rows whose factors, each at most 2, are multiplied
@@ -109,7 +108,8 @@ def importance(
     check_count("importance", "n", n, least=4 * proposal.mean.size)
     if evaluations(objective, n) > MAX_EVALUATIONS:
         raise DataError(
-            f"importance(n={n}): {objective.source.n_rows} rows would take {evaluations(objective, n):.0e} evaluations "
+            f"importance(n={n}): {counted(objective.source.n_rows, 'row')} would take {evaluations(objective, n):.0e} "
+            "evaluations "
             f"of a likelihood; the limit is {MAX_EVALUATIONS:.0e}. Use fewer draws, or another approximation: with "
             "that many rows the posterior is nearly Gaussian."
         )
@@ -420,7 +420,10 @@ class Products:
 
     def __init__(self, X: Rows, design: Design, *, single: bool) -> None:
         M = len(design.origin)
-        self.unit, self.origin = design.single_units() if single else np.ones(design.width), np.zeros(0, np.float32)
+        self.unit, self.origin = (
+            design.single_units(X.dtype) if single else np.ones(design.width),
+            np.zeros(0, np.float32),
+        )
         origin = (design.origin / self.unit[:M]).astype(np.float32)
         is_thin = single and is_sparse(X) and X.nnz <= MAX_SPARSE_FRACTION * X.shape[0] * M
         if is_thin and np.abs(origin).max(initial=0.0) <= MAX_SPARSE_ORIGIN:
@@ -453,68 +456,6 @@ class Products:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """Parameters θ (S, C, P) and their weights (S,), which sum to one: E[f] = Σ_s weight_s f(θ_s).
-
-    The draws of ``n_chains`` independent chains alternate. If it is 0, all draws are independent.
-    """
-
-    theta: Float
-    weights: Float
-    n_chains: int = 0
-
-    @property
-    def mean(self) -> Float:
-        """Weighted mean of the draws, Σ_s weight_s θ_s, (C, P)."""
-        return np.asarray(np.einsum("s,scp->cp", self.weights, self.theta))
-
-    @property
-    def covariance(self) -> Float:
-        """Covariance of all weights, (CP, CP)."""
-        away = (self.theta - self.mean).reshape(len(self.theta), -1)
-        return np.asarray((away * self.weights[:, None]).T @ away)
-
-    def quantiles(self, levels: Float) -> Float:
-        """Return quantiles of each parameter, (levels, C, P), by cumulative weights of the sorted draws."""
-        flat = self.theta.reshape(len(self.theta), -1)
-        order = np.argsort(flat, axis=0, kind="stable")
-        reached = np.cumsum(self.weights[order], axis=0) - 0.5 * self.weights[order]
-        sorted_ = np.take_along_axis(flat, order, axis=0)
-        found = np.stack([np.interp(levels, r, x) for r, x in zip(reached.T, sorted_.T, strict=True)], axis=-1)
-        return found.reshape(len(levels), *self.theta.shape[1:])
-
-    def probability(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> Float:
-        """Return the average Σ_s weight_s p(t | x, θ_s): (n,) for class 1 of two, or (n, K)."""
-        parts = self._probabilities(X, design, likelihood)
-        return np.concatenate([np.einsum("s,ns...->n...", self.weights, P) for P in parts])
-
-    def probability_and_error(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> tuple[Float, Float]:
-        """Return the average probabilities, and their standard errors if the draws or the chains are independent."""
-        found = []
-        for P in self._probabilities(X, design, likelihood):
-            mean, weights, each = np.einsum("s,ns...->n...", self.weights, P), self.weights, P
-            if self.n_chains:  # the mean of a chain is one draw
-                each = P.reshape(len(P), -1, self.n_chains, *P.shape[2:]).mean(axis=1)
-                weights = np.full(self.n_chains, (self.n_chains * (self.n_chains - 1.0)) ** -0.5)
-            found.append((mean, np.sqrt(np.einsum("s,ns...->n...", weights**2, (each - mean[:, None]) ** 2))))
-        means, errors = zip(*found, strict=True)
-        return np.concatenate(means), np.concatenate(errors)
-
-    def _probabilities(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> Iterator[Float]:
-        """Yield p(t | x, θ_s), (n, S) or (n, S, K), for a few rows at a time."""
-        S, C = self.theta.shape[:2]
-        for rows in gen_batches(X.shape[0], max(1, MAX_DRAW_ACTIVATIONS // (S * C))):
-            block = Block(X[rows], None, None, range(rows.start, rows.stop))
-            A = _activations_of_draws(block, self.theta, design)
-            yield likelihood.probability(A.reshape(-1, *A.shape[2:])).reshape(A.shape)
-
-    def resampled(self, n: int, rng: np.random.Generator) -> Float:
-        """Return n draws θ with equal weights, (n, C, P): each draw about n weight_s times (systematic resampling)."""
-        chosen = np.searchsorted(np.cumsum(self.weights), (np.arange(n) + rng.random()) / n)
-        return np.asarray(self.theta[np.minimum(chosen, len(self.theta) - 1)])
-
-
 def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
     """Return Σ_n weight_n ln p(t_n | θ_s φ̃_n) of one block for each of the draws θ (S, C, P), (S,)."""
     S, C = theta.shape[:2]
@@ -522,7 +463,7 @@ def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, desi
     step = max(1, min(MAX_DRAW_ACTIVATIONS // (S * C), MAX_MULTIPLIED_ROWS))
     for start in range(0, len(block), step):
         rows = block.take(np.arange(start, min(start + step, len(block))))
-        A = _activations_of_draws(rows, theta, design)
+        A = activations_of_draws(rows, theta, design)
         if isinstance(likelihood, Logit) and rows.weight is None:
             # Σ_n ln p = Σ_n [(t_n - ½) a_n - ½ |a_n|] - ln Π_n (1 + e^-|a_n|) takes one logarithm for all rows.
             total += (rows.codes - 0.5) @ A
@@ -536,15 +477,6 @@ def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, desi
         log_p = likelihood.derivatives(A.reshape(len(t), *A.shape[2:]), t).log_p.reshape(len(rows), S)
         total += log_p.sum(axis=0) if rows.weight is None else rows.weight @ log_p
     return Grad(total)
-
-
-def _activations_of_draws(block: Block, theta: Float, design: Design) -> Float:
-    """Return the activation of every row for every draw: (n, S), or (n, S, C)."""
-    S, C, P = theta.shape
-    A = design.activate(replace(block, offset=None), theta.reshape(S * C, P)).reshape(len(block), S, C)
-    if block.offset is not None:
-        A += block.offset[:, None, None]
-    return A[:, :, 0] if C == 1 else A
 
 
 @dataclass(frozen=True, eq=False, slots=True)

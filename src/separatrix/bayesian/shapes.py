@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Float
+from separatrix._text import counted
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.averaging import Nodes, merged, scale_nodes
 from separatrix.bayesian.evidence import FitEP, Fitter, PriorScales, prior_scales
@@ -112,13 +113,15 @@ class Inference:
         is_tuned = better.name == self.approximation.name  # by a less accurate fit of the same method
         instead = "its last step" if is_used else "the last fit of tuning" if is_tuned else repr(used.name)
         warning = (
-            f"The {better.name!r} approximation did not converge in {better.steps} steps; {instead} is used instead. "
+            f"The {better.name!r} approximation did not converge in {counted(better.steps, 'step')}; {instead} is used "
+            "instead. "
             f"Try {remedy}."
         )
         total, n_rows = self.objective.units.total, self.objective.source.n_rows
         if total > MAX_MEAN_WEIGHT * n_rows:
             warning += (
-                f" Rows with large weights are a likely cause: the sample weights of {n_rows} rows add up to "
+                f" Rows with large weights are a likely cause: the sample weights of {counted(n_rows, 'row')} add up "
+                "to "
                 f"{total:.2g}. Divide them by a constant."
             )
         return replace(self, approximation=used, warnings=(*self.warnings, warning))

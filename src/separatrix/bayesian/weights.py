@@ -7,15 +7,19 @@ map T from θ = (w, b) to (w, w0) is linear, so the posterior is still Gaussian,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import sparse, special
+from sklearn.utils import gen_batches
 
 from separatrix._arguments import check_count, check_positive, generator
-from separatrix._array import Float
+from separatrix._array import Float, to_dense
 from separatrix._output import as_frame
+from separatrix._text import counted, listed
+from separatrix.bayesian.draws import Draws, weighted_quantiles
 from separatrix.bayesian.posterior import (
     AnyApproximation,
     Approximation,
@@ -25,7 +29,45 @@ from separatrix.bayesian.posterior import (
 )
 from separatrix.exceptions import DataError
 from separatrix.priors import Penalty
-from separatrix.stats import Design
+from separatrix.stats import MAX_SPREAD_ENTRIES, Design
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """The distribution of each of some numbers (...) that are linear in the weights: a mixture of Gaussians, or draws.
+
+    The Gaussians have ``weights`` (J,), ``means`` and ``stds`` (J, ...). If ``stds`` is None, ``means`` are draws.
+    """
+
+    weights: Float
+    means: Float
+    stds: Float | None = None
+
+    @property
+    def mean(self) -> Float:
+        """Mean of each number."""
+        return np.asarray(np.tensordot(self.weights, self.means, 1))
+
+    @property
+    def std(self) -> Float:
+        """Standard deviation of each number."""
+        within = 0.0 if self.stds is None else self.stds**2
+        return np.asarray(np.sqrt(np.tensordot(self.weights, (self.means - self.mean) ** 2 + within, 1)))
+
+    def quantiles(self, levels: Float) -> Float:
+        """Return quantiles of each number, (..., levels)."""
+        if self.stds is None:
+            return weighted_quantiles(np.moveaxis(self.means, 0, -1), self.weights, levels)
+        J = len(self.weights)
+        found = mixture_quantiles(self.weights, self.means.reshape(J, -1), self.stds.reshape(J, -1), levels)
+        return found.reshape(*self.means.shape[1:], -1)
+
+    @property
+    def probability_of_sign(self) -> Float:
+        """Probability that each number has the sign of its mean."""
+        away = np.sign(self.mean) * self.means
+        of_part = away > 0 if self.stds is None else special.ndtr(away / np.where(self.stds > 0, self.stds, 1.0))
+        return np.asarray(np.tensordot(self.weights, of_part, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +82,13 @@ class WeightPosterior:
     covariance : ndarray of shape (P, P), or (KP, KP)
     structure : str, "full", or the parts of the covariance that are kept
     names : tuple of str, names of the P weights
+    draws : weighted draws of θ, from which intervals are computed; None if the Gaussians describe the posterior
     """
 
     approximation: AnyApproximation
     design: Design
     names: tuple[str, ...]
+    draws: Draws | None = None
 
     @property
     def structure(self) -> str:
@@ -68,13 +112,40 @@ class WeightPosterior:
             std[:, -1] = np.sqrt(at_zero.variance)[0]
         return std[0] if len(std) == 1 else std
 
+    def functions(self, L: Any, contrasts: Float | None = None) -> Marginals:
+        """Return the distribution of l'(w, w0) for each row l of ``L`` (n, P): (n,) for two classes, (n, k) for more.
+
+        With more than two classes, the k numbers of a row are ``contrasts`` (k, C) of those of the classes. The data
+        determine only contrasts whose rows sum to zero, such as the difference of two classes.
+        """
+        n, (C, P) = L.shape[0], self.approximation.mean.shape
+        Q, parts = np.eye(C) if contrasts is None else contrasts, []
+        for rows in gen_batches(n, max(1, MAX_SPREAD_ENTRIES // (C * C * P))):
+            Z = np.array(to_dense(L[rows]), dtype=np.float64)
+            if self.design.bias:  # l'(w, w0) = l'T θ
+                Z[:, :-1] -= Z[:, -1:] * self.design.origin
+            parts.append(self._functions_of_fit(Z, Q))
+        joined = [np.concatenate(each, axis=1) for each in zip(*(part[1:] for part in parts), strict=True)]
+        return Marginals(parts[0][0], *(each[..., 0] if C == 1 else each for each in joined))
+
+    def _functions_of_fit(self, Z: Float, Q: Float) -> tuple[Float, ...]:
+        """Weights (J,), means and, without draws, deviations (J, n, k) of the contrasts Q of θ z, for rows z (n, P)."""
+        if self.draws is not None:
+            return self.draws.weights, np.einsum("np,scp,kc->snk", Z, self.draws.theta, Q, optimize=True)
+        as_given, means, stds = Design(np.zeros(Z.shape[1]), bias=False), [], []
+        for node in getattr(self.approximation, "nodes", ()) or [self.approximation]:
+            wide = getattr(node, "moments", None)  # a skewed posterior is wider than the Gaussian that predicts best
+            a = (replace(node, factor=wide) if wide is not None else node).activations(Z, as_given)
+            mean, cov = (a.mean, a.cov) if len(Q) > 1 or a.mean.ndim > 1 else (a.mean[:, None], a.cov[:, None, None])
+            means.append(mean @ Q.T)
+            stds.append(np.sqrt(np.maximum(np.einsum("kc,ncd,kd->nk", Q, cov, Q, optimize=True), 0.0)))
+        return self.mixture_weights, np.stack(means), np.stack(stds)
+
     @property
-    def components(self) -> tuple[Float, Float, Float]:
-        """Weights (J,), means and standard deviations (J, weights) of the Gaussians whose mixture this is."""
+    def mixture_weights(self) -> Float:
+        """Weights (J,) of the Gaussians whose mixture this is."""
         averaged = getattr(self.approximation, "thin", self.approximation)
-        nodes = [replace(self, approximation=node) for node in getattr(self.approximation, "nodes", ())] or [self]
-        weights = averaged.weights if isinstance(averaged, AveragedApproximation) else np.ones(1)
-        return weights, np.stack([np.ravel(q.mean) for q in nodes]), np.stack([np.ravel(q.std) for q in nodes])
+        return averaged.weights if isinstance(averaged, AveragedApproximation) else np.ones(1)
 
     @property
     def covariance(self) -> Float:
@@ -130,7 +201,7 @@ class WeightPosterior:
         return T
 
     def __repr__(self) -> str:
-        return f"WeightPosterior({len(self.names)} weights, structure={self.structure!r})"
+        return f"WeightPosterior({counted(len(self.names), 'weight')}, structure={self.structure!r})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +234,7 @@ class WeightSummary:
             f"{name:{width}}  {w:12.5g}  {sd:10.4g}  {low:10.4g}  {high:10.4g}  {sign:7.4f}"
             for name, w, sd, low, high, sign in columns
         ]
-        foot = f"{100 * self.level:g} % credible intervals, in the units of the columns"
+        foot = f"{100 * float(self.level):g} % credible intervals, in the units of the columns"
         return "\n".join([head, *lines, foot, *self.notes])
 
 
@@ -177,19 +248,55 @@ def interval_tails(owner: str, level: float) -> Float:
     check_positive(owner, "level", level)
     if level >= 1:
         raise ValueError(f"{owner}(level={level!r}): level must be between 0 and 1, for example 0.95.")
-    return np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
+    half = 0.5 * float(level)
+    return np.array([0.5 - half, 0.5 + half])
+
+
+def class_contrasts(classes: Sequence[Any], reference: Any = None) -> tuple[Float, tuple[int, ...]]:
+    """Return contrasts (k, K) of K classes and the class of each: with the mean of all classes, or with ``reference``.
+
+    The contrast with the reference class itself is left out.
+    """
+    K, labels = len(classes), list(classes)
+    if reference is None:
+        return np.eye(K) - 1.0 / K, tuple(range(K))
+    if reference not in labels:
+        raise ValueError(f"reference={reference!r} is not a class. The classes are {listed(labels)}.")
+    at = labels.index(reference)
+    others = tuple(k for k in range(K) if k != at)
+    Q = np.eye(K)[list(others)]
+    Q[:, at] = -1.0
+    return Q, others
 
 
 def summarise(
-    posterior: WeightPosterior, classes: tuple[str, ...], level: float, notes: tuple[str, ...] = ()
+    posterior: WeightPosterior,
+    classes: Sequence[Any],
+    level: float,
+    notes: tuple[str, ...] = (),
+    *,
+    reference: Any = None,
 ) -> WeightSummary:
-    """Return mean, standard deviation, credible interval and the probability of the sign of each weight."""
-    tails = interval_tails("summary", level)
-    weights, means, stds = posterior.components
-    mean, std = np.ravel(posterior.mean), np.ravel(posterior.std)
-    lower, upper = mixture_quantiles(weights, means, stds, tails).T
-    names = posterior.names
-    if posterior.mean.ndim > 1:
-        names = tuple(f"{label}: {name}" for label in classes for name in names)
-    sign = weights @ special.ndtr(np.sign(mean) * means / np.where(stds > 0, stds, 1.0))
+    """Return mean, standard deviation, credible interval and the probability of the sign of each weight.
+
+    Only differences between the weights of K classes change predictions, and only those are determined by the data. The
+    weights of each class are therefore differences from the mean of the classes, or from the class ``reference``.
+    """
+    tails, names, P = interval_tails("summary", level), posterior.names, len(posterior.names)
+    each = sparse.eye_array(P, format="csr")
+    if len(posterior.approximation.mean) == 1:
+        found = posterior.functions(each)
+        if reference is not None and reference not in classes:
+            class_contrasts(classes, reference)
+        if reference is not None and reference == classes[1]:
+            found = replace(found, means=-found.means)
+    else:
+        Q, shown = class_contrasts(classes, reference)
+        found = posterior.functions(each, Q)
+        names = tuple(f"{classes[k]}: {name}" for k in shown for name in names)
+        against = "the mean of the classes" if reference is None else f"class {reference}"
+        notes = (f"Weights of a class are differences from {against}.", *notes)
+    lower, upper = np.moveaxis(found.quantiles(tails), -1, 0)
+    columns = (found.mean, found.std, lower, upper, found.probability_of_sign)
+    mean, std, lower, upper, sign = (np.ravel(column.T) for column in columns)  # class after class
     return WeightSummary(names, mean, std, lower, upper, sign, level, notes)

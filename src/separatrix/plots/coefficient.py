@@ -13,12 +13,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count
 from separatrix._array import Float, to_dense
+from separatrix._text import counted
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Probit
-from separatrix.plots.drawing import COLOURS, MARKERS, MUTED, look, new_figure
+from separatrix.plots.drawing import (
+    COLOURS,
+    MARKERS,
+    MUTED,
+    SHORT_NAME_LETTERS,
+    in_legend,
+    in_text,
+    in_title,
+    look,
+    new_figure,
+    text_inches,
+)
 from separatrix.rows import as_source, as_table
 
 WEIGHT_INCHES = 0.34  # height of the figure per weight
+MIN_AXIS_INCHES = 3.6  # width of the figure without the names of columns and classes
 
 
 @dataclass(eq=False, repr=False)
@@ -32,12 +45,14 @@ class CoefficientDisplay:
     ----------
     names : tuple of P str, sorted by absolute weight, largest first
     weight, lower, upper : ndarray of shape (C, P)
-        Weights and their intervals, one row per class (C = 1 for two classes). Intervals are NaN if the model has none.
+        Weights and their intervals, one row per class (C = 1 for two classes). Those of more than two classes are
+        differences from the mean of the classes. Intervals are NaN if the model has none.
     labels : tuple of C str, the class to whose log-odds each row of weights refers
     level : float, level of the intervals; NaN if the model has no intervals
     per_spread : bool, whether weights are per standard deviation of their column instead of per unit
     n_left_out : int, number of smaller weights that are not drawn
-    quantity : str, "log-odds", or "activation" if the log-odds of the model are not linear
+    quantity : str, "log-odds", or "activation" if the log-odds of the model are not linear; with more than two classes,
+        against the mean of the classes
     """
 
     names: tuple[str, ...]
@@ -93,11 +108,12 @@ class CoefficientDisplay:
             W, (lower, upper) = found.weight[:, drawn], (bound[:, drawn] for bound in found.interval(level))
         else:
             W = np.atleast_2d(np.asarray(inner.coef_, dtype=np.float64))
+            W = W - W.mean(axis=0) if len(W) > 1 else W  # adding a vector to all classes changes no prediction
             basis, stated = getattr(inner, "basis_", None), getattr(inner, "feature_names_in_", None)
             columns = tuple(f"x{d}" for d in range(inner.n_features_in_)) if stated is None else tuple(map(str, stated))
             names = columns if basis is None else tuple(basis.names(columns))
             if len(names) != W.shape[1]:
-                problem = f"{W.shape[1]} weights but {len(names)} column names. Use from_values."
+                problem = f"{counted(W.shape[1], 'weight')} but {len(names)} column names. Use from_values."
                 raise DataError(f"{type(inner).__name__} has {problem}")
             if getattr(inner, "summary", None) is not None:
                 found = inner.summary(level=level)  # lists the weights of each class followed by its intercept
@@ -108,6 +124,7 @@ class CoefficientDisplay:
         # Log-odds are linear in x for every model with probabilities except the probit.
         is_probit = isinstance(getattr(inner, "likelihood_", None), Probit)
         quantity = "activation" if is_probit or getattr(inner, "predict_proba", None) is None else "log-odds"
+        quantity += " against the mean of the classes" if len(W) > 1 else ""
         spread = None
         if X is not None:  # standard deviation of each feature after encoding and basis
             encoder, basis = getattr(model, "encoder_", None), getattr(inner, "basis_", None)
@@ -192,8 +209,13 @@ class CoefficientDisplay:
     def plot(self, ax: Any = None, *, title: str | None = None) -> CoefficientDisplay:
         """Draw a dot and a whisker for each weight, and a line at zero."""
         C, P = self.weight.shape
-        ax = new_figure(size=(6.4, 1.4 + WEIGHT_INCHES * P * max(1.0, C / 2)))[1] if ax is None else ax
-        whose = f" of {self.labels[0]}" if len(self.labels) == 1 and self.labels[0] else ""
+        names, has_classes = [in_text(name) for name in self.names], self.labels != ("",)
+        entries = [in_legend(label) if has_classes else None for label in self.labels]
+        if ax is None:
+            room = text_inches(names) + (text_inches(map(str, entries)) if C > 1 else 0.0)
+            size = max(6.4, MIN_AXIS_INCHES + room), 1.4 + WEIGHT_INCHES * P * max(1.0, C / 2)
+            ax = new_figure(size=size)[1]
+        whose = f" of {in_text(self.labels[0], SHORT_NAME_LETTERS)}" if C == 1 and has_classes else ""
         unit = "standard deviation of the column" if self.per_spread else "unit of the column"
         bars = [] if np.isnan(self.level) else [f"bars: {100 * self.level:g} % interval, hollow if it contains zero"]
         rest = [f"{self.n_left_out} smaller weights are not shown"] if self.n_left_out else []
@@ -204,14 +226,14 @@ class CoefficientDisplay:
                 w, low, high = self.weight[c], self.lower[c], self.upper[c]
                 filled = ~((low < 0) & (high > 0))  # true for a weight without interval (NaN)
                 ax.hlines(position, low, high, color=COLOURS[c], lw=2.2)
-                ax.plot(w[filled], position[filled], MARKERS[c], color=COLOURS[c], ms=7, label=self.labels[c])
+                ax.plot(w[filled], position[filled], MARKERS[c], color=COLOURS[c], ms=7, label=entries[c])
                 ax.plot(w[~filled], position[~filled], MARKERS[c], color=COLOURS[c], mfc="white", mew=1.8, ms=7)
-            ax.set_yticks(np.arange(P), self.names)
+            ax.set_yticks(np.arange(P), names)
             xlabel = "\n".join([f"{self.quantity}{whose} per {unit}", *bars, *rest])
-            ax.set(xlabel=xlabel, ylim=(P - 0.5, -0.5), title=title or "")
+            ax.set(xlabel=xlabel, ylim=(P - 0.5, -0.5), title=in_title(title))
             ax.grid(axis="x", color="0.9")
             if C > 1:
                 ax.hlines(np.arange(1, P) - 0.5, 0.0, 1.0, color="0.9", lw=0.8, transform=ax.get_yaxis_transform())
-                ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title=f"{self.quantity} of")
+                ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title="class")
         self.ax_, self.figure_ = ax, ax.figure
         return self
