@@ -82,3 +82,23 @@ def test_equal_projections_have_no_histogram():
     model.coef_ = np.array([[1.0, 0.0]])
     with pytest.raises(DataError, match="no histogram"):
         ProjectionDisplay.from_estimator(model, X, y)
+
+
+def test_a_table_is_projected_onto_the_weights_of_its_encoded_columns():
+    table, y = sx.datasets.make_mixed_types(300, as_frame=True, rng=0)
+    model = sx.TableClassifier().fit(table, y)
+    display = ProjectionDisplay.from_estimator(model, table, y)
+    activations = model.decision_function(table)
+    np.testing.assert_allclose(display.z[:, 0] * activations.std() / display.z.std(), activations, rtol=1e-9)
+    assert display.wrong == pytest.approx(1 - model.score(table, y))
+    assert display.direction.shape == model.coef_[0].shape
+    _, fitted = ProjectionDisplay.beside_difference_of_means(model, table, y)
+    np.testing.assert_array_equal(fitted.z, display.z)
+
+
+def test_a_table_of_three_classes_is_projected_onto_discriminants():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    table = X.assign(kind=np.where(X.iloc[:, 0] > 5, "large", "small"))
+    model = sx.TableClassifier(sx.FisherDiscriminant(), drop="first").fit(table, y)
+    display = ProjectionDisplay.from_estimator(model, table, y)
+    np.testing.assert_allclose(display.z, model.estimator_.transform(model.encoder_.transform(table))[:, :2])

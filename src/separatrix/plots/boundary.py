@@ -200,14 +200,15 @@ class DecisionBoundaryDisplay:
             elif self.response != "uncertainty":  # legend entries of the regions
                 for k in (k for k in shown if k < K):
                     colour, hatch = class_style(k).colour, class_style(k).hatch
-                    ax.fill([], [], color=colour, alpha=0.4, hatch=hatch, label=str(self.classes[k]))
+                    ax.fill([], [], color=colour, alpha=0.4, hatch=hatch, label=drawing.in_legend(self.classes[k]))
             if K in shown and self.response == "regions":
                 ax.fill([], [], label="rejected", **REJECTED)
             handles, labels = ax.get_legend_handles_labels()
             if is_own and handles:
-                ncols = min(len(handles), LEGEND_COLUMNS)
+                ncols = drawing.legend_columns(labels, ax.figure.get_size_inches()[0], LEGEND_COLUMNS)
                 ax.figure.legend(handles, labels, loc="outside lower center", ncols=ncols, markerscale=1.6)
-        ax.set(xlabel=self.columns[0], ylabel=self.columns[1], title=title or "")
+        first, second = map(drawing.in_text, self.columns)
+        ax.set(xlabel=first, ylabel=second, title=drawing.in_title(title))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -241,7 +242,7 @@ class DecisionBoundaryDisplay:
             cmap = "Greys" if is_width else two_classes
             shades = ax.contourf(x, y, self.values, levels=np.linspace(0.0, 1.0, 11), cmap=cmap, alpha=0.5)
             width = f"width of the {INTERVAL_LEVEL:.0%} interval of the probability"
-            label = width if is_width else f"p({self.classes[1]} | x)"
+            label = width if is_width else f"p({drawing.in_text(self.classes[1])} | x)"
             ax.figure.colorbar(shades, ax=ax, label=label, ticks=CONTOURS)
         # Contours are masked at cells where they would merge, and in a neighbourhood of two cells, to avoid fragments.
         slope = maximum_filter(np.hypot(*np.gradient(self.values)), 5)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Array, Float
-from separatrix.plots.drawing import COLOURS, MUTED, look, split_axes
+from separatrix.plots.drawing import COLOURS, MUTED, in_text, in_title, look, split_axes
 
 FIGURE_INCHES = 9.0  # width of the figure
 MODEL_INCHES = 0.42  # height of the figure per model
@@ -106,8 +106,10 @@ class ComparisonDisplay:
                 impossible = "no probabilities" if np.isnan(self.log_likelihood[i]) else ZERO_PROBABILITY
                 reason = "failed" if self.failed[i] else impossible
                 ax.annotate(reason, (0.02, i), xycoords=("axes fraction", "data"), va="center", color=MUTED)
-            ax.set_yticks(position, self.names)
-            ax.set(xlabel="mean log-likelihood (nats per row)", ylim=(len(self.names) - 0.5, -0.5), title=title or "")
+            ax.set_yticks(position, [in_text(name) for name in self.names])
+            ax.set(
+                xlabel="mean log-likelihood (nats per row)", ylim=(len(self.names) - 0.5, -0.5), title=in_title(title)
+            )
             ax.grid(axis="x", color="0.9")
             if is_own:
                 columns = 3 if self.has_evidence else 1

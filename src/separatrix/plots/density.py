@@ -146,7 +146,7 @@ class ClassDensityDisplay:
             for k, label in enumerate(self.classes):
                 style = drawing.class_style(k)
                 if self.rows is not None:  # a histogram, and a line of ticks at the bottom
-                    text = str(label) if self.joint is None else None
+                    text = drawing.in_legend(label) if self.joint is None else None
                     bars = {"fill": True, "color": style.colour, "alpha": 0.3, "label": text}
                     axes[0].stairs(self.rows.heights[k], self.rows.edges, **bars)
                     x = self.rows.x[self.rows.codes == k]
@@ -154,7 +154,7 @@ class ClassDensityDisplay:
                     axes[0].plot(x, np.full(len(x), TICK_HEIGHT * (k + 0.8)), "|", **ticks)
                 # Neighbouring classes, and classes that reuse a colour, get different dashes.
                 dashes = drawing.LINES[(k + k // len(drawing.COLOURS)) % len(drawing.LINES)]
-                line: dict[str, Any] = {"color": style.colour, "ls": dashes, "label": str(label)}
+                line: dict[str, Any] = {"color": style.colour, "ls": dashes, "label": drawing.in_legend(label)}
                 if self.is_count:
                     line |= {"marker": style.marker, "lw": 1.0}
                 if self.joint is not None:
@@ -164,9 +164,9 @@ class ClassDensityDisplay:
                 for at in self.boundaries:
                     panel.axvline(at, color=drawing.MUTED, lw=1.2, ls="--")
             what = "probability" if self.is_count else f"density ({drawing.per_unit(self.column)})"
-            axes[0].set(ylabel=what, title=title or "", ylim=(0.0, None))
+            axes[0].set(ylabel=what, title=drawing.in_title(title), ylim=(0.0, None))
             axes[0].legend(loc="best", title="p(x | class) p(class)" if self.joint is not None else "rows of class")
-            axes[1].set(xlabel=self.column, ylabel="p(class | x)", ylim=(-0.03, 1.03))
+            axes[1].set(xlabel=drawing.in_text(self.column), ylabel="p(class | x)", ylim=(-0.03, 1.03))
             room = 0.5 if self.is_count else 0.0
             axes[1].set_xlim(self.x[0] - room, self.x[-1] + room)
         self.ax_, self.axes_, self.figure_ = axes[0], axes, axes[0].figure

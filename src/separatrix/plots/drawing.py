@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shared drawing code: palette, font sizes, axes, and scatter plots by class.
+"""Shared drawing code: palette, font sizes, axes, names in labels, and scatter plots by class.
 
 Font sizes suit a figure 6.4 inches wide, which fits a text column or half a slide. A display draws inside
 ``with look():``, so other figures keep their style.
@@ -8,14 +8,15 @@ Font sizes suit a figure 6.4 inches wide, which fits a text column or half a sli
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, to_dense
-from separatrix._text import listed
+from separatrix._text import counted, listed
 from separatrix.exceptions import DataError, optional_import
 from separatrix.geometry import codes_of
 from separatrix.rows import as_source
@@ -36,6 +37,11 @@ REJECTED: dict[str, Any] = {
 }
 MUTED = "#767676"  # reference lines and annotations; contrast 4.5 : 1 against white
 STANDOUT = "#D55E00"  # highlights
+
+MAX_NAME_LETTERS = 40  # a longer name of a column or class would leave no room for the axes
+SHORT_NAME_LETTERS = 20  # for a name within a sentence
+LETTER_INCHES = 0.085  # average width of a letter of 10 points
+HANDLE_INCHES = 0.6  # width of the line or marker of a legend entry, and of the gap to the next entry
 
 LOOK = {
     "font.size": 11.0,
@@ -75,9 +81,20 @@ def class_style(k: int) -> ClassStyle:
     return ClassStyle(COLOURS[i], MARKERS[(i + cycle) % len(MARKERS)], LINES[cycle], HATCHES[cycle])
 
 
-def look() -> AbstractContextManager[Any]:
-    """Context manager with the font sizes and line widths of this module."""
-    return _pyplot().rc_context(LOOK)  # type: ignore[no-any-return]
+@contextmanager
+def look() -> Iterator[None]:
+    """Context manager with the font sizes and line widths of this module.
+
+    ``rc_context`` would restore all settings. The first figure of a notebook turns on the interactive mode of its
+    backend; if that is undone, the notebook shows no more pictures.
+    """
+    settings = _pyplot().rcParams
+    before = {key: settings[key] for key in LOOK}
+    try:
+        settings.update(LOOK)
+        yield
+    finally:
+        settings.update(before)
 
 
 def new_axes(ax: Any) -> Any:
@@ -92,9 +109,10 @@ def new_figure(
 
     With ``share``, all panels have the same limits.
     """
-    options = {"figsize": size, "sharex": share, "sharey": share, "layout": "constrained"}
+    options, plt = {"figsize": size, "sharex": share, "sharey": share, "layout": "constrained"}, _pyplot()
+    plt.get_backend()  # loads the backend now, because a backend may save the settings that it finds
     with look():
-        return _pyplot().subplots(n_rows, n_columns, **options)  # type: ignore[no-any-return]
+        return plt.subplots(n_rows, n_columns, **options)  # type: ignore[no-any-return]
 
 
 def split_axes(
@@ -129,7 +147,74 @@ def split_axes(
 def per_unit(column: str) -> str:
     """Return "per mm" for a column named "size (mm)", and "per unit of size" for a column named "size"."""
     stated = re.search(r"\(([^()]+)\)\s*$", column)
-    return f"per {stated[1]}" if stated else f"per unit of {column}"
+    name = in_text(stated[1] if stated else column, SHORT_NAME_LETTERS)
+    return f"per {name}" if stated else f"per unit of {name}"
+
+
+def in_text(name: object, most: int = MAX_NAME_LETTERS) -> str:
+    r"""Name of a column, class or model, such that matplotlib draws it as it is written, on one line.
+
+    Matplotlib would read a formula between two dollar signs. The middle of a name longer than ``most`` letters is
+    left out; wide characters, such as Chinese ones, count twice.
+
+    >>> print(in_text("US$ and CA$"), in_text("a\tb"), in_text("the number of the day in the week", 11))
+    US\$ and CA\$ a b the n… week
+    """
+    text = _visible(str(name))
+    text = text if text.strip() else repr(text)
+    ends, room = (text, text[::-1]), most - 1
+    if _width(text) > most:
+        first, last = (_beginning(end, part) for end, part in zip(ends, (room - room // 2, room // 2), strict=True))
+        text = f"{first}…{last[::-1]}"
+    return text.replace("$", r"\$")
+
+
+def in_legend(name: object) -> str:
+    """Name as in `in_text`, for a legend: matplotlib would omit a label that begins with an underscore."""
+    text = in_text(name)
+    return f" {text}" if text.startswith("_") else text
+
+
+def in_title(title: object) -> str:
+    """Title that the user has written: formulas are kept, but a line with an invalid formula is drawn as written."""
+    from matplotlib.mathtext import MathTextParser
+
+    lines = []
+    for line in map(_visible, str(title or "").splitlines()):
+        try:
+            MathTextParser("path").parse(line)
+            lines.append(line)
+        except ValueError:
+            lines.append(line.replace("$", r"\$"))
+    return "\n".join(lines)
+
+
+def _visible(text: str) -> str:
+    """Replace tabs and line breaks by spaces, and other control characters, which fonts do not have, by their codes."""
+    codes = {c: c.encode("unicode_escape").decode() for c in text if unicodedata.category(c) in ("Cc", "Cs")}
+    return "".join(" " if c.isspace() else codes.get(c, c) for c in text)
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _beginning(text: str, most: int) -> str:
+    """Longest beginning of the text that is at most ``most`` wide."""
+    n = len(text)
+    while _width(text[:n]) > most:
+        n -= 1
+    return text[:n]
+
+
+def text_inches(texts: Iterable[str]) -> float:
+    """Approximate width of the longest text, at 10 points."""
+    return LETTER_INCHES * max(map(_width, texts), default=0)
+
+
+def legend_columns(labels: Sequence[str], inches: float, most: int) -> int:
+    """Number of columns of a legend that fit into ``inches``, at most ``most``."""
+    return max(1, min(len(labels), most, int(inches / (text_inches(labels) + HANDLE_INCHES))))
 
 
 def _pyplot() -> Any:
@@ -142,7 +227,7 @@ def true_codes(y: Any, classes: Array, n_rows: int) -> Codes:
     """Index of each label in ``classes``, (N,); raises `DataError` for unknown labels or a wrong length."""
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
-        raise DataError(f"X has {n_rows} rows but y has shape {labels.shape}. Pass one label per row.")
+        raise DataError(f"X has {counted(n_rows, 'row')} but y has shape {labels.shape}. Pass one label per row.")
     codes = codes_of(labels, classes)
     unknown = list(dict.fromkeys(labels[codes == len(classes)].tolist()))
     if unknown:
@@ -183,7 +268,7 @@ def scatter_classes(ax: Any, points: Float, codes: Codes, classes: Array, *, siz
         x, y = points[codes == k].T
         style = class_style(k)
         look = {"color": style.colour, "marker": style.marker, "edgecolors": "white", "linewidths": 0.4}
-        ax.scatter(x, y, s=size, label=str(label), zorder=3, **look)
+        ax.scatter(x, y, s=size, label=in_legend(label), zorder=3, **look)
 
 
 def new_panels(n_rows: int, n_columns: int, *, size: tuple[float, float] = (4.4, 3.8)) -> Array:

@@ -13,7 +13,7 @@ from separatrix._array import Float
 from separatrix.basis import RBF
 from separatrix.bayesian import evidence_surface
 from separatrix.exceptions import DataError
-from separatrix.plots.drawing import MARKERS, STANDOUT, look, new_axes
+from separatrix.plots.drawing import MARKERS, STANDOUT, in_legend, in_title, legend_columns, look, new_axes
 
 CONTOUR_NATS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # nats below the maximum
 LINEAR_NATS = 3.0  # the colour scale is linear up to this depth and logarithmic beyond
@@ -160,12 +160,14 @@ class EvidenceSurfaceDisplay:
             star = {"marker": "*", "ms": 17.0, "ls": "none", "color": "white", "mec": "black"}
             ax.plot(*self.best, label=f"best of the grid: ln p(D) = {self.maximum:.1f}".replace("-", "−"), **star)
             for marker, (text, point) in zip(MARKERS, self.marks.items(), strict=False):
-                ax.plot(*point, marker=marker, ls="none", ms=9.0, color=STANDOUT, mec="white", label=text)
+                ax.plot(*point, marker=marker, ls="none", ms=9.0, color=STANDOUT, mec="white", label=in_legend(text))
             ax.set(
-                xscale="log", yscale="log", xlabel="width of the basis functions (units of x)", title=title or "",
+                xscale="log", yscale="log", xlabel="width of the basis functions (units of x)", title=in_title(title),
                 ylabel="prior standard deviation of a weight",
             )  # fmt: skip
-            ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, columnspacing=1.0)
+            labels = ax.get_legend_handles_labels()[1]
+            ncols = legend_columns(labels, ax.figure.get_size_inches()[0], 2)
+            ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=ncols, columnspacing=1.0)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

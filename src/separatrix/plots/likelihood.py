@@ -23,9 +23,10 @@ import numpy as np
 
 from separatrix._arguments import check_count, check_option
 from separatrix._array import Float
+from separatrix._text import counted
 from separatrix.exceptions import DataError
 from separatrix.geometry import Hyperplane
-from separatrix.plots.drawing import STANDOUT, look, new_axes, read_rows
+from separatrix.plots.drawing import SHORT_NAME_LETTERS, STANDOUT, in_text, in_title, look, new_axes, read_rows
 from separatrix.priors import Flat, Gaussian, Prior
 from separatrix.rows import as_source, as_table
 from separatrix.separation import separability
@@ -217,7 +218,7 @@ class LikelihoodSurfaceDisplay:
 
         ax, axes = new_axes(ax), "the first towards the second"
         if len(self.columns) == 2 and np.array_equal(self.directions, np.eye(2)):
-            axes = f"{self.columns[0]} towards {self.columns[1]}"
+            axes = " towards ".join(in_text(name, SHORT_NAME_LETTERS) for name in self.columns)
         where, above = (self.angle, self.length), self.values - self.floor
         levels = [0.0, *NATS_ABOVE_MINIMUM]  # each interval has one shade, light enough for black contours
         shades = ListedColormap(colormaps["Blues"](np.linspace(0.0, 0.65, len(levels))))
@@ -237,7 +238,7 @@ class LikelihoodSurfaceDisplay:
                 ax.plot(*self.minimum[:2], "*", color=STANDOUT, markeredgecolor="white", markersize=15, label="minimum")
             # The legend is below the axes, because contours fill every corner.
             ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))
-        ax.set(xlabel=f"direction of w (degrees from {axes})", ylabel="length of w", title=title or "")
+        ax.set(xlabel=f"direction of w (degrees from {axes})", ylabel="length of w", title=in_title(title))
         ax.set(xlim=self.angle[[0, -1]], ylim=self.length[[0, -1]])
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -247,7 +248,8 @@ def _orthonormal(directions: Any, n_columns: int) -> Float:
     """Orthonormal directions (2, D): the axes, or the given vectors after Gram-Schmidt."""
     if directions is None and n_columns != 2:
         raise DataError(
-            f"X has {n_columns} columns. Choose a plane of w with directions=: two vectors of length {n_columns}, "
+            f"X has {counted(n_columns, 'column')}. Choose a plane of w with directions=: two vectors of length "
+            f"{n_columns}, "
             "such as the weights of two models."
         )
     D = np.eye(2) if directions is None else np.array(directions, dtype=np.float64)

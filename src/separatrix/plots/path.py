@@ -19,16 +19,28 @@ from sklearn.base import clone
 
 from separatrix._arguments import check_count
 from separatrix._array import Array, Codes, Float
+from separatrix._text import counted
 from separatrix.exceptions import DataError
 from separatrix.geometry import Hyperplane
 from separatrix.likelihoods import ClassLikelihood
-from separatrix.plots.drawing import COLOURS, STANDOUT, Rows, look, new_panels, read_rows, scatter_classes
+from separatrix.plots.drawing import (
+    COLOURS,
+    STANDOUT,
+    Rows,
+    in_text,
+    legend_columns,
+    look,
+    new_panels,
+    read_rows,
+    scatter_classes,
+)
 from separatrix.rows import as_table
 from separatrix.rules import Update
 
 MAX_ACTIVATION = 30.0  # probabilities are practically 0 or 1 beyond this activation
 WINDOW_MARGIN = 0.12  # margin around the rows, as a fraction of their range
 MIN_RELATIVE_DECREASE = 1e-13  # smaller differences of the objective are rounding errors
+MAX_PANEL_LETTERS = 28  # longest name of a column that fits below a panel
 MAX_ARROW = 0.3  # length of the longest arrow, as a fraction of the axes
 
 
@@ -140,7 +152,8 @@ class FitPathDisplay:
             )
         if fitted.basis_ is not None or fitted.n_features_in_ != 2:
             raise DataError(
-                f"FitPathDisplay needs two columns and no basis, but the model has {fitted.n_features_in_} columns"
+                "FitPathDisplay needs two columns and no basis, but the model has "
+                f"{counted(fitted.n_features_in_, 'column')}"
                 f"{'' if fitted.basis_ is None else ' and a basis'}."
             )
         rows, trace = read_rows(X, y, fitted.classes_), fitted.solution_.trace
@@ -192,7 +205,9 @@ class FitPathDisplay:
             elif self.contours:
                 ax.plot([], [], color="black", linestyle=":", label="p = 0.1 and 0.9")
             if axes is None:
-                ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+                handles, labels = ax.get_legend_handles_labels()
+                ncols = legend_columns(labels, ax.figure.get_size_inches()[0], 5)
+                ax.figure.legend(handles, labels, loc="outside lower center", ncols=ncols, frameon=False)
             else:
                 ax.legend(fontsize="x-small")
         self.axes_, self.figure_ = panels, panels[0].figure
@@ -265,11 +280,12 @@ class FitPathDisplay:
                     ax.annotate("", end, start, arrowprops=look, zorder=6)
         if self.is_perceptron:
             ax.set_box_aspect(1)
-            title = f"update {frame.step}: {frame.objective:.0f} rows misclassified"
+            title = f"update {frame.step}: {counted(frame.objective, 'row')} misclassified"
         else:
             title = f"step {frame.step}: E = {frame.objective:.4g} nats"
         ax.set_title(title, fontsize="medium")
-        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=self.columns[0], ylabel=self.columns[1])
+        first, second = (in_text(name, MAX_PANEL_LETTERS) for name in self.columns)
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=first, ylabel=second)
 
     def _draw_objective(self, ax: Any, marked: Sequence[int]) -> None:
         """Draw the objective after every step, with dots at the drawn frames."""

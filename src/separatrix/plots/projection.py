@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count
 from separatrix._array import Array, Codes, Float
@@ -71,8 +72,9 @@ class ProjectionDisplay:
 
         Parameters
         ----------
-        model : linear classifier of two classes, or FisherDiscriminant
-            A fitted model. If it has a basis, w is a direction in the space of basis functions.
+        model : linear classifier of two classes, FisherDiscriminant, or a TableClassifier of one of these
+            A fitted model. If it has a basis, w is a direction in the space of basis functions; the w of a
+            TableClassifier is a direction in the space of encoded columns.
         X, y : table of shape (N, D) and array-like of shape (N,)
             Rows and their classes.
         n_bins : int, default 30
@@ -93,15 +95,15 @@ class ProjectionDisplay:
 
         Parameters
         ----------
-        model : linear classifier of two classes
+        model : linear classifier of two classes, or a TableClassifier of one
             A fitted model without a basis.
         X, y, n_bins
             As in `from_estimator`.
         axes : two matplotlib axes, optional
             Axes to draw in; a new figure by default.
         """
+        model, X = _encoded(model, X)
         linear_functions(model)  # raises if the model has a basis
-        X = as_table(X)  # a stream can be read only once, but X is read several times
         rows, fitted = drawing.read_rows(X, y, model.classes_), cls._of(model, X, y, n_bins)
         m = _class_means(rows.points, rows.codes, len(model.classes_))
         w = m[1] - m[0]
@@ -114,8 +116,8 @@ class ProjectionDisplay:
     @classmethod
     def _of(cls, model: Any, X: Any, y: Any, n_bins: int) -> ProjectionDisplay:
         check_count(cls.__name__, "n_bins", n_bins, least=2)
+        model, X = _encoded(model, X)
         drawing.require_colours(model.classes_)
-        X = as_table(X)  # a stream can be read only once, but X is read several times
         rows = drawing.read_rows(X, y, model.classes_)
         if len(model.classes_) == 2:
             W = np.asarray(model.coef_, dtype=np.float64).ravel()
@@ -169,11 +171,15 @@ class ProjectionDisplay:
                 for k, label in enumerate(self.classes):
                     colour, hatch = drawing.class_style(k).colour, BAR_HATCHES[k % len(BAR_HATCHES)]
                     ax.stairs(counts[k], edges, fill=True, color=colour, alpha=0.35)
-                    ax.stairs(counts[k], edges, color=colour, hatch=hatch, linewidth=1.5, label=str(label))
+                    ax.stairs(
+                        counts[k], edges, color=colour, hatch=hatch, linewidth=1.5, label=drawing.in_legend(label)
+                    )
                 if is_pair:
                     ax.vlines(0, 0, 1.08 * counts.max(), color="black", linestyle="--", label="threshold")
                 origin = "threshold" if is_pair else "mean of all rows"
-                height = (0, 1.2 * counts.max())  # leaves room for the legend
+                labels = ax.get_legend_handles_labels()[1]
+                n_columns = drawing.legend_columns(labels, ax.get_window_extent().width / ax.figure.dpi, 3)
+                height = (0, (1.1 + 0.1 * -(-len(labels) // n_columns)) * counts.max())  # leaves room for the legend
                 ax.set(xlabel=f"{AXIS_UNIT}, from the {origin}", ylabel="rows", ylim=height)
                 ax.yaxis.get_major_locator().set_params(integer=True)
             else:
@@ -181,8 +187,8 @@ class ProjectionDisplay:
                 ax.scatter(*self.means.T, marker="+", s=160, color="black", linewidths=2, zorder=4, label="class means")
                 ax.set(xlabel=f"first discriminant, {AXIS_UNIT}", ylabel=f"second discriminant, {AXIS_UNIT}")
             found = f"means {self.distance:.1f} s.d. apart, {self.wrong:.1%} of rows misclassified" if is_pair else None
-            ax.set_title("\n".join(filter(None, (title, found))), fontsize="medium")
-            location = {"loc": "upper center", "ncols": 3} if is_histogram else {"loc": "best"}
+            ax.set_title("\n".join(filter(None, (drawing.in_title(title), found))), fontsize="medium")
+            location = {"loc": "upper center", "ncols": n_columns} if is_histogram else {"loc": "best"}
             ax.legend(frameon=False, fontsize="small", **location)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -190,3 +196,11 @@ class ProjectionDisplay:
 
 def _class_means(values: Float, codes: Codes, n_classes: int) -> Float:
     return np.array([values[codes == k].mean(axis=0) for k in range(n_classes)])
+
+
+def _encoded(model: Any, X: Any) -> tuple[Any, Any]:
+    """The model that has the weights, and its rows: those of a TableClassifier are encoded."""
+    check_is_fitted(model)
+    encoder = getattr(model, "encoder_", None)
+    # A stream can be read only once, but the rows are read several times.
+    return (model, as_table(X)) if encoder is None else (model.estimator_, encoder.transform(X))

@@ -10,9 +10,21 @@ import numpy as np
 
 from separatrix._arguments import check_count
 from separatrix._array import Float, to_dense
+from separatrix._text import counted
 from separatrix.discriminative import RegularizationPath, regularization_path
 from separatrix.exceptions import DataError
-from separatrix.plots.drawing import COLOURS, LINES, MUTED, STANDOUT, look, split_axes
+from separatrix.plots.drawing import (
+    COLOURS,
+    LINES,
+    MUTED,
+    SHORT_NAME_LETTERS,
+    STANDOUT,
+    in_legend,
+    in_text,
+    in_title,
+    look,
+    split_axes,
+)
 from separatrix.rows import as_source, as_table
 
 N_COUNTS = 6  # numbers of nonzero columns along the top of the figure
@@ -96,7 +108,9 @@ class RegularizationPathDisplay:
         if X is not None:
             spread = np.std(as_source(as_table(X)).map(to_dense), axis=0)
             if len(spread) != weight.shape[1]:
-                raise DataError(f"X has {len(spread)} columns, but the path has weights of {weight.shape[1]}. Omit X.")
+                raise DataError(
+                    f"X has {counted(len(spread), 'column')}, but the path has weights of {weight.shape[1]}. Omit X."
+                )
             weight = weight * spread
         named = tuple(
             int(j) for j in np.argsort(-np.abs(weight).max(axis=0), kind="stable")[:most] if weight[:, j].any()
@@ -145,9 +159,9 @@ class RegularizationPathDisplay:
             top.plot(self.alphas, self.weight[:, others], color="0.8", lw=1.0)
             for i, j in enumerate(self.named):
                 look_of = {"color": COLOURS[i % len(COLOURS)], "ls": LINES[i // len(COLOURS) % len(LINES)]}
-                top.plot(self.alphas, self.weight[:, j], label=self.names[j], **look_of)
+                top.plot(self.alphas, self.weight[:, j], label=in_legend(self.names[j]), **look_of)
             unit = "standard deviation" if self.per_spread else "unit"
-            top.set(xscale="log", ylabel=f"weight per {unit}\n(log-odds of {self.label})")
+            top.set(xscale="log", ylabel=f"weight per {unit}\n(log-odds of {in_text(self.label, SHORT_NAME_LETTERS)})")
             top.set_xlim(self.alphas[0] * 1.05, self.alphas[-1] / 1.05)  # weights grow to the right
             if self.named:
                 top.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.4)
@@ -174,6 +188,6 @@ class RegularizationPathDisplay:
                 bottom.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.4)
             bottom.set(xlabel="alpha (strength of the prior, decreasing)")
             if title:
-                top.set_title(title)
+                top.set_title(in_title(title))
         self.ax_, self.axes_, self.figure_ = top, np.array(panels), top.figure
         return self

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Array, Float
+from separatrix._text import counted
 from separatrix.exceptions import DataError
 from separatrix.metrics import Estimate, Reliability, ece, ece_if_calibrated, reliability
-from separatrix.plots.drawing import COLOURS, MUTED, STANDOUT, look, split_axes, true_codes
+from separatrix.plots.drawing import COLOURS, MUTED, STANDOUT, in_text, in_title, look, split_axes, true_codes
 
 HISTOGRAM_BINS = 25
+MAX_EVENT_LETTERS = 28  # longest name of the event that fits below the histogram
 
 
 @dataclass(eq=False, repr=False)
@@ -134,7 +136,7 @@ class ReliabilityDisplay:
         event = curve.event
         if classes is not None:
             if len(classes) != P.shape[1]:
-                raise DataError(f"P has {P.shape[1]} columns but there are {len(classes)} classes.")
+                raise DataError(f"P has {counted(P.shape[1], 'column')} but there are {len(classes)} classes.")
             event = f"class {classes[1]}" if len(classes) == 2 else event
         # The binomial interval is slightly too wide, because predictions differ within a bin.
         n = np.maximum(np.rint(curve.count), 1.0)
@@ -163,13 +165,13 @@ class ReliabilityDisplay:
                 ax.plot(curve.predicted[out], curve.observed[out], "s", ms=8, color=STANDOUT, label="outside the band")
             text = f"ECE {self.ece.value:.3f} (calibrated: {self.ece_if_calibrated:.3f})"
             ax.annotate(text, (0.98, 0.03), xycoords="axes fraction", ha="right", va="bottom")
-            ax.set(ylabel="observed frequency", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02), title=title or "")
+            ax.set(ylabel="observed frequency", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02), title=in_title(title))
             ax.legend(loc="upper left")
             parts = (self.misses, 0.0, COLOURS[4], "did not happen"), (self.hits, self.misses, COLOURS[0], "happened")
             for counts, base, colour, text in parts:
                 bars = {"align": "edge", "color": colour, "edgecolor": "white", "linewidth": 0.4, "label": text}
                 below.bar(self.edges[:-1], counts, np.diff(self.edges), bottom=base, **bars)
-            below.set(xlabel=f"predicted probability of {self.event}", ylabel="rows")
+            below.set(xlabel=f"predicted probability of {in_text(self.event, MAX_EVENT_LETTERS)}", ylabel="rows")
             below.legend(loc="upper center", ncols=2, bbox_to_anchor=(0.5, 1.28), handlelength=1.2)
         self.ax_, self.axes_, self.figure_ = ax, axes, ax.figure
         return self
