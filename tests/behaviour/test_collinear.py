@@ -184,7 +184,7 @@ def test_fewer_rows_than_columns_without_shrinkage(kind, rng):
 def test_digits_have_the_probabilities_of_scikit_learn():
     X, y = load_digits(return_X_y=True)
     model = fitted(LDA(), X, y, "'x0' is constant; 'x32' is constant; 'x39' is constant")
-    theirs = SklearnLDA(solver="svd").fit(X, y)
+    theirs = SklearnLDA(solver="lsqr").fit(X, y)  # with svd, version 1.8 divides the scatter by N - K
     assert_allclose(model.predict_proba(X), theirs.predict_proba(X), rtol=1e-6, atol=1e-10)
     assert_allclose(model.coef_[:, [0, 32, 39]], 0.0)
 

@@ -30,7 +30,7 @@ from separatrix.cli.console import plain
 from separatrix.cli.datasets import CATALOGUE
 from separatrix.cli.errors import CODES, CommandError, failure_of
 from separatrix.cli.explain import PICTURES, curves_of, sparkline
-from separatrix.cli.files import name_of
+from separatrix.cli.files import name_of, write_together
 from separatrix.cli.options import MODELS, model_names, names_among, split_types
 from separatrix.cli.output import MAX_LISTED_COLUMNS, MAX_LISTED_NOTES, column_table, comparison_table, listed_notes
 from separatrix.cli.predict import expected_rows
@@ -475,6 +475,53 @@ def test_model_and_report_are_written_together_before_anything_is_printed(folder
     assert read_about("new.sx")["target"] == "outcome"
 
 
+KILLED_AT = """
+import os, signal, sys
+from separatrix.cli.files import write_together
+steps = iter(range(int(sys.argv[1])))
+def step(call):
+    def stopped(*words):
+        if next(steps, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*words)
+    return stopped
+os.replace, os.link = step(os.replace), step(os.link)
+write_together({"m.sx": b"new", "r.html": b"new"}, force=sys.argv[2] == "force")
+"""
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_a_killed_process_leaves_no_report_of_another_model(tmp_path, force):
+    found = []
+    for n in range(5):
+        home = tmp_path / str(n)
+        home.mkdir()
+        for name in ("m.sx", "r.html") if force else ():
+            (home / name).write_bytes(b"old")
+        words = [sys.executable, "-c", KILLED_AT, str(n), "force" if force else ""]
+        code = subprocess.run(words, cwd=home, check=False).returncode
+        found.append({path.name: path.read_bytes() for path in home.iterdir() if path.is_file()})
+        if code == 0:
+            break
+    assert len(found) == 3 + force
+    assert found[-1] == {"m.sx": b"new", "r.html": b"new"}
+    assert all(len(set(files.values())) < 2 for files in found)
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_an_error_at_the_last_step_leaves_the_files_as_they_were(tmp_path, monkeypatch, force):
+    monkeypatch.chdir(tmp_path)
+    before = {"m.sx": b"old", "r.html": b"old"} if force else {"r.html": b"old"}
+    failing = Mock(side_effect=OSError(errno.EIO, "Input/output error"))
+    for name, content in before.items():
+        (tmp_path / name).write_bytes(content)
+    if force:
+        monkeypatch.setattr("separatrix.cli.files.place", failing)
+    with pytest.raises(CommandError, match="output error" if force else "r.html .*has just created.* --force"):
+        write_together({"m.sx": b"new", "r.html": b"new"}, force=force)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_ratings_are_classes_if_declared_as_categorical(folder, rng):
     frame = pd.DataFrame({"price": rng.normal(size=120), "rating": np.tile([1.0, 1.5, 2.0, 4.5], 30)})
     frame.to_csv("ratings.csv", index=False)
@@ -762,7 +809,7 @@ def test_only_the_first_of_many_columns_and_notes_are_listed():
     schema = infer_types(table_statistics(pa.table(columns)))
     table, n_more = column_table(schema)
     assert n_more == 65 - 25
-    assert [str(name) for name in table.columns[0].cells] == [
+    assert [cells[0] for cells, _ in table.rows] == [
         *list(columns)[: MAX_LISTED_COLUMNS // 2],
         *(f"same{d}" for d in range(5)),
     ]
@@ -781,9 +828,7 @@ def test_names_of_models_that_failed_are_not_broken_within_a_word():
         Trial("quadratic discriminant", failure="Not tried: it would take 9 s."),
     )
     comparison = Comparison(trials, np.array(["a", "b"]), np.arange(4), np.arange(4))
-    terminal = Console(width=80, file=io.StringIO())
-    terminal.print(comparison_table(comparison))
-    words = terminal.file.getvalue().split()
+    words = " ".join(line.text for line in comparison_table(comparison).lines(80)).split()
     assert words.count("discriminant") == 2
     assert {"(failed)", "(not", "tried)"} <= set(words)
     assert trials[-1].problem == "quadratic discriminant was not tried: it would take 9 s."

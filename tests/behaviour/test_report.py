@@ -27,6 +27,7 @@ from separatrix.report.sections import (
     data_section,
     decisions_section,
     effects_section,
+    importance_rows,
     models_section,
     provenance,
     usage_section,
@@ -41,7 +42,7 @@ from separatrix.report.summary import (
     passed_checks,
     warnings_on,
 )
-from separatrix.report.weights import factor_text, merge_two_levels, steps_of, weights_section
+from separatrix.report.weights import Step, effect_text, factor_text, merge_two_levels, steps_of, weights_section
 from separatrix.report.words import SPACE, fixed, percent
 from separatrix.study import Coefficient, Effect, HeldOut, Note, TableClassifier, Topic, conduct, examine, explain
 
@@ -153,6 +154,13 @@ def test_the_positive_class_comes_second(common, study_of_five):
     assert positive_view(replace(common, positive="stays")).classes.tolist() == ["leaves", "stays"]
     assert positive_view(study_of_five) is study_of_five
     assert positive_view(view) is view
+
+
+def test_the_report_names_the_positive_class_and_how_to_switch(common, study_of_five):
+    assert "refer to leaves; --positive stays (in Python, positive=&#39;stays&#39;) switches to stays." in render(
+        common
+    )
+    assert study_of_five.on_positive == ""
 
 
 def test_weights_and_effects_follow_the_positive_class(common):
@@ -478,15 +486,15 @@ def test_snippets_name_the_model_file_and_the_models_own_class_order(study_of_tw
 
 
 def test_provenance_lists_what_is_needed_to_reproduce_the_model(study_of_two):
-    found = dict(provenance(study_of_two, performance_of(study_of_two), WHEN))
+    found = dict(provenance(study_of_two, performance_of(study_of_two), WHEN, "my model.sx"))
     assert (found["Table"], found["Written"]) == ("customers.csv", "2024-05-06 07:08 UTC")
     assert (found["Seed"], found["Model"]) == ("0", "logistic (Bayesian)")
     assert sx.__version__ in found["Versions"]
     assert "600" in found["Rows"]
-    assert "600 cross-validated rows (5 folds)" in found["Rows"].replace(SPACE, " ")
-    assert len(found["Estimator"]) < 200
+    assert "600 cross-validated rows (5 folds, repeated 2 times)" in found["Rows"].replace(SPACE, " ")
+    assert found["Settings"] == "sx.load('my model.sx').estimator_ shows all settings of the model"
     untimed = replace(study_of_two, seconds=float("nan"))
-    assert "Time taken" not in dict(provenance(untimed, performance_of(untimed), WHEN))
+    assert "Time taken" not in dict(provenance(untimed, performance_of(untimed), WHEN, "model.sx"))
 
 
 class Outline(HTMLParser):
@@ -713,6 +721,79 @@ def test_the_printed_report_has_a_white_background(browser, addresses):
     printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
     assert printed.startswith(b"%PDF")
     assert 3 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 15
+
+
+# -- a column that gives the class away --------------------------------------------------------------------------------
+
+
+def leaking_table(kind, n_classes):
+    """A mixed table with a column from which the class follows."""
+    table, _ = make_mixed_types(240, as_frame=True, rng=0)
+    codes = np.random.default_rng(0).permutation(np.arange(240) % n_classes)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(240) % 50, unit="D")
+    leak = {
+        "number": 7 * codes + 3,
+        "category": np.array(["rot", "gruen", "blau"])[codes],
+        "missing date": pd.Series(days).where(codes > 0),
+        "missing number": np.where(codes > 0, np.arange(240) % 11, np.nan),
+        "constant or missing": np.where(codes > 0, 1.0, np.nan),
+    }[kind]
+    table.insert(2, "leak", leak)
+    return table.assign(colour=np.array(["red", "green", "blue"])[codes])
+
+
+LEAKS = [
+    (kind, n_classes, model)
+    for kind, n_classes in [
+        ("number", 2),
+        ("category", 2),
+        ("category", 3),
+        ("missing date", 2),
+        ("missing number", 2),
+        ("constant or missing", 2),
+    ]
+    for model in ["naive Bayes", "linear discriminant", "logistic (Bayesian)"]
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_classes", "model"),
+    [pytest.param(*case, marks=[pytest.mark.slow] * (case[1:] == (3, "logistic (Bayesian)"))) for case in LEAKS],
+)
+def test_a_leak_is_one_story_from_the_summary_to_the_effects(kind, n_classes, model):
+    study = conduct(leaking_table(kind, n_classes), "colour", models=["prior only", model])
+    assert study.leaks == ("leak",)
+    assert study.choice.reasons[0].startswith("'leak' alone predicts colour")
+    view = positive_view(study)
+    perf = performance_of(view)
+    text = answer(view)
+    assert text.startswith("leak gives colour away")
+    assert "calibrated" not in text
+    assert "influential" not in text
+    assert "cannot be judged" in calibration_sentence(perf, view.leaks)
+    assert "calibration" not in passed_checks(view, perf, warnings_on(view, perf))
+    assert importance_rows(view)[0][0] == "leak"
+    assert importance_rows(view)[0][2] == "gives the class away"
+    effect = view.effects[0]
+    assert effect.column == "leak"
+    parts = [effect.mean] + ([] if effect.missing is None else [effect.missing.mean])
+    assert np.ptp(np.concatenate(parts), axis=0).max() > 0.5  # the effect is visible
+    assert (effect.missing is not None) == (kind in ("missing date", "missing number"))
+    assert "∞" not in render(study)
+    assert study.about["leak"].startswith("'leak' alone predicts colour without error")
+
+
+def test_a_missing_value_has_an_effect_in_the_caption_of_its_card():
+    study = conduct(leaking_table("missing number", 2), "colour", models=["logistic (Bayesian)"])
+    caption = effects_section(positive_view(study), performance_of(positive_view(study)))["cards"][0]["caption"]
+    assert caption.endswith("% if missing")
+
+
+def test_a_factor_over_a_million_is_stated_as_what_it_is():
+    c = Coefficient("x", "x", "yes", 1e10, np.nan, np.nan, 2e10)
+    assert effect_text(c, Step(1.0, "for +1")) == "determines the class (× over a million for +1)"
+    assert effect_text(replace(c, weight=-20.0), Step(1.0, "for +1")).startswith("determines the class (÷ ")
+    assert effect_text(replace(c, weight=13.0), Step(1.0, "for +1")).startswith("× 442,413 ")
 
 
 def test_factors_beyond_the_range_of_floats_are_infinite():

@@ -1,6 +1,7 @@
 """Studies: candidates, splits, the choice, notes, separation, progress, and whole studies of known structure."""
 
 import itertools
+import re
 import time
 import warnings
 from dataclasses import replace
@@ -17,7 +18,7 @@ from sklearn.base import clone
 
 import separatrix as sx
 from separatrix.bayesian import Limit
-from separatrix.comparison import Comparison, Evidence, Scores, Trial, compare
+from separatrix.comparison import Comparison, Evidence, Scores, Trial, compare, notes_on
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import (
     ApproximationWarning,
@@ -43,11 +44,13 @@ from separatrix.study import (
     spread_rows,
     study_of,
 )
+from separatrix.study.candidates import unsuitable
 from separatrix.study.compare import choose, held_out_rows, open_table, positive_class, sample_of
 from separatrix.study.notes import REMEDIES, notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import REPORT_SECONDS, Budget, Stages
-from separatrix.study.validation import fold_numbers, n_folds_of
+from separatrix.study.validation import fold_numbers, n_folds_of, n_repeats_of
 from separatrix.table import TableEncoder
+from separatrix.table.target import NO_YES_PAIRS
 
 X, Y = make_mixed_types(600, as_frame=True, rng=0)
 TABLE = X.assign(customer=Y)
@@ -78,6 +81,24 @@ def test_models_that_do_not_suit_the_size_of_a_table_are_left_out(size, left_out
     found = candidates(n_rows, n_columns, n_classes, n_numbers=n_numbers, types={"zip": "categorical"})
     assert list(found) == [name for name in MODELS if name not in left_out]
     assert all(clone(model).types == {"zip": "categorical"} for model in found.values())
+
+
+def test_models_that_do_not_suit_a_table_are_named_with_the_limit():
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 40))).add_prefix("x").assign(y=list("ab") * 45)
+    found = compare_models(wide, "y", time=0.01)
+    (note,) = [note.text for note in found.notes if note.topic == "left out"]
+    assert "quadratic discriminant: it needs at most 30 features, and there are 40" in note
+    assert f"{CURVED}: it needs at least 200 rows, and there are 90" in note
+    with pytest.raises(ValueError, match="does not suit this table: it needs at least 200 rows, and there are 90"):
+        compare_models(wide, "y", models=[CURVED])
+
+
+@pytest.mark.parametrize("size", [(7043, 1400, 2, 60), (50_000, 60, 40, 20)])
+def test_the_stated_limit_on_weights_is_the_largest_number_allowed(size):
+    n_rows, n_columns, n_classes, n_numbers = size
+    reason = unsuitable(n_rows, n_columns, n_classes, n_numbers=n_numbers)[CURVED]
+    weights, limit = (int(text.replace(",", "")) for text in re.findall(r"([\d,]+) weights.* is ([\d,]+)", reason)[0])
+    assert weights > limit == min(2500, int(np.sqrt(1.5e10 / n_rows)))
 
 
 # -- labels and splits -------------------------------------------------------------------------------------------------
@@ -145,6 +166,13 @@ def test_a_sample_keeps_every_class_and_has_a_note():
 # -- the comparison ----------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def split(monkeypatch):
+    """Tables of 1000 rows or more are split, as tables of more than 20 000 rows are."""
+    monkeypatch.setattr("separatrix.study.validation.MAX_VALIDATED_ROWS", 999)
+
+
+@pytest.mark.usefixtures("split")
 def test_scores_are_those_of_table_classifiers_compared_directly():
     names = ["prior only", "naive Bayes", LOGISTIC, CURVED]
     table, y = make_mixed_types(1000, as_frame=True, rng=0)
@@ -213,7 +241,7 @@ CHOICES = {
     "a clear winner, whatever the evidence": (
         "naive Bayes", [BAYES, trial(LOGISTIC, -0.40, -500.0, 3), BASE], "the next is logistic (Bayesian), 0.1000",
         "The evidence alone would favour logistic (Bayesian). On the ",
-        "Compared with the class proportions, naive Bayes gains 0.3000 nats per row",
+        "Compared with the class proportions (prior only), naive Bayes gains 0.3000 nats per row",
     ),
     "less evidence for the complex of two similar models": (
         LOGISTIC, [trial(CURVED, -0.300, -520.0, 2), LINEAR, BASE],
@@ -222,6 +250,7 @@ CHOICES = {
     "similar evidence: the simpler model": (
         LOGISTIC, [trial(CURVED, -0.300, -498.0, 2), LINEAR, BASE],
         "differ by 2.0 nats", "instead of curved logistic (Bayesian) costs 0.0010",
+        "The rule is to choose the simplest of such models, even if another has a slightly better log-loss or P(model)",
     ),
     "more evidence for the complex model": (
         CURVED, [trial(CURVED, -0.300, -490.0, 2), LINEAR, BASE], "a lead of 10.0 nats over logistic (Bayesian)",
@@ -244,6 +273,33 @@ CHOICES = {
         "linear discriminant", [with_row(BAYES, -700.0), FISHER], "No other model is within two standard errors",
     ),
 }  # fmt: skip
+
+
+def sampled(made, n_rows):
+    """The model fitted to fewer rows, whose evidence does not compare."""
+    train, evidence = Scores(rows=np.zeros(n_rows)), made.evidence._replace(of_labels=False)
+    return replace(made, train=train, evidence=evidence)
+
+
+@pytest.mark.parametrize(
+    "trials",
+    [
+        [sampled(LINEAR, 800), BASE],
+        [sampled(LINEAR, 800), sampled(trial(CURVED, -0.302, -300.0, 4), 400), BASE],
+        [sampled(trial(CURVED, -0.2, -300.0, 4), 400), LINEAR, BASE],
+    ],
+)
+def test_evidences_of_different_rows_are_not_compared(trials):
+    ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
+    comparison = Comparison(ranked, np.array([0, 1]), np.arange(1600), np.arange(N))
+    text = " ".join(choose(comparison).reasons)
+    assert "evidence alone" not in text
+    assert "largest evidence" not in text
+    assert comparison.sampled == tuple(trial.name for trial in ranked if trial.train.rows is not None)
+    for name in comparison.sampled:
+        assert np.isnan(dict(zip(comparison.names, comparison.to_dict()["probability"], strict=True))[name])
+    fewer = [note for note in notes_on(comparison) if "refers to fewer rows" in note]
+    assert len(fewer) == (len(comparison.probabilities()) > 1)
 
 
 @pytest.mark.parametrize("case", CHOICES)
@@ -489,14 +545,28 @@ def test_permuted_labels_are_noise():
     assert "nothing beats the shares" in [note.topic for note in found.notes]
 
 
-@pytest.mark.parametrize(
-    "labels", [("no", "yes"), ("No", "YES"), (0, 1), (False, True), ("negative", "x"), ("blue", "red")]
-)
-def test_the_positive_class_is_yes_or_the_rarer_never_no(labels):
+MEANS_YES = [
+    ("no", "yes"), ("No", "YES"), (0, 1), (-1, 1), ("-1", "+1"), (False, True), ("negative", "x"), ("nein", "ja"),
+    ("Non", "Oui"), ("no", "sí"), ("não", "sim"), ("нет", "да"), ("nie", "tak"), ("ne", "ano"), ("ne", "da"),
+    ("aniyo", "ne"), ("όχι", "ναι"), ("いいえ", "はい"), ("thumbs down", "thumbs up"), ("no churn", "churn"),
+    ("non-smoker", "smoker"), ("n", "j"), ("0.0", "1.0"),
+]  # fmt: skip
+SAYS_NOTHING = [(1, 2), ("1", "2"), ("blue", "red"), ("good", "bad"), ("type n", "type a"), ("group 1", "group 2")]
+
+
+@pytest.mark.parametrize("labels", MEANS_YES + SAYS_NOTHING)
+def test_the_positive_class_is_yes_in_any_language_or_the_rarer_never_no(labels):
     for often, rarely in (labels, labels[::-1]):
         classes = np.array(sorted(labels))
         counts = np.where(classes == often, 20, 10)
-        assert positive_class(classes, counts, None) == (rarely if "blue" in labels else labels[1])
+        assert positive_class(classes, counts, None) == (rarely if labels in SAYS_NOTHING else labels[1])
+
+
+def test_every_pair_of_words_for_no_and_yes_has_one_meaning():
+    """A pair of two languages in which yes and no are exchanged could not be decided."""
+    pairs = [tuple(pair.split()) for pair in NO_YES_PAIRS.replace("\n", " ").split(",")]
+    assert all(len(pair) == 2 for pair in pairs)
+    assert not {pair[::-1] for pair in pairs} & set(pairs)
 
 
 def test_an_unknown_positive_class_and_model_are_reported_before_any_fit(monkeypatch):
@@ -544,6 +614,7 @@ def test_a_study_without_time_tries_only_the_class_proportions_and_names_the_oth
     assert requested.choice.name == "linear discriminant"  # the cheapest
 
 
+@pytest.mark.usefixtures("split")
 def test_a_candidate_is_fitted_to_fewer_rows_if_all_rows_would_take_too_long(monkeypatch):
     few = {"linear discriminant": 120, "logistic (Bayesian)": 240}
     monkeypatch.setattr(Budget, "affordable_rows", lambda self, cost, n: few.get(cost.args[0], n))
@@ -571,6 +642,7 @@ def test_a_candidate_gets_half_of_the_rows_until_it_fits_into_its_part_of_the_ti
     assert budget.expected(30.0) == 60.0
 
 
+@pytest.mark.usefixtures("split")
 def test_the_chosen_model_is_fitted_to_a_sample_if_all_rows_would_take_too_long():
     columns, labels = make_mixed_types(1200, as_frame=True, rng=0)
     compared = compare_models(columns.assign(customer=labels), "customer", models=FAST)
@@ -637,7 +709,7 @@ def test_fewer_rows_than_columns():
     assert model.estimator_.posterior_.structure == "dual"  # of 320 weights, 60 combinations are determined by the rows
 
 
-# -- cross-validation of small tables ----------------------------------------------------------------------------------
+# -- cross-validation ----------------------------------------------------------------------------------
 
 
 @given(st.lists(st.integers(2, 40), min_size=2, max_size=5), st.floats(0.02, 0.5), st.integers(0, 2**31))
@@ -671,6 +743,48 @@ def test_every_row_of_a_small_table_is_scored_by_models_fitted_without_it(n_rows
 def test_folds_that_lack_the_odd_value_of_the_table_end_no_model(x):
     found = compare_models(pd.DataFrame({"x": x, "y": list("ab") * 5}), "y", models=["prior only", "naive Bayes"])
     assert [trial.failure for trial in found.comparison] == ["", ""]
+
+
+@pytest.mark.parametrize("n_rows", [999, 1000, 2500])
+def test_tables_are_cross_validated_if_the_time_suffices_and_folds_are_stated(n_rows):
+    columns, labels = make_mixed_types(n_rows, as_frame=True, rng=0)
+    found = compare_models(columns.assign(customer=labels), "customer", models=FAST)
+    assert len(found.comparison.test_rows) == n_rows
+    assert found.choice.reasons[0].startswith(f"On {n_rows:,} cross-validated rows (5 folds, repeated 2 times), ")
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "seconds_per_fit", "expected"),
+    [
+        (100, 10, 0.1, 4),
+        (900, 10, 0.1, 2),
+        (900, 10, 2.0, 1),  # 22 s for two repeats, more than a quarter of the minute
+        (900, 10, 99.0, 1),  # candidates that take too long are not tried
+        (1000, 10, 0.1, 2),
+        (20_000, 10, 0.1, 2),
+        (20_000, 10, 4.0, 1),
+        (20_000, 10, 6.0, 0),  # 36 s, more than half of the minute
+        (20_000, 400, 0.1, 0),  # the folds would take more than 250 MB
+        (20_001, 10, 0.0, 0),
+    ],
+)
+def test_one_split_replaces_cross_validation_only_above_the_limits(n_rows, n_columns, seconds_per_fit, expected):
+    def seconds_of(n_fits):
+        return seconds_per_fit * n_fits
+
+    assert n_repeats_of(n_rows, n_columns, 5, seconds_of, 60.0, is_sparse=False) == expected
+
+
+def test_a_candidate_that_is_fitted_to_a_sample_is_validated_with_samples(monkeypatch):
+    sizes, fit = [], sx.LinearDiscriminantAnalysis.fit
+    monkeypatch.setattr(Budget, "affordable_rows", lambda self, cost, n: 300 if "linear" in cost.args[0] else n)
+    monkeypatch.setattr(
+        sx.LinearDiscriminantAnalysis, "fit", lambda self, X, y: sizes.append(len(y)) or fit(self, X, y)
+    )
+    columns, labels = make_mixed_types(1200, as_frame=True, rng=0)
+    found = compare_models(columns.assign(customer=labels), "customer", models=FAST)
+    assert sizes == [300] * 11  # the fit to all rows, and two repeats of five folds
+    assert found.comparison.sampled == ("linear discriminant",)
 
 
 def test_a_memorised_label_does_not_help_in_cross_validation():

@@ -2,21 +2,23 @@
 """Printing and progress: results go to standard output; errors and progress go to standard error.
 
 With ``--json``, standard output contains one document and nothing else. Rich chooses colour and width: it prints plain
-text if the output is not a terminal, and honours NO_COLOR.
+text if the output is not a terminal, and honours NO_COLOR. All text passes through `layout.visible`, because names and
+labels of a table may contain control characters.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from math import floor, isinf, isnan, log10, nan
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import rich.console
-from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -28,8 +30,11 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Column, Table
+from rich.table import Column
 from rich.text import Text
+
+from separatrix.cli.errors import STANDARD, CommandError, writing, written
+from separatrix.cli.layout import ENCODING_ERRORS, UNSAFE, TextTable, folded, printable, visible
 
 if TYPE_CHECKING:
     from separatrix.study import Stage
@@ -42,36 +47,101 @@ class Printer:
     """Prints the results of a command as text, or with ``--json`` as one document at the end."""
 
     def __init__(self, *, as_json: bool = False, to_stderr: bool = False) -> None:
-        self.as_json = as_json
+        self.as_json, self._to_stderr = as_json, to_stderr
         self._console = rich.console.Console(file=sys.stderr if to_stderr else sys.stdout)
 
-    def text(self, *parts: Any) -> None:
-        """Print text or tables without markup; trailing blanks are removed if the output is not a terminal."""
-        for part in () if self.as_json else parts:
-            with self._console.capture() as drawn:
-                self._console.print(part, markup=False, highlight=False, soft_wrap=False)
-            text = drawn.get()
-            if not self._console.is_terminal:
-                text = "\n".join(line.rstrip() for line in text.split("\n"))
-            self._console.file.write(text)
+    def text(self, *parts: str | TextTable, style: str = "") -> None:
+        """Print paragraphs and tables in the width of the terminal; words are not broken."""
+        width = self._console.width
+        for part in parts:
+            if isinstance(part, TextTable):
+                self._print([Text(line.text, line.style) for line in part.lines(width, self._clean)])
+            else:
+                self._print([Text(line, style) for line in folded(self._clean(part), width)])
+
+    def line(self, *lines: str) -> None:
+        """Print lines that are not wrapped, such as paths and commands to copy."""
+        self._print([Text(self._clean(line)) for line in lines])
 
     def heading(self, text: str) -> None:
-        self.text("", Text(text, style="bold"))
+        self.text("")
+        self.text(text, style="bold")
 
-    def notes(self, notes: list[str]) -> None:
+    def notes(self, notes: list[str], title: str = "Notes") -> None:
         """Print notes as a list."""
-        if not notes:
-            return
-        self.heading("Notes")
-        points = Table.grid(padding=(0, 1))
+        if notes:
+            self.heading(title)
         for note in notes:
-            points.add_row("-", Text(note))
-        self.text(Padding(points, (0, 0, 0, 1)))
+            first, *others = folded(self._clean(note), max(self._console.width - 3, 1))
+            self._print([Text(f" - {first}"), *(Text(f"   {line}") for line in others)])
+
+    def error(self, message: str) -> None:
+        """Print an error as one paragraph."""
+        first, *others = folded(self._clean(" ".join(f"Error: {message}".splitlines())), self._console.width)
+        start = Text(first)
+        start.stylize("bold red", 0, len("Error:"))
+        self._print([start, *map(Text, others)])
 
     def document(self, document: dict[str, Any]) -> None:
         """Print the JSON document, with ``--json``."""
+        if not self.as_json:
+            return
+        options: dict[str, Any] = {"indent": 2, "allow_nan": False}
+        text = json.dumps(plain(document), ensure_ascii=False, **options)
+        try:
+            text.encode(self._console.encoding)
+        except UnicodeEncodeError:
+            text = json.dumps(plain(document), **options)
+        escaped = UNSAFE.sub(lambda found: found[0] if found[0] == "\n" else json.dumps(found[0])[1:-1], text)
+        write(escaped + "\n", to_stderr=self._to_stderr)
+
+    def _clean(self, text: str) -> str:
+        return printable(text, self._console.encoding)
+
+    def _print(self, lines: list[Text]) -> None:
         if self.as_json:
-            sys.stdout.write(json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+            return
+        with stream_errors(to_stderr=self._to_stderr):
+            with self._console.capture() as drawn:  # rich itself would exit with code 1 if a pipe is closed
+                for line in lines:
+                    self._console.print(line, soft_wrap=True)
+            write(drawn.get(), to_stderr=self._to_stderr)
+
+
+def accept_any_text() -> None:
+    """Let standard output and error replace characters that their encoding lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=ENCODING_ERRORS)
+
+
+def write(text: str, *, to_stderr: bool = False) -> None:
+    """Write to standard output or standard error."""
+    with stream_errors(to_stderr=to_stderr):
+        stream = sys.stderr if to_stderr else sys.stdout
+        stream.write(text)
+        stream.flush()
+
+
+@contextmanager
+def stream_errors(*, to_stderr: bool = False) -> Iterator[None]:
+    """Report failures of standard output. Those of standard error are ignored, because they cannot be reported."""
+    if to_stderr:
+        try:
+            yield
+        except OSError:
+            discard(sys.stderr)
+        return
+    if sys.stdout is None:
+        raise CommandError("output", "Standard output is closed. Redirect it instead: separatrix ... > /dev/null")
+    with writing(STANDARD, note=f" Already written: {', '.join(written)}." if written else ""):
+        yield
+
+
+def discard(stream: IO[str]) -> None:
+    """Drop what a stream has buffered, because Python would fail to write it at exit."""
+    with suppress(OSError):  # a stream without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def plain(value: Any) -> Any:
@@ -108,7 +178,7 @@ def stages(description: str, *, hidden: bool = False) -> Iterator[Callable[[Stag
         def update(stage: Stage) -> None:
             now = monotonic()
             times = {"end": now + stage.seconds_left, "limit": now + stage.budget_left}
-            bar.update(task, description=stage.text, completed=stage.done, total=stage.total, **times)
+            bar.update(task, description=visible(stage.text), completed=stage.done, total=stage.total, **times)
 
         yield update
 

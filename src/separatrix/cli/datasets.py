@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -10,13 +11,13 @@ from typing import Annotated
 import typer
 
 from separatrix._lazy import pa
-from separatrix._text import did_you_mean
+from separatrix._text import counted, did_you_mean
 from separatrix.cli.console import Printer
-from separatrix.cli.errors import CommandError, writing, written
-from separatrix.cli.files import STANDARD, require_free
+from separatrix.cli.errors import STANDARD, CommandError, writing, written
+from separatrix.cli.files import require_free, require_utf8
 from separatrix.cli.fit import study_file
-from separatrix.cli.options import Force, Json, command
-from separatrix.cli.output import text_table
+from separatrix.cli.layout import TextTable
+from separatrix.cli.options import Force, Json, command, complete_from, within
 
 # Target and description by name; the function make_NAME creates the data set, load_lobsters the real one.
 CATALOGUE = {
@@ -40,7 +41,12 @@ CATALOGUE = {
 def datasets(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Data set to write; by default all are listed.", show_default=False),
+        typer.Argument(
+            metavar="NAME",
+            help="Data set to write; by default all are listed.",
+            show_default=False,
+            autocompletion=complete_from(CATALOGUE),
+        ),
     ] = None,
     output: Annotated[
         str | None,
@@ -49,15 +55,18 @@ def datasets(
         ),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", metavar="N", help="Number of rows of a generated data set.", min=2)
+        int | None,
+        typer.Option("--rows", metavar="N", help="Number of rows of a generated data set.", callback=within(2)),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed of a generated data set.", min=0)] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Random seed of a generated data set.", callback=within(0))
+    ] = 0,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
     """List the data sets of the package, or write one to a file."""
     if name is None:
-        printer, table = Printer(as_json=as_json), text_table("name", "target", "about")
+        printer, table = Printer(as_json=as_json), TextTable("name", "target", "about")
         for key, (target, about) in CATALOGUE.items():
             table.add_row(key, target, about)
         printer.text(table, "", "Write one to a file: separatrix datasets loans -o loans.csv")
@@ -70,12 +79,13 @@ def datasets(
         raise typer.BadParameter(f"name the file: separatrix datasets {name} -o {name}.csv", param_hint="--output")
     if as_json and output == STANDARD:
         raise typer.BadParameter("--json needs standard output: name an output file.", param_hint="--output")
+    require_utf8(output)
     require_free([output], force=force)
     target, count = CATALOGUE[name][0], _write(name, output, rows=rows, seed=seed, force=force)
     if output != STANDARD:
         written.append(output)
     printer = Printer(as_json=as_json, to_stderr=output == STANDARD)
-    printer.text(f"Written: {output}, {count:,} rows. The target is {target}.")
+    printer.text(f"Written: {output}, {counted(count, 'row')}. The target is {target}.")
     printer.document({"name": name, "target": target, "rows": count, "files": {"data": output}})
 
 
@@ -94,11 +104,13 @@ def demo(
     try:
         with writing(home):
             home.mkdir(parents=True, exist_ok=True)
+        require_utf8(data)
         require_free([data, model, report], force=force)
-        fit = f"separatrix fit {data} --target {target} -o {model} --report {report}"
-        printer.text(f"This command is the same as: {fit}", "")
+        fit = shlex.join(["separatrix", "fit", data, "--target", target, "-o", model, "--report", report])
+        printer.line(f"This command is the same as: {fit}", "")
         _write("loans", data, rows=None, seed=0, force=force)
-        study_file(data, target, {"data": data, "model": model, "report": report}, as_json=as_json)
+        outputs = {"data": data, "model": model, "report": report}
+        study_file(data, target, outputs, force=force, as_json=as_json)
     except BaseException:
         if is_new and not written:
             shutil.rmtree(home, ignore_errors=True)

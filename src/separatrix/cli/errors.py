@@ -11,12 +11,18 @@ from typing import Any
 
 import typer
 
+from separatrix._text import masked
+
 # Part of the interface: scripts test for these numbers. docs/cli.md has the same list.
 CODES = {"unexpected": 1, "usage": 2, "data": 3, "output": 4, "interrupted": 130, "closed": 141}
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 # Some versions of typer contain a copy of click and others import it; this expression works for both.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
+MEMORY_PROBLEMS = ("failed to map segment", "cannot allocate memory")  # messages of the dynamic linker
+MORE_MEMORY = "Raise the limit on memory (ulimit -v unlimited), or use a machine with more."
+
+STANDARD = "-"  # standard input or output
 written: list[str] = []  # files written by this command so far, listed if it is interrupted
 
 
@@ -24,23 +30,25 @@ class CommandError(Exception):
     """Error that ends a command: its kind (a key of `CODES`), its message, and the traceback for ``--debug``."""
 
     def __init__(self, kind: str, message: str, *, trace: str = "") -> None:
-        super().__init__(message)
-        self.kind, self.code, self.trace = kind, CODES[kind], trace
+        super().__init__(masked(message))
+        self.kind, self.code, self.trace = kind, CODES[kind], masked(trace)
 
     def document(self) -> dict[str, Any]:
         return {"error": {"kind": self.kind, "code": self.code, "message": str(self)}}
 
 
-def failure_of(error: BaseException) -> CommandError:
+def failure_of(error: BaseException) -> CommandError:  # noqa: PLR0912  # one branch per kind of error
     """Convert any exception to a `CommandError` with a kind and a message."""
     match error:
         case CommandError():
             return error
-        case KeyboardInterrupt():
+        case KeyboardInterrupt() | typer.Abort():
             done = f"Already written: {', '.join(written)}." if written else "No file was written or changed."
             kind, message = "interrupted", f"Stopped. {done}"
         case BrokenPipeError():
             kind, message = "closed", ""
+        case ImportError() | OSError() if problem := _memory_problem(error):
+            kind, message = "data", f"Memory is too small to load the libraries of separatrix: {problem}. {MORE_MEMORY}"
         case FileNotFoundError():
             kind, message = "data", f"{error.filename} does not exist. Check the name and the folder."
         case IsADirectoryError():
@@ -68,15 +76,30 @@ def failure_of(error: BaseException) -> CommandError:
 
 
 @contextmanager
-def writing(path: Any) -> Iterator[None]:
-    """Convert system errors inside the block to errors that name this output file."""
+def writing(path: Any, note: str = "") -> Iterator[None]:
+    """Convert system errors inside the block to errors that name this output file, followed by a note."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
+        path = "Standard output" if str(path) == STANDARD else path
         reason = error.strerror or str(error)
-        raise CommandError("output", f"{path} could not be written: {reason}. Choose another place.") from error
+        remedy = (
+            "Choose another name, or replace it: --force"
+            if isinstance(error, FileExistsError)
+            else "Choose another place"
+        )
+        raise CommandError("output", f"{path} could not be written: {reason}. {remedy}.{note}") from error
+
+
+def _memory_problem(error: BaseException | None) -> str:
+    """Message of a library that does not fit into memory, from an error or its causes; empty if there is none."""
+    while error is not None:
+        if any(problem in str(error).casefold() for problem in MEMORY_PROBLEMS):
+            return str(error)
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def _reason(error: BaseException) -> str | None:

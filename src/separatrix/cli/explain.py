@@ -10,18 +10,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from io import BytesIO
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from separatrix._text import did_you_mean
+from separatrix._text import counted, did_you_mean
 from separatrix.cli import files, output
 from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.fit import class_label
-from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, command
+from separatrix.cli.layout import TextTable
+from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, command, complete_from
 
 if TYPE_CHECKING:
+    from separatrix.report import Step
     from separatrix.study import Coefficient
 
 N_LISTED_WEIGHTS = 20
@@ -65,7 +68,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Show the weights of a saved model with intervals and odds ratios, its evidence, and warnings."""
-    from separatrix.report import effect_text, merge_two_levels, steps_of
+    from separatrix.report import merge_two_levels, steps_of
     from separatrix.study import INTERCEPT, captured, notes_on_model
     from separatrix.study import explain as explain_model
 
@@ -83,29 +86,23 @@ def explain(
     steps, evidence = steps_of(listed, schema), output.evidence_of(estimator)
     interactions = fitted.interactions_
     of_model = (str(note) for note in notes_on_model(fitted, warned) if note.topic != "effects")
+    on_leaks, leaks = names.get("leak", "").splitlines(), names.get("leaks", "").splitlines()
     notes = list(dict.fromkeys([*schema.notes, *of_model]))
 
     more = f" and {len(classes) - 8} more" if len(classes) > 8 else ""
     target = f"target {names['target']}, " if "target" in names else ""
     name = names.get("model", type(estimator).__name__)
     printer.text(f"{model}: {name}; {target}classes {', '.join(map(str, classes[:8]))}{more}.")
+    printer.notes(on_leaks, output.LEAK_TITLE)
     if whole:
         shown = listed if everything else listed[:N_LISTED_WEIGHTS]
         printer.heading(f"Weights, strongest first ({len(shown)} of {len(listed)})")
-        rows = [*shown, *intercepts]
-        effects = [effect_text(c, steps.get(c.name)) for c in rows]
-        printer.text(output.coefficient_table(rows, effects, level, has_classes=many))
+        printer.text(_weight_table([*shown, *intercepts], steps, leaks, level, has_classes=many))
         if len(shown) < len(listed):
             printer.text(f"{len(listed) - len(shown)} more with --all.")
     if curves:
         printer.heading("Curves, widest range first")
-        heads = ("column", *(("class",) if many else ()), "from", "to", "log-odds", "range")
-        table = output.text_table(*heads, right=(len(heads) - 1,))
-        for curve in curves[:N_LISTED_WEIGHTS]:
-            ends = (f"{curve.knots[0]:.4g}", f"{curve.knots[-1]:.4g}")
-            of_class = (str(curve.label),) if many else ()
-            table.add_row(curve.name, *of_class, *ends, sparkline(curve.log_odds), f"{curve.span:.2f}")
-        printer.text(table)
+        printer.text(*_curve_table(curves[:N_LISTED_WEIGHTS], leaks, has_classes=many))
     if interactions is not None:
         printer.heading("Interactions")
         at = "" if everything or not interactions.pairs else " Their weights are listed with --all."
@@ -134,9 +131,40 @@ def explain(
             "curves": [{"name": c.name, "class": c.label, "knots": c.knots, "log_odds": c.log_odds} for c in curves],
             "interactions": None if interactions is None else interactions._asdict(),
             "evidence": evidence,
-            "notes": notes,
+            "notes": [*on_leaks, *notes],
         }
     )
+
+
+def _weight_table(
+    weights: Sequence[Coefficient], steps: dict[str, Step], leaks: Sequence[str], level: float, *, has_classes: bool
+) -> TextTable:
+    """Weights and intercepts; the size of weights that only the prior limits is not stated."""
+    from separatrix.report import NOT_DETERMINED, effect_text, is_stated
+    from separatrix.study import INTERCEPT
+
+    stated = [is_stated(c, steps.get(c.name), leaks) for c in weights]
+    effects = [effect_text(c, steps.get(c.name), leaks) for c in weights]
+    if leaks or not all(stated):
+        for i, c in enumerate(weights):
+            if c.name == INTERCEPT:  # it cancels those weights, and has their size
+                stated[i], effects[i] = False, NOT_DETERMINED
+    return output.coefficient_table(weights, effects, stated, level, has_classes=has_classes)
+
+
+def _curve_table(curves: Sequence[Curve], leaks: Sequence[str], *, has_classes: bool) -> list[TextTable | str]:
+    """Curves, and sentences on those that give the class away."""
+    from separatrix.report import GIVES_AWAY
+
+    heads = ("column", *(("class",) if has_classes else ()), "from", "to", "log-odds", "range")
+    table = TextTable(*heads, right=(len(heads) - 1,))
+    for curve in curves:
+        ends = (f"{curve.knots[0]:.4g}", f"{curve.knots[-1]:.4g}")
+        of_class = (str(curve.label),) if has_classes else ()
+        span = "" if curve.name in leaks else f"{curve.span:.2f}"
+        table.add_row(curve.name, *of_class, *ends, sparkline(curve.log_odds), span)
+    shown = {curve.name for curve in curves}
+    return [table, *(f"{name}: {GIVES_AWAY}." for name in leaks if name in shown)]
 
 
 def _meaning_of_weights(model: Any, weights: Sequence[Coefficient], *, has_curves: bool) -> str:
@@ -151,7 +179,8 @@ def _meaning_of_weights(model: Any, weights: Sequence[Coefficient], *, has_curve
     if len(classes) > 2:
         toward = "its class against the geometric mean of all classes"
     else:
-        toward = f"{side} against {classes[0] if side == classes[1] else classes[1]}"
+        other = classes[0] if side == classes[1] else classes[1]
+        toward = f"{side} against {other} (--positive {quote(str(other))} switches)"
     text = (
         f"'odds' is the factor on the odds of {toward} for a step of the feature. A weight is the change of the "
         "log-odds for one unit of the feature, or for a level compared with the average level; 'per sd' is the weight "
@@ -221,7 +250,14 @@ def plot(
         typer.Argument(metavar="DATA", help="Labelled rows; optional for coefficients.", show_default=False),
     ] = None,
     kind: Annotated[
-        str, typer.Option("--kind", "-k", metavar="KIND", help=f"One of {', '.join(PICTURES)}.")
+        str,
+        typer.Option(
+            "--kind",
+            "-k",
+            metavar="KIND",
+            help=f"One of {', '.join(PICTURES)}.",
+            autocompletion=complete_from(PICTURES),
+        ),
     ] = "coefficients",
     picture_file: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help=f"Picture file ({', '.join(PICTURE_ENDINGS)}).")
@@ -253,7 +289,7 @@ def plot(
         figure = _figure(kind, fitted, data, target or names.get("target"), label)
         content = BytesIO()
         figure.savefig(content, format=picture_file.rpartition(".")[2].lower(), dpi=150, bbox_inches="tight")
-    files.write_together({picture_file: content.getvalue()})
+    files.write_together({picture_file: content.getvalue()}, force=force)
     _finish(Printer(as_json=as_json), {"picture": picture_file}, {"kind": kind}, list(map(str, warned)))
 
 
@@ -286,7 +322,7 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
         return display.from_estimator(fitted).figure_
     X, y = _rows(fitted, data, target, needs_labels=kind != "coefficients", most=MAX_SURFACE_ROWS.get(kind))
     if n_columns not in (None, X.shape[1]):
-        needed = "one column" if n_columns == 1 else f"{n_columns} columns"
+        needed = counted(n_columns or 0, "column")
         raise CommandError(
             "data",
             f"A picture of kind {kind} needs a model of {needed} of numbers; this one has {X.shape[1]}. Fit a model to "
@@ -305,7 +341,7 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
     options = {} if response is None else {"response": response}
     if kind in MAX_SURFACE_ROWS:
         what = "Evidence" if kind == "evidence" else "Negative log-likelihood"
-        options["title"] = f"{what} of {len(y):,} rows"
+        options["title"] = f"{what} of {counted(len(y), 'row')}"
     return display.from_estimator(estimator, X, y, **options).figure_
 
 
@@ -330,7 +366,9 @@ def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool, mos
         reason = f"{scorer.counts.label_problem} Name the column of labels: --target COL".strip()
         raise CommandError("data", f"{table.path}: no value of {target!r} is a class of the model. {reason}")
     if most is not None and len(known) > most:
-        text = f"Drawn from {most:,} of {len(known):,} rows, evenly spread; with all rows the surface is steeper."
+        text = (
+            f"Drawn from {most:,} of {counted(len(known), 'row')}, evenly spread; with all rows the surface is steeper."
+        )
         warnings.warn(text, stacklevel=2)  # collected as a note
         known = known[np.linspace(0, len(known) - 1, most).astype(np.intp)]
     return scorer.features(rows.take(known)), scorer.classes[codes[known]]

@@ -7,20 +7,20 @@ Output paths are checked before any work. A command writes all of its files comp
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix._output import atomic_file, output_problem
+from separatrix._output import keep_permissions, new_draft, output_problem, place
 from separatrix._text import did_you_mean
-from separatrix.cli.errors import CommandError, writing, written
+from separatrix.cli.errors import STANDARD, CommandError, writing, written
 
 if TYPE_CHECKING:
     from separatrix.files import TableFile
 
-STANDARD = "-"  # standard input or output
 BINARY_FORMATS = ("parquet", "excel")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
 EXPANSION = 4  # typical ratio of memory to file size, for binary and compressed files
@@ -34,9 +34,21 @@ def open_input(data: str, types: Mapping[str, str]) -> TableFile:
 
     if not data.strip():
         raise CommandError("data", "The name of the table is empty. Name a file, such as data.csv.")
+    require_utf8(data)
+    if data == STANDARD and sys.stdin is None:
+        raise CommandError("data", "Standard input is closed. Pipe a table into the command, or name a file.")
     if data.endswith(".sx"):
         raise CommandError("data", f"{data} is a saved model, not a table. Name the table here, such as data.csv.")
     return open_table(data, types=types)
+
+
+def require_utf8(path: str) -> None:
+    """Raise if the path of a table contains bytes that are not UTF-8, which the libraries that read tables refuse."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        problem = f"The name {path} contains bytes that are not UTF-8, so the table cannot be opened."
+        raise CommandError("data", f"{problem} Rename the file or folder.") from error
 
 
 def read_rows(table: TableFile) -> Any:
@@ -100,6 +112,8 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
     """
     from separatrix.export import FileError, load_with_about
 
+    if "://" in path:
+        raise CommandError("data", f"{path} is a URL, and only local files can be read. Download it first.")
     file = Path(path)
     is_table = path.endswith(TABLES)
     if not file.exists() or file.is_dir():  # a pipe is neither a file nor a folder
@@ -127,12 +141,15 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
     return model, {name: str(text) for name, text in found.items() if text is not None} | names
 
 
-def require_free(paths: Iterable[str | None], *, force: bool, inputs: Iterable[str | None] = ()) -> None:
+def require_free(paths: Collection[str | None], *, force: bool, inputs: Iterable[str | None] = ()) -> None:
     """Raise unless every output path is writable, is not an input, and is named only once."""
     outputs, read = (
         [Path(path.partition("::")[0]) for path in group if path is not None and path != STANDARD]  # without the table
         for group in (paths, inputs)
     )
+    for path in filter(None, paths):
+        if "://" in path:
+            raise CommandError("output", f"{path} is a URL, and only local files can be written. Name a local file.")
     for i, file in enumerate(outputs):
         if file in outputs[:i]:
             problem = f"{file} is named for two outputs. Give each output its own name."
@@ -151,13 +168,40 @@ def require_ending(path: str, endings: Iterable[str], *, what: str) -> None:
         raise CommandError("output", f"{path}: the name of {what} must end in {' or '.join(known)}.")
 
 
-def write_together(contents: Mapping[str, bytes]) -> None:
-    """Write several files under temporary names; all are on disk before the first is renamed."""
+def write_together(contents: Mapping[str, bytes], *, force: bool) -> None:
+    """Write several files, or none. The first is the main file, such as a model; the others are about it.
+
+    All are on disk under temporary names before the first gets its name. Without ``force``, an existing file is never
+    replaced. With it, old versions of the other files are set aside before the main file is replaced, so that a process
+    that is killed in between leaves no report of another model.
+    """
     with ExitStack() as stack:
+        drafts = {}
         for path, content in contents.items():
             with writing(path):
-                file = stack.enter_context(atomic_file(Path(path)))
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+                drafts[path] = stack.enter_context(new_draft(Path(path)))
+                with open(drafts[path], "xb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+        placed: list[str] = []
+        aside: dict[Path, Path] = {}
+        try:
+            for path in list(drafts)[1:]:
+                final, old = Path(os.path.realpath(path)), drafts[path].with_name("old")
+                if force and final.is_file():
+                    keep_permissions(drafts[path], final)
+                    aside[final] = old
+                    os.replace(final, old)
+            for path, draft in drafts.items():
+                with writing(path):
+                    place(draft, Path(path), exclusive=not force)
+                placed.append(path)
+        except BaseException:
+            for final, old in aside.items():
+                if old.exists() and not placed:
+                    os.replace(old, final)
+            for path in () if force else placed:
+                os.unlink(path)
+            raise
     written.extend(contents)

@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import isnan
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix._text import did_you_mean
+from separatrix._text import counted, decimals, did_you_mean
 from separatrix.cli import files, output
 from separatrix.cli import options as opt
 from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError
+from separatrix.cli.layout import TextTable
 
 if TYPE_CHECKING:
     from separatrix.files import TableFile
@@ -55,6 +57,9 @@ def fit(
         typer.Option("--report", metavar="FILE", help="Report (.html); by default report.html.", show_default=False),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print only the choice, the files and severe warnings.")
+    ] = False,
     force: opt.Force = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -72,7 +77,7 @@ def fit(
     files.require_free(outputs.values(), force=force, inputs=[data])
     options: dict[str, Any] = {"types": types, "drop": drop, "models": models, "positive": positive}
     options |= {"test_share": test_share, "seed": seed, "time": time}
-    study_file(data, target, outputs, level=level, as_json=as_json, **options)
+    study_file(data, target, outputs, level=level, force=force, as_json=as_json, quiet=quiet, **options)
 
 
 @opt.command(
@@ -130,25 +135,34 @@ def report(
     with stages("Reading", hidden=as_json) as progress, files.about(table.path):
         rows, name = files.read_rows(table), files.name_of(data)
         study = examine(fitted, rows, labels, name=name, level=level, positive=label, progress=progress)
-    files.write_together({output_file: render(study, model_path=model).encode("utf-8", errors="replace")})
+    files.write_together({output_file: render(study, model_path=model).encode("utf-8", errors="replace")}, force=force)
     printer = Printer(as_json=as_json)
-    printer.text(f"{data}: {study.n_rows:,} rows, predicted by {model}.")
-    figures = output.text_table("metric", "value", "standard error", right=(1, 2))
+    printer.text(f"{data}: {counted(study.n_rows, 'row')}, predicted by {model}.", *filter(None, [study.on_positive]))
+    figures = TextTable("metric", "value", "standard error", right=(1, 2))
     for name, (value, error) in output.figures_of(study).items():
         if not isnan(value):
             figures.add_row(METRICS[name], f"{value:z.4f}", "" if isnan(error) else f"{error:.4f}")
     is_one_of_many = study.positive is not None and len(study.classes) > 2
+    printer.notes(output.leak_notes(study.notes), output.LEAK_TITLE)
     printer.heading(f"Metrics, {study.positive} against all other classes" if is_one_of_many else "Metrics")
     printer.text(figures)
     printer.notes([*output.listed_notes(study.notes), *table.notes])
     printer.heading("Written")
-    printer.text(f"report  {output_file}")
+    printer.line(f"report  {output_file}")
     notes = [*map(str, study.notes), *table.notes]
     printer.document(output.study_document(study, notes, {"report": output_file}))
 
 
 def study_file(
-    data: str, target: str, outputs: dict[str, str], *, level: float = 0.95, as_json: bool = False, **options: Any
+    data: str,
+    target: str,
+    outputs: dict[str, str],
+    *,
+    level: float = 0.95,
+    force: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+    **options: Any,
 ) -> None:
     """Compare models on the table in a file, and print the results; ``options`` are passed to `compare_file`.
 
@@ -172,8 +186,11 @@ def study_file(
 
                 page = render(study, model_path=outputs["model"])
                 contents[outputs["report"]] = page.encode("utf-8", errors="replace")
-            files.write_together(contents)
-    print_study(compared, study, table, data, outputs, Printer(as_json=as_json))
+            files.write_together(contents, force=force)
+    if quiet and study is not None and not as_json:
+        print_choice(study, compared, outputs, Printer())
+    else:
+        print_study(compared, study, table, data, outputs, Printer(as_json=as_json))
 
 
 def compare_file(
@@ -245,6 +262,17 @@ def class_label(classes: Sequence[Any], given: str | None) -> Any:
     return known[0]
 
 
+def print_choice(study: Study, compared: Compared, outputs: dict[str, str], printer: Printer) -> None:
+    """Print severe warnings, the chosen model with its log-loss, and the files."""
+    from separatrix.report import severe_warnings
+
+    printer.text(*(f"Warning: {text}" for text in severe_warnings(study)))
+    trial, comparison = compared.comparison[compared.choice.name], compared.comparison
+    loss, rows = -trial.test.log_likelihood.value, counted(len(comparison.test_rows), f"{comparison.tested} row")
+    printer.text(f"Chosen: {trial.name}, with a log-loss of {decimals(loss)} nats per row on {rows}.")
+    printer.line(f"Written: {', '.join(outputs.values())}")
+
+
 def print_study(
     compared: Compared, study: Study | None, table: TableFile, data: str, outputs: dict[str, str], printer: Printer
 ) -> None:
@@ -256,17 +284,17 @@ def print_study(
     if printer.as_json:
         printer.document(output.study_document(study or compared, [*map(str, notes), *table.notes], outputs))
         return
-    printer.text(f"{data}: {n_rows:,} rows, {len(schema.plans) + 1} columns.")
+    printer.text(f"{data}: {counted(n_rows, 'row')}, {counted(len(schema.plans) + 1, 'column')}.")
     labels = zip(compared.table.counts.tolist(), map(str, compared.table.classes.tolist()), strict=True)
     classes = [f"{label} {100 * n / compared.table.n_rows:.3g} %" for n, label in sorted(labels, reverse=True)]
     more = f" and {len(classes) - MAX_LISTED_CLASSES} more classes" if len(classes) > MAX_LISTED_CLASSES else ""
     printer.text(f"Target {compared.question.target}: {', '.join(classes[:MAX_LISTED_CLASSES])}{more}.")
-    if study is not None and study.positive is not None:
-        against = " against all other classes" if len(study.classes) > 2 else ""
-        printer.text(f"Odds, effects and decisions refer to {study.positive}{against}; use --positive to switch.")
+    if study is not None and study.on_positive:
+        printer.text(study.on_positive)
+    printer.notes(output.leak_notes(notes), output.LEAK_TITLE)
     printer.heading(f"Chosen: {choice.name}")
     printer.text(" ".join(choice.reasons))
-    tested = f"{len(comparison.test_rows):,} {comparison.tested} rows"
+    tested = counted(len(comparison.test_rows), f"{comparison.tested} row")
     printer.heading(f"Models compared on {tested} (standard errors in brackets)")
     printer.text(output.comparison_table(comparison), "", *notes_on(comparison, choice.name))
     if study is not None and study.model.interactions_ is not None:
@@ -277,7 +305,7 @@ def print_study(
     printer.notes([*output.listed_notes(notes), *table.notes])
     if outputs:
         printer.heading("Written")
-        printer.text(*(f"{kind:6}  {path}" for kind, path in outputs.items()))
+        printer.line(*(f"{kind:6}  {path}" for kind, path in outputs.items()))
         printer.heading("Next")
-        printer.text(f"separatrix predict {outputs['model']} NEW_DATA -o predictions.csv")
-        printer.text(f"separatrix explain {outputs['model']}")
+        model = quote(outputs["model"])
+        printer.line(f"separatrix predict {model} NEW_DATA -o predictions.csv", f"separatrix explain {model}")

@@ -8,11 +8,8 @@ from dataclasses import asdict
 from math import exp, inf, isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
-
 from separatrix._text import decimals
+from separatrix.cli.layout import Cell, TextTable
 
 if TYPE_CHECKING:
     from separatrix.comparison import Comparison
@@ -21,20 +18,12 @@ if TYPE_CHECKING:
 
 MAX_LISTED_COLUMNS = 40  # in the list of columns of the table
 MAX_LISTED_NOTES = 20
+LEAK_TITLE = "Check first"
+MAX_DECIMALS = 1e5  # larger weights have an exponent
 EVIDENCE_KEYS = ("log_evidence", "log_likelihood", "occam_factor", "effective_parameters", "bic", "aic", "pareto_k")
 
 
-def text_table(*heads: str, right: Iterable[int] = ()) -> Table:
-    """Empty table with a line under its heads; columns in ``right`` are aligned to the right."""
-    numbers = set(right)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for i, head in enumerate(heads):
-        is_number = i in numbers
-        table.add_column(head, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
-    return table
-
-
-def column_table(schema: Schema) -> tuple[Table, int]:
+def column_table(schema: Schema) -> tuple[TextTable, int]:
     """Type, values and features of each column, and the number of columns left out.
 
     If there are too many columns, the first used and the first dropped columns are listed.
@@ -44,58 +33,85 @@ def column_table(schema: Schema) -> tuple[Table, int]:
         used, dropped = ([p for p in plans if bool(p.names) is is_used] for is_used in (True, False))
         kept = {plan.column for plan in (*used[: MAX_LISTED_COLUMNS // 2], *dropped[: MAX_LISTED_COLUMNS // 2])}
         plans = [plan for plan in plans if plan.column in kept]
-    table = text_table("column", "type", "values", "encoded as")
+    table = TextTable("column", "type", "values", "encoded as")
     for plan in plans:
         n = len(plan.names)
         is_renamed = n == 1 and plan.names[0] != plan.column
         features = plan.names[0] if is_renamed else "1 feature" if n == 1 else f"{n} features" if n else "dropped"
-        cells = map(Text, (plan.column, plan.kind, plan.why, features))
-        table.add_row(*cells, style=None if n else "dim")
+        table.add_row(plan.column, plan.kind, plan.why, features, style="" if n else "dim")
     return table, len(schema.plans) - len(plans)
 
 
-def comparison_table(comparison: Comparison) -> Table:
+def comparison_table(comparison: Comparison) -> TextTable:
     """Main metrics of each model with standard errors in brackets below; the JSON document has all metrics."""
 
     def known(value: float, digits: str) -> str:
         return "" if isnan(value) else decimals(value, digits)
 
     found = comparison.to_dict()
+    is_compared = sum(not isnan(p) for p in found["probability"]) > 1  # a single model has probability 1
     columns = {"log_likelihood": "log-loss", "accuracy": "accuracy", "auc": "AUC", "ece": "ECE"}
-    table = text_table("model", *columns.values(), "ln p(D)", "P(model)", "fit (s)", right=range(1, 8))
+    table = TextTable("model", *columns.values(), "ln p(D)", "P(model)", "fit (s)", right=range(1, 8))
     for i, trial in enumerate(comparison):
         if trial.failure:
-            table.add_row(Text(f"{trial.name} ({trial.outcome})"))
+            table.add_row(f"{trial.name} ({trial.outcome})")
             continue
-        cells = []
+        cells: list[Cell] = []
         for key in columns:
             value, error = found[f"test_{key}"][i], known(found[f"test_{key}_se"][i], ".4f")
             value = known(-value if key == "log_likelihood" else value, ".4f")
-            cells.append(f"{value}\n({error})" if error else value)
-        evidence = (known(found["log_evidence"][i], ".1f"), known(found["probability"][i], ".3f"))
-        table.add_row(Text(trial.name), *cells, *evidence, known(trial.fit_seconds, ".2f"))
+            cells.append((value, f"({error})") if error else value)
+        evidence = (
+            known(found["log_evidence"][i], ".1f"),
+            known(found["probability"][i] if is_compared else nan, ".3f"),
+        )
+        table.add_row(trial.name, *cells, *evidence, known(trial.fit_seconds, ".2f"))
     return table
 
 
 def coefficient_table(
-    coefficients: Sequence[Coefficient], effects: Iterable[str], level: float, *, has_classes: bool
-) -> Table:
-    """Weights with their effects on the odds; weights whose interval excludes zero are bold."""
+    coefficients: Sequence[Coefficient],
+    effects: Iterable[str],
+    stated: Iterable[bool],
+    level: float,
+    *,
+    has_classes: bool,
+) -> TextTable:
+    """Weights with their effects on the odds; weights whose interval excludes zero are bold.
+
+    Weights that are not ``stated`` are left out, because only the prior determines their size.
+    """
     heads = ("feature", *(("class",) if has_classes else ()), f"odds ({100 * level:g} % interval)", "weight", "per sd")
-    table = text_table(*heads, right=(len(heads) - 2, len(heads) - 1))
-    for c, effect in zip(coefficients, effects, strict=True):
+    table = TextTable(*heads, right=(len(heads) - 2, len(heads) - 1))
+    for c, effect, is_stated in zip(coefficients, effects, stated, strict=True):
         excludes_zero = not (isnan(c.lower) or c.lower <= 0 <= c.upper)
-        per_sd = "" if isnan(c.per_spread) else f"{c.per_spread:+.3f}"
-        cells = (c.name, *((str(c.label),) if has_classes else ()), effect, f"{c.weight:.3g}", per_sd)
-        table.add_row(*map(Text, cells), style="bold" if excludes_zero else None)
+        per_sd = (
+            ""
+            if isnan(c.per_spread) or not is_stated
+            else f"{c.per_spread:+{'.3f' if abs(c.per_spread) < MAX_DECIMALS else '.1e'}}"
+        )
+        cells = (
+            c.name,
+            *((str(c.label),) if has_classes else ()),
+            effect,
+            f"{c.weight:.3g}" if is_stated else "",
+            per_sd,
+        )
+        table.add_row(*cells, style="bold" if excludes_zero else "")
     return table
 
 
+def leak_notes(notes: Iterable[Any]) -> list[str]:
+    """Notes on columns that give the class away, which come before all results."""
+    return [str(note) for note in notes if getattr(note, "topic", "") == "leak"]
+
+
 def listed_notes(notes: Iterable[Any]) -> list[str]:
-    """Distinct notes on the table and the chosen model; at most MAX_LISTED_NOTES of them."""
+    """Distinct notes on the table and the chosen model without `leak_notes`; at most MAX_LISTED_NOTES of them."""
     from separatrix.study import OTHER_MODEL_TOPICS
 
-    found = list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in OTHER_MODEL_TOPICS))
+    hidden = ("leak", *OTHER_MODEL_TOPICS)
+    found = list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in hidden))
     more = len(found) - MAX_LISTED_NOTES
     return found if more <= 1 else [*found[:MAX_LISTED_NOTES], f"{more} more notes are in the report and in --json."]
 

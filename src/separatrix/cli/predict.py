@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix._lazy import pa
+from separatrix._text import counted
 from separatrix.cli.console import Printer, rows_done
-from separatrix.cli.errors import CommandError, writing, written
-from separatrix.cli.files import STANDARD, about, load_model, open_input, require_columns, require_free
-from separatrix.cli.options import Data, Force, Json, Labels, Level, Saved, command, names_among
+from separatrix.cli.errors import STANDARD, CommandError, writing, written
+from separatrix.cli.files import about, load_model, open_input, require_columns, require_free, require_utf8
+from separatrix.cli.options import Data, Force, Json, Labels, Level, Saved, command, complete_columns, names_among
 
 if TYPE_CHECKING:
     from separatrix.files import TableFile, TableWriter
@@ -41,7 +42,10 @@ def predict(
     no_intervals: Annotated[bool, typer.Option("--no-intervals", help="Omit the intervals, which is faster.")] = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="COL,...", help="Columns to copy to the output.", show_default=False),
+        typer.Option(
+            "--keep", metavar="COL,...", help="Columns to copy to the output.", show_default=False,
+            autocompletion=complete_columns,
+        ),
     ] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns to the output.")] = False,
     escape_formulas: Annotated[
@@ -61,6 +65,7 @@ def predict(
 
     if as_json and output == STANDARD:
         raise typer.BadParameter("--json needs standard output: name an output file.", param_hint="--output")
+    require_utf8(output)
     require_free([output], force=force, inputs=[model, data])
     writer = open_writer(output, force=force, escape_formulas=escape_formulas)  # raises for unknown formats
     fitted, names = load_model(model)
@@ -83,10 +88,12 @@ def predict(
     printer = Printer(as_json=as_json, to_stderr=output == STANDARD)
     total = max(counts.rows, 1)
     proportions = ", ".join(f"{label} {100 * n / total:.3g} %" for label, n in counts.predicted.most_common(8))
-    printer.text(f"{counts.rows:,} rows predicted{f': {proportions}' if proportions else ''}.")
+    printer.text(f"{counted(counts.rows, 'row')} predicted{f': {proportions}' if proportions else ''}.")
     if scores is not None:
         loss_text = "" if loss is None else f"log-loss {loss:z.4f}, "
-        printer.text(f"Compared with {counts.labelled:,} labels: {loss_text}accuracy {scores['accuracy']:.4f}.")
+        printer.text(
+            f"Compared with {counted(counts.labelled, 'label')}: {loss_text}accuracy {scores['accuracy']:.4f}."
+        )
     printer.notes(notes)
     printer.text(*([""] if notes else []), f"Written: {'standard output' if output == STANDARD else output}")
     printer.document(
@@ -132,9 +139,10 @@ def _predict_batches(
 
 def expected_rows(table: TableFile) -> int | None:
     """Number of rows, or an estimate from the length of the first lines; None for streams and compressed files."""
-    if table.n_rows is not None or table.path.suffix not in LINE_FORMATS:
+    path = table.where.path  # a pipe is read from its copy
+    if table.n_rows is not None or path.suffix not in LINE_FORMATS:
         return table.n_rows
-    with table.path.open("rb") as file:
+    with path.open("rb") as file:
         start = file.read(2**20)
     return round(table.n_bytes * start.count(b"\n") / max(len(start), 1)) or None
 

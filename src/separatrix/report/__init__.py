@@ -7,4 +7,29 @@
 
 from separatrix.report.document import render, write_report
 from separatrix.report.performance import one_against_rest, performance_of, positive_view
-from separatrix.report.weights import effect_text, merge_two_levels, steps_of
+from separatrix.report.summary import severe_warnings
+from separatrix.report.weights import (
+    GIVES_AWAY,
+    NOT_DETERMINED,
+    Step,
+    effect_text,
+    is_stated,
+    merge_two_levels,
+    steps_of,
+)
+
+__all__ = [
+    "GIVES_AWAY",
+    "NOT_DETERMINED",
+    "Step",
+    "effect_text",
+    "is_stated",
+    "merge_two_levels",
+    "one_against_rest",
+    "performance_of",
+    "positive_view",
+    "render",
+    "severe_warnings",
+    "steps_of",
+    "write_report",
+]

@@ -45,22 +45,22 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
             style=style,
             style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
             sentences=summary.answer_sentences(study, perf),
-            figures=summary.headline_figures(perf),
+            figures=summary.headline_figures(perf, has_leak=bool(study.leaks)),
             caveat=summary.main_caveat(warned),
-            data=sections.data_section(whole if perf.is_one_of_many else study),
+            data=sections.data_section(whole if perf.is_one_of_many else study) | {"positive": whole.on_positive},
             models=sections.models_section(study),
             importance=sections.importance_rows(study),
             weights=weights_section(study, perf),
             effects=sections.effects_section(study, perf),
             interactions=sections.interactions_section(study, perf),
             calibration=sections.calibration_section(study, perf),
-            calibration_sentence=summary.calibration_sentence(perf),
+            calibration_sentence=summary.calibration_sentence(perf, study.leaks),
             decisions=sections.decisions_section(study, perf),
             warnings=warned,
             passed_checks=summary.passed_checks(study, perf, warned),
-            same_source=summary.SAME_SOURCE,
+            same_source="" if study.leaks else summary.SAME_SOURCE,  # with a leak, they do not hold at all
             usage=sections.usage_section(study, path),
-            provenance=sections.provenance(study, perf, written or datetime.now(UTC).astimezone()),
+            provenance=sections.provenance(study, perf, written or datetime.now(UTC).astimezone(), path),
         )
     )
 
@@ -77,7 +77,8 @@ def write_report(
     if problem := output_problem(target, force=force):
         raise (FileExistsError if "exists. " in problem else OSError)(problem)
     document = render(study, model_path=model_path)
-    write_atomically(target, document.encode("utf-8", errors="replace"))  # badly decoded names have lone surrogates
+    content = document.encode("utf-8", errors="replace")  # badly decoded names have lone surrogates
+    write_atomically(target, content, exclusive=not force)
     return target
 
 

@@ -117,12 +117,8 @@ def positive_view(study: Study) -> Study:
             replace(c, label=study.positive, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
             for c in study.coefficients
         ]
-    views: list[Any] = []
     every: tuple[Any, ...] = (*study.effects, *study.pair_effects)
-    for effect in every:
-        lower, upper = effect.lower[..., k], effect.upper[..., k]
-        bounds = np.stack([1 - upper, lower], axis=-1), np.stack([1 - lower, upper], axis=-1)
-        views.append(replace(effect, mean=_two_sides(effect.mean, k), lower=bounds[0], upper=bounds[1]))
+    views = [_effect_view(effect, k) for effect in every]
     n_effects = len(study.effects)
     held_out = one_against_rest(study.held_out, k)
     return replace(
@@ -134,6 +130,14 @@ def positive_view(study: Study) -> Study:
         effects=tuple(views[:n_effects]),
         pair_effects=tuple(views[n_effects:]),
     )
+
+
+def _effect_view(effect: Any, k: int) -> Any:
+    """Effect on two classes, the k-th class second."""
+    lower, upper = effect.lower[..., k], effect.upper[..., k]
+    bounds = np.stack([1 - upper, lower], axis=-1), np.stack([1 - lower, upper], axis=-1)
+    missing = None if effect.missing is None else _effect_view(effect.missing, k)
+    return replace(effect, mean=_two_sides(effect.mean, k), lower=bounds[0], upper=bounds[1], missing=missing)
 
 
 def one_against_rest(held: HeldOut, k: int) -> HeldOut:

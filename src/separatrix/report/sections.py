@@ -27,7 +27,7 @@ from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number,
 from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study
 
 N_COLOURS = 8  # colours in the style sheet; further classes reuse them with dashed lines
-MAX_NAME_LETTERS, MAX_COLUMN_LETTERS, MAX_ESTIMATOR_LETTERS = 60, 80, 160
+MAX_NAME_LETTERS, MAX_COLUMN_LETTERS = 60, 80
 N_LISTED_FEATURES = 6  # for one column
 SMALLEST_PROBABILITY = 1e-9  # model probabilities are shown between this and its complement
 WHISKER_IN_SE = 1.96
@@ -73,7 +73,8 @@ def data_section(study: Study) -> dict[str, Any]:
     columns = []
     for plan in used:
         named = {plan.column: "value", f"{plan.column} is missing": "missing indicator"}
-        names = [shortened(named.get(name, name), MAX_COLUMN_LETTERS) for name in plan.short_names]
+        pairs = zip(plan.names, plan.short_names, strict=True)  # a level may have the name of its column
+        names = [shortened(named.get(name, short), MAX_COLUMN_LETTERS) for name, short in pairs]
         listed = enumerated(names) if len(names) <= N_LISTED_FEATURES else f"{', '.join(names[:N_LISTED_FEATURES])}, …"
         features = f"{len(names)} feature{'s' * (len(names) > 1)}: {listed}"
         columns.append((shortened(plan.column, MAX_COLUMN_LETTERS), plan.kind, plan.why, features))
@@ -110,7 +111,7 @@ def models_section(study: Study) -> dict[str, Any] | None:
     if comparison.n_folds:
         how = (
             f"All models were {evaluated}: each row was predicted by models fitted on {comparison.n_folds - 1} of "
-            f"{comparison.n_folds} folds that do not contain it."
+            f"{comparison.n_folds} folds that do not contain it ({comparison.folds})."
         )
     else:
         how = f"All models were fitted on the same {counted(len(comparison.train_rows), 'row')} and {evaluated}."
@@ -155,11 +156,18 @@ def _comparison_columns(comparison: Comparison) -> dict[str, list[tuple[str, str
 
 
 def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
-    """Columns with bars of their importance, the most important first."""
-    rows = []
-    for effect in influential(study):
+    """Columns with bars of their importance, the most important first; columns that give the class away have no number.
+
+    The importance of such a column is only limited by the prior, or not at all.
+    """
+    rows, leaks, found = [], study.leaks, influential(study)
+    most = max((effect.importance for effect in found if effect.column not in leaks), default=1.0)
+    for effect in found:
         name, value = shortened(effect.column, MAX_NAME_LETTERS), number(effect.importance, 2)
-        rows.append((name, bar(effect.importance / study.effects[0].importance, f"{name}: {value} nats"), value))
+        if effect.column in leaks:
+            rows.append((name, bar(1.0, f"{name}: gives the class away"), "gives the class away"))
+        else:
+            rows.append((name, bar(effect.importance / most, f"{name}: {value} nats"), value))
     return rows
 
 
@@ -224,7 +232,11 @@ def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, bas
     name = shortened(effect.column, MAX_NAME_LETTERS)
     mean = effect.mean[:, [k for k, _, _ in drawn]]
     span = f"from {percent(float(np.nanmin(mean)))} to {percent(float(np.nanmax(mean)))}"
-    card: dict[str, Any] = {"column": name, "caption": span if len(drawn) == 1 else "", "legend": []}
+    captions = [span] if len(drawn) == 1 else []
+    if effect.missing is not None:
+        p, label = max((float(effect.missing.mean[0, k]), label) for k, label, _ in drawn)
+        captions.append(f"{percent(p)} if missing" if len(drawn) == 1 else f"{label} {percent(p)} if missing")
+    card: dict[str, Any] = {"column": name, "caption": "; ".join(captions), "legend": []}
     values, density = np.asarray(effect.values), np.asarray(effect.share, dtype=np.float64)
     is_date = values.dtype.kind == "M"
     if effect.kind not in ("boolean", "categorical") and len(values) > 1 and (is_date or values.dtype.kind in "iuf"):
@@ -349,14 +361,14 @@ def usage_section(study: Study, model_path: str) -> dict[str, str]:
     }
 
 
-def provenance(study: Study, perf: Performance, written: datetime) -> Iterator[tuple[str, str]]:
+def provenance(study: Study, perf: Performance, written: datetime, model_path: str) -> Iterator[tuple[str, str]]:
     """Names and values needed to reproduce the study."""
     yield "Table", study.question.name
     yield "Target", study.question.target
     rows = counted(study.n_rows, "row")
     if study.is_held_out:
-        n_folds, share = study.comparison and study.comparison.n_folds, study.question.test_share
-        how = f" ({n_folds} folds)" if n_folds else "" if share is None else f" ({percent(share)} of each class)"
+        folds, share = study.comparison and study.comparison.folds, study.question.test_share
+        how = f" ({folds})" if folds else "" if share is None else f" ({percent(share)} of each class)"
         rows += f"; models were compared on {perf.evaluated_rows}{how}"
     yield "Rows", rows
     if study.question.types:
@@ -367,8 +379,8 @@ def provenance(study: Study, perf: Performance, written: datetime) -> Iterator[t
         yield "Seed", str(study.question.seed)
     if study.choice is not None:
         yield "Model", study.choice.name
-    with np.printoptions(threshold=4, edgeitems=1):  # a prior may have hundreds of scales
-        yield "Estimator", shortened(" ".join(repr(study.model.estimator_).split()), MAX_ESTIMATOR_LETTERS)
+    yield "Class", f"TableClassifier with {type(study.model.estimator_).__name__}"
+    yield "Settings", f"sx.load({model_path!r}).estimator_ shows all settings of the model"
     yield "Intervals", percent(study.level)
     if isfinite(study.seconds):
         yield "Time taken", seconds(study.seconds)

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from separatrix._text import enumerated
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance
+from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance, performance_of, positive_view
 from separatrix.report.words import counted, fixed, percent, points, shortened
 from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study
 
@@ -23,7 +24,10 @@ SAME_SOURCE = "These results hold for data collected in the same way. If the sou
 
 
 def answer_sentences(study: Study, perf: Performance) -> list[str]:
-    """Sentences at the top: target and columns, quality, calibration, and the most influential columns."""
+    """Sentences at the top: target and columns, quality, calibration, and the most influential columns.
+
+    If columns give the class away, this comes first; calibration and the influence of other columns are not stated.
+    """
     target, columns = shortened(study.question.target), counted(len(study.schema.inputs), "column")
     names = [shortened(label, 28) for label in perf.labels]
     if perf.is_one_of_many or len(names) > MAX_NAMED_CLASSES:
@@ -33,6 +37,10 @@ def answer_sentences(study: Study, perf: Performance) -> list[str]:
     else:
         predicted = f"the probability of each class of {target} ({enumerated(names)})"
     sentences = [f"This model predicts {predicted} from {columns}."]
+    if study.leaks:
+        given = enumerated([shortened(column, 32) for column in study.leaks[:N_TOP_COLUMNS]])
+        gives, it = ("gives", "it") if len(study.leaks) == 1 else ("give", "them")
+        sentences.insert(0, f"{given} {gives} {target} away, so the results below say nothing about rows without {it}.")
     if perf.n_trained:
         sentences.append(f"It was fitted on {counted(perf.n_trained, 'row')}.")
     if perf.is_one_of_many:
@@ -50,6 +58,8 @@ def answer_sentences(study: Study, perf: Performance) -> list[str]:
             "them.",
         ]
     sentences.append(_quality(study, perf))
+    if study.leaks:
+        return sentences
     if perf.r2 > 0:  # calibration is irrelevant for a useless model
         sentences.append(calibration_sentence(perf))
     top = [shortened(effect.column, 32) for effect in influential(study)[:N_TOP_COLUMNS]]
@@ -85,10 +95,14 @@ def _quality(study: Study, perf: Performance) -> str:
     return f"{sentence} {explained}"
 
 
-def calibration_sentence(perf: Performance) -> str:
-    """Whether the probabilities agree with the observed frequencies."""
+def calibration_sentence(perf: Performance, leaks: Sequence[str] = ()) -> str:
+    """Whether the probabilities agree with the observed frequencies; not judged if columns give the class away."""
     if perf.is_prior_only:
         return "Every row has the same probabilities, the class proportions, which are correct on average only."
+    if leaks:
+        given = enumerated([shortened(column, 32) for column in leaks[:N_TOP_COLUMNS]])
+        gives, it = ("gives", "it") if len(leaks) == 1 else ("give", "them")
+        return f"Calibration cannot be judged, because {given} {gives} the class away: leave {it} out, and fit again."
     if perf.n_rows < MIN_ROWS_TO_JUDGE:
         return f"Calibration cannot be assessed on {perf.evaluated_rows}."
     error, by_chance = f"{100 * perf.ece.value:.1f} percentage points", points(perf.ece_if_calibrated)
@@ -107,17 +121,18 @@ def calibration_sentence(perf: Performance) -> str:
 
 def influential(study: Study) -> list[Effect]:
     """Effects of the columns that change the probabilities, the most important first."""
-    return [effect for effect in study.effects if effect.importance > MIN_IMPORTANCE_NATS]
+    return [e for e in study.effects if e.importance > MIN_IMPORTANCE_NATS or e.column in study.leaks]
 
 
-def headline_figures(perf: Performance) -> list[tuple[str, str, str]]:
+def headline_figures(perf: Performance, *, has_leak: bool = False) -> list[tuple[str, str, str]]:
     """Name, value and comparison of the four figures in large type."""
+    by_chance = f"{points(perf.ece_if_calibrated)} expected by chance"
     ranking = "0.5 is guessing, 1 is perfect" + ("" if len(perf.labels) == 2 else "; mean over pairs of classes")
     return [
         ("accuracy", percent(perf.accuracy.value), f"{percent(perf.baseline_accuracy)} for {perf.baseline}"),
         ("log-loss", fixed(perf.log_loss.value), f"{fixed(perf.baseline_loss)} for the class proportions"),
         ("area under the ROC curve", fixed(perf.auc.value), ranking),
-        ("calibration error", points(perf.ece.value), f"{points(perf.ece_if_calibrated)} expected by chance"),
+        ("calibration error", points(perf.ece.value), "a column gives the class away" if has_leak else by_chance),
     ]
 
 
@@ -185,6 +200,7 @@ HEADINGS = {
     "rare class": ("Classes left out", "Collect more rows of them, or merge them with a similar class."),
     "unlabelled": ("Rows without a label", ""),
     "sampled": ("Sampling", ""),
+    "left out": ("Models left out", ""),
     "tuning": ("Prior", ""),
     "separation not checked": ("Separation", ""),
     "effects": ("Effects", ""),
@@ -231,10 +247,16 @@ def main_caveat(warned: list[Warned]) -> str:
     return SAME_SOURCE if first is None else f"{first.text} {SEVERE[first.topic][1]}"
 
 
+def severe_warnings(study: Study) -> list[str]:
+    """Texts of the warnings that may make a model useless or misleading, the most severe first."""
+    view = positive_view(study)
+    return [item.text for item in warnings_on(view, performance_of(view)) if item.topic in SEVERE]
+
+
 def passed_checks(study: Study, perf: Performance, warned: list[Warned]) -> str:
     """Sentence on the checks that found no problem; checks that were not made are not listed."""
     checks = {"few of a class": f"classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}"}
-    if perf.n_rows >= MIN_ROWS_TO_JUDGE:
+    if perf.n_rows >= MIN_ROWS_TO_JUDGE and not study.leaks:
         checks["nothing beats the shares"] = "probabilities no better than the class proportions"
         checks["calibration"] = "a calibration error larger than chance explains"
     if study.separation != "unknown":

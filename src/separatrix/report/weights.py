@@ -12,7 +12,7 @@ that features in different units can be compared; the column next to them shows 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -28,6 +28,9 @@ from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema
 
 N_VISIBLE_WEIGHTS, N_FOLDED_WEIGHTS = 20, 180  # further weights are not in the report
 MAX_NAME_LETTERS, MAX_LEVEL_LETTERS = 60, 24
+GIVES_AWAY = "this column alone gives the class away"
+NOT_DETERMINED = "not determined, because a column gives the class away"
+MAX_STATED_FACTOR = 1e6  # a feature that changes the odds by a larger factor determines the class
 MAX_LOG_FACTOR = 700.0  # larger factors are beyond the range of a float, and shown as infinite
 MAX_TICKS_PER_SIDE = 4  # on the axis of factors
 SAME_STEP_RATIO = 1.5  # features whose standard deviations are within this ratio share one step
@@ -55,8 +58,9 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     for c in found[: n_visible + N_FOLDED_WEIGHTS]:
         sd = c.per_spread / c.weight if c.weight else math.nan
         marks.append(Mark(c.per_spread, c.lower * sd, c.upper * sd))
-    # A symmetric scale of the log factor covers all dots; whiskers far beyond the dots are cut.
-    shown = marks[:n_visible]
+    # A symmetric scale of the log factor covers all dots but those of features that determine the class; whiskers far
+    # beyond the dots are cut.
+    shown = [mark for mark in marks[:n_visible] if abs(mark.value) <= math.log(MAX_STATED_FACTOR)]
     most = max((abs(mark.value) for mark in shown), default=1.0) or 1.0
     ends = [abs(bound) for mark in shown for bound in (mark.lower, mark.upper) if math.isfinite(bound)]
     reach = 1.08 * min(max([most, *ends]), 2.5 * most)
@@ -66,11 +70,15 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     logs = map(math.log, factors) if factors else (math.log(10.0) * i for i in range(every, decades + 1, every))
     ticks = [tick for tick in logs if tick <= reach]
     scale = Scale(-reach, reach, (*(-tick for tick in reversed(ticks)), 0.0, *ticks))
+    marks = [
+        mark if abs(mark.value) <= reach else Mark(math.copysign(reach, mark.value), math.nan, math.nan)
+        for mark in marks
+    ]
     rows = []
     for c, per_sd in zip(found, marks, strict=False):
         step, name = steps[c.name], shortened(c.name, MAX_NAME_LETTERS)
         label = shortened(c.label, MAX_NAME_LETTERS) if len(perf.labels) > 2 else ""
-        effect = effect_text(c, step)
+        effect = effect_text(c, step, study.leaks)
         mark = whiskers([per_sd], scale, f"{name}{f', {label}' if label else ''}: {effect}", reference=0.0)
         rows.append({"name": name, "label": label, "mark": mark, "effect": effect})
     whole, sides = "the geometric mean of all classes", [shortened(label) for label in perf.labels]
@@ -96,13 +104,29 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     }
 
 
-def effect_text(c: Coefficient, step: Step | None) -> str:
-    """Factor on the odds for a step of the feature, with its interval: ``× 1.28 (1.02 to 1.51) for +10``."""
+def effect_text(c: Coefficient, step: Step | None, leaks: Collection[str] = ()) -> str:
+    """Factor on the odds for a step of the feature, with its interval: ``× 1.28 (1.02 to 1.51) for +10``.
+
+    Columns ``leaks`` give the class away, so only the prior limits their factors, which are not stated. The same holds
+    for features that correct for them.
+    """
+    if c.column in leaks:
+        return GIVES_AWAY
     if step is None or not step.words:
         return f"weight {interval(c.weight, c.lower, c.upper)}"
+    if not is_stated(c, step):
+        if leaks:
+            return NOT_DETERMINED
+        return f"determines the class ({'×' if c.weight > 0 else '÷'} over a million {step.words})"
     with np.errstate(over="ignore"):  # odds beyond the range of a float are infinite
         factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
     return f"× {interval(factor, low, high)} {step.words}"
+
+
+def is_stated(c: Coefficient, step: Step | None, leaks: Collection[str] = ()) -> bool:
+    """Whether the weight is a quantity that a table determines: its factor is at most a million."""
+    size = 0.0 if step is None or not step.words else step.size
+    return c.column not in leaks and abs(size * c.weight) <= math.log(MAX_STATED_FACTOR)
 
 
 def factor_text(log_factor: float) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix import _text
+
 UNKNOWN = "–"
 SPACE = "\N{NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
@@ -99,9 +101,8 @@ def seconds(value: float) -> str:
 
 
 def counted(n: float, noun: str) -> str:
-    """Format a count with its noun: ``1 row``, ``32,561 rows``, ``3 classes``."""
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{n:,.0f}{SPACE}{noun if n == 1 else plural}"
+    """Format a count with its noun, which stay on one line."""
+    return _text.counted(n, noun).replace(" ", SPACE, 1)
 
 
 def label_text(label: Any) -> str:

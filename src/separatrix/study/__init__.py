@@ -17,3 +17,38 @@ from separatrix.study.records import OTHER_MODEL_TOPICS, Compared, Effect, HeldO
 from separatrix.study.scoring import BatchScorer, ValueCounts
 from separatrix.study.study import N_LATER_STAGES, conduct, examine, spread_rows, study_of
 from separatrix.study.weights import INTERCEPT, Coefficient, explain
+
+__all__ = [
+    "INTERCEPT",
+    "MODELS",
+    "N_LATER_STAGES",
+    "OTHER_MODEL_TOPICS",
+    "BatchScorer",
+    "Coefficient",
+    "Compared",
+    "Effect",
+    "HeldOut",
+    "Note",
+    "PairEffect",
+    "PriorOnly",
+    "RampFunctions",
+    "RampProducts",
+    "Ramps",
+    "Stage",
+    "Study",
+    "TableClassifier",
+    "Topic",
+    "ValueCounts",
+    "candidates",
+    "captured",
+    "compare_models",
+    "conduct",
+    "continuous_columns",
+    "examine",
+    "explain",
+    "labelled_rows",
+    "notes_on_model",
+    "scale_groups",
+    "spread_rows",
+    "study_of",
+]

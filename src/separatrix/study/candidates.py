@@ -7,6 +7,7 @@ A pass over N rows with W weights takes about N W² operations. The limits on th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -58,23 +59,50 @@ def candidates(
     therefore have a curved effect. See `TableClassifier` for ``types``.
     """
     outputs = n_classes if n_classes > 2 else 1
-    bent = n_columns + n_numbers * default_n_knots(n_rows)  # upper bound on the number of features with curves
-    offered: dict[str, Any] = {PRIOR: PriorOnly(), BAYES: NaiveBayes(temper=True)}
-    if n_columns <= MAX_LINEAR_COLUMNS:
-        offered[LINEAR] = LinearDiscriminantAnalysis(shrinkage="evidence")
-    offered[LOGISTIC] = _logistic(n_rows, n_columns * outputs)
-    if n_columns <= MAX_QUADRATIC_COLUMNS and n_rows >= MIN_QUADRATIC_ROWS_PER_COLUMN * n_columns * n_classes:
-        offered[QUADRATIC] = QuadraticDiscriminantAnalysis(shrinkage="evidence")
-    models = {name: TableClassifier(model, types) for name, model in offered.items()}
-    is_affordable = bent * outputs <= MAX_CURVED_WEIGHTS and n_rows * (bent * outputs) ** 2 <= MAX_CURVED_OPERATIONS
-    model = _logistic(n_rows, bent * outputs)
-    if n_numbers and n_rows >= max(MIN_CURVED_ROWS, bent) and is_affordable:
-        models[CURVED] = TableClassifier(model, types, curved=True)
-    weights = (bent + max_products(n_columns)) * outputs
-    is_affordable = weights <= MAX_CURVED_WEIGHTS and n_rows * weights**2 <= MAX_CURVED_OPERATIONS
-    if n_columns > 1 and n_rows >= max(MIN_PAIRED_ROWS, bent) and is_affordable:
-        models[PAIRED] = TableClassifier(model, types, curved=True, interactions=True)
-    return models
+    straight = {
+        PRIOR: PriorOnly(),
+        BAYES: NaiveBayes(temper=True),
+        LINEAR: LinearDiscriminantAnalysis(shrinkage="evidence"),
+        LOGISTIC: _logistic(n_rows, n_columns * outputs),
+        QUADRATIC: QuadraticDiscriminantAnalysis(shrinkage="evidence"),
+    }
+    models = {name: TableClassifier(model, types) for name, model in straight.items()}
+    model = _logistic(n_rows, _n_bent(n_rows, n_columns, n_numbers) * outputs)
+    models[CURVED] = TableClassifier(model, types, curved=True)
+    models[PAIRED] = TableClassifier(model, types, curved=True, interactions=True)
+    left_out = unsuitable(n_rows, n_columns, n_classes, n_numbers=n_numbers)
+    return {name: model for name, model in models.items() if name not in left_out}
+
+
+def unsuitable(n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 0) -> dict[str, str]:
+    """Models that do not suit a table of this size, by name, and the limit that it exceeds; see `candidates`."""
+    outputs, reasons = n_classes if n_classes > 2 else 1, {}
+    if n_columns > MAX_LINEAR_COLUMNS:
+        reasons[LINEAR] = f"it needs at most {MAX_LINEAR_COLUMNS:,} features, and there are {n_columns:,}"
+    least = MIN_QUADRATIC_ROWS_PER_COLUMN * n_columns * n_classes
+    if n_columns > MAX_QUADRATIC_COLUMNS:
+        reasons[QUADRATIC] = f"it needs at most {MAX_QUADRATIC_COLUMNS} features, and there are {n_columns:,}"
+    elif n_rows < least:
+        reasons[QUADRATIC] = f"it needs at least {least:,} rows for {n_columns:,} features, and there are {n_rows:,}"
+    bent = _n_bent(n_rows, n_columns, n_numbers)
+    sizes = {CURVED: (MIN_CURVED_ROWS, bent), PAIRED: (MIN_PAIRED_ROWS, bent + max_products(n_columns))}
+    for name, (min_rows, features) in sizes.items():
+        least, weights = max(min_rows, bent), features * outputs
+        most = min(MAX_CURVED_WEIGHTS, isqrt(int(MAX_CURVED_OPERATIONS / n_rows)))
+        if name == CURVED and not n_numbers:
+            reasons[name] = "it needs a column of numbers or dates, which may have a curved effect"
+        elif name == PAIRED and n_columns < 2:
+            reasons[name] = "it needs two columns"
+        elif n_rows < least:
+            reasons[name] = f"it needs at least {least:,} rows, and there are {n_rows:,}"
+        elif weights > most:
+            reasons[name] = f"it may have {weights:,} weights, and the limit for {n_rows:,} rows is {most:,}"
+    return reasons
+
+
+def _n_bent(n_rows: int, n_columns: int, n_numbers: int) -> int:
+    """Upper bound on the number of features with curves."""
+    return n_columns + n_numbers * default_n_knots(n_rows)
 
 
 class Size(NamedTuple):
@@ -107,7 +135,7 @@ def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fit
         if name == PAIRED:  # an additive fit to a sample, and products of matrices
             n, cells = min(N, MAX_SEARCH_ROWS), min(4 * n_numbers + 2 * size.n_columns, MAX_CELLS)
             search = n * (N_CURVED_PASSES * (M * outputs) ** 2 + N_SEARCH_PASSES * outputs * cells**2)
-            M += max_products(size.n_columns) // 2  # usually a few surfaces, sometimes all products
+            M += max_products(size.n_columns) // 4  # usually a few surfaces, sometimes all products
         W = float(M * outputs)
         # A posterior of many weights is computed from the rows, or has a factor for each class.
         if W > MAX_JOINT_WEIGHTS or (name == LOGISTIC and is_dual_cheaper(n_rows, M)):
@@ -129,17 +157,19 @@ def max_fit_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:
     return min(in_memory, int(MAX_CURVED_OPERATIONS / n_weights**2)) if model.curved else in_memory
 
 
-def selected(offered: Mapping[str, TableClassifier], names: Iterable[str]) -> dict[str, TableClassifier]:
-    """Return the models with these names; raises ValueError if one is unknown or does not suit the table."""
+def selected(
+    offered: Mapping[str, TableClassifier], names: Iterable[str], left_out: Mapping[str, str]
+) -> dict[str, TableClassifier]:
+    """Return the models with these names; raises ValueError if one is unknown or ``left_out``, with the reason."""
     chosen = list(dict.fromkeys(names))
     if not chosen:
         raise ValueError(f"models is empty; name at least one of {', '.join(map(repr, MODELS))}.")
     for name in chosen:
         if name not in MODELS:
             raise ValueError(f"There is no model {name!r}.{did_you_mean(name, MODELS)}")
-        if name not in offered:
+        if name in left_out:
             raise ValueError(
-                f"{name!r} does not suit a table of this size and kind. Suitable: {', '.join(map(repr, offered))}."
+                f"{name!r} does not suit this table: {left_out[name]}. Suitable: {', '.join(map(repr, offered))}."
             )
     return {name: offered[name] for name in chosen}
 

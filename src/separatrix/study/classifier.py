@@ -20,7 +20,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import Estimator
+from separatrix._arguments import Estimator, check_flags
 from separatrix._array import Array, Float, to_dense, to_host
 from separatrix._text import listed
 from separatrix._threads import single_thread_blas
@@ -29,9 +29,9 @@ from separatrix.estimator import truth_in_memory, unchanged_on_error
 from separatrix.exceptions import DataError, warn
 from separatrix.files import Scan, scan
 from separatrix.generative import NaiveBayes
-from separatrix.meta import is_ours
+from separatrix.meta import is_ours, require_fit
 from separatrix.priors import Gaussian
-from separatrix.rows import LabelRules, NamedRows, RowStore, Source, is_unlabelled, open_rows
+from separatrix.rows import LabelRules, NamedRows, RowStore, Source, accuracy, is_unlabelled, open_rows
 from separatrix.stats import column_moments
 from separatrix.study.pairs import Found, Interactions, indicator_scale, stated_interactions, supported_interactions
 from separatrix.study.ramps import CURVE_OF, Ramps, pair_name
@@ -44,6 +44,7 @@ from separatrix.table import (
     NumberPlan,
     Schema,
     TableEncoder,
+    check_types,
     clean_labels,
     open_batch,
     row_place,
@@ -163,8 +164,11 @@ class TableClassifier(ClassifierMixin, Estimator):
         without a label are left out with a warning. A scan provides its own labels and weights. It is read another
         time for the types of the columns, and once or twice for the standard deviations.
         """
+        check_flags(self)
+        if self.estimator is not None:
+            require_fit(type(self).__name__, self.estimator)
         encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
-        X, y = _opened(X, y, self.types or {})
+        X, y = _opened(X, y, check_types(self.types))
         if isinstance(X, Scan):
             if y is None and sample_weight is None and getattr(self.estimator, "unlabelled", "error") == "error":
                 X, note = X.labelled()
@@ -336,7 +340,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         truth, weight = truth_in_memory(X, y, sample_weight)
         given = np.asarray(to_host(truth))
         cleaned = clean_labels(given)
-        return float(super().score(X, truth if cleaned is given else cleaned, weight))
+        return accuracy(truth if cleaned is given else cleaned, self.predict(X), weight)
 
     @ModelMethod
     def predict_proba(self, X: Any) -> Array:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The first step of a study: score the candidates on rows that they were not fitted to, and choose one.
 
-Large tables are split into training and held-out rows, which are encoded once for all candidates. Tables of fewer than
-1000 rows are cross-validated (validation.py). The choice has three steps:
+Tables of up to 20 000 rows are cross-validated if the time suffices (validation.py). Other tables are split into
+training and held-out rows, which are encoded once for all candidates. The choice has three steps:
 
 1. Take the best model on these rows and all models within two standard errors of it.
-2. Of these, keep the models whose evidence of the labels is within ln 20 nats (odds of 20 to 1) of the largest. If no
-   model reports an evidence, choose the best on these rows.
+2. Of these, keep the models whose evidence of the labels is within ln 20 nats (odds of 20 to 1) of the largest. Only
+   evidences of the same rows are compared. If no model reports one, choose the best on these rows.
 3. Of the models that remain, choose the simplest.
 """
 
@@ -39,21 +39,46 @@ from separatrix.study.candidates import (
     candidates,
     expected_seconds,
     selected,
+    unsuitable,
 )
 from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.notes import captured, notes_on_table
 from separatrix.study.progress import MAX_CANDIDATE_FRACTION, MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
-from separatrix.study.records import NOTHING_BEATS, TIME_RAN_OUT, Choice, Compared, LabelledTable, Note, Question
+from separatrix.study.records import (
+    NOTHING_BEATS,
+    TIME_RAN_OUT,
+    Choice,
+    Compared,
+    LabelledTable,
+    Note,
+    Question,
+    leaking_columns,
+)
 from separatrix.study.screening import notes_on_columns
-from separatrix.study.validation import MIN_SPLIT_ROWS, Split, cross_validated, n_folds_of, splits_of
-from separatrix.table import TableEncoder, as_text, encode_target, open_batch, table_statistics
+from separatrix.study.validation import (
+    Split,
+    complete_numbers,
+    cross_validated,
+    n_folds_of,
+    n_repeats_of,
+    sampled_fold,
+    splits_of,
+    stratified_sample,
+)
+from separatrix.table import (
+    Schema,
+    TableEncoder,
+    TableStatistics,
+    encode_target,
+    open_batch,
+    positive_label,
+    table_statistics,
+)
 
 MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
 MAX_ENCODING_FRACTION = 0.3  # of the time left, to encode the folds of a cross-validation; fewer folds otherwise
 MIN_LEAD_NATS = float(np.log(20))
-POSITIVE_WORDS = ("yes", "y", "true", "t", "1", "positive", "pos", "+")
-NEGATIVE_WORDS = ("no", "n", "false", "f", "0", "negative", "neg", "-")
 
 
 def compare_models(
@@ -82,24 +107,34 @@ def compare_models(
     rows = table if isinstance(table, LabelledTable) else labelled_rows(table, target, types)
     positive = positive_class(rows.classes, rows.counts, positive)
     if models is not None:
-        selected(dict.fromkeys(MODELS, TableClassifier()), models)  # unknown names are reported before the work
+        selected(dict.fromkeys(MODELS, TableClassifier()), models, {})  # unknown names are reported before the work
     some = sample_of(rows, MAX_COMPARED_ROWS, rng, "Models were compared on")
-    n_folds = n_folds_of(some.codes, test_share) if some.n_rows < MIN_SPLIT_ROWS else None
-    train = test = some
-    if n_folds is None:
-        held = held_out_rows(some.codes, test_share, rng)
-        train, test = some.take(np.flatnonzero(~held)), some.take(np.flatnonzero(held))
     inputs = {column: kind for column, kind in (types or {}).items() if column != target} or None
     encoder = TableEncoder(types=inputs)
-    # Types come from all rows of the table, means and levels from the training rows.
     of_all = rows.statistics(encoder.unread())
-    is_all = train.n_rows == of_all.n_rows
-    encoder.fit_statistics(of_all, train.X, of_all if is_all else table_statistics(train.X, unread=encoder.unread()))
+    train = test = some
+    _fit_encoder(encoder, of_all, train)
+    size, n_folds = _size_of(encoder, rows), n_folds_of(some.codes, test_share)
+    tried = candidates(some.n_rows, **size._asdict()) if models is None else models
+
+    def seconds_of(n_fits: int) -> float:
+        """Expected time of the cross-validation."""
+        return budget.expected(sum(expected_seconds(name, some.n_rows, size, some.n_rows, n_fits) for name in tried))
+
+    is_sparse = encoder.schema_.is_sparse
+    n_encoded = size.n_columns - len(complete_numbers(encoder.schema_))
+    n_repeats = n_repeats_of(some.n_rows, n_encoded, n_folds, seconds_of, budget.left, is_sparse=is_sparse)
+    if not n_repeats:
+        n_folds = 0
+        held = held_out_rows(some.codes, test_share, rng)
+        train, test = some.take(np.flatnonzero(~held)), some.take(np.flatnonzero(held))
+        _fit_encoder(encoder, of_all, train)
+        size = _size_of(encoder, rows)
     schema = encoder.schema_
-    size = Size(len(schema.columns), len(rows.classes), len(continuous_columns(schema)))
     offered = candidates(train.n_rows, types=inputs, **size._asdict())
-    offered = offered if models is None else selected(offered, models)
-    n_test, n_fits = test.n_rows, 1 + (n_folds or 0)
+    left_out = unsuitable(train.n_rows, **size._asdict())
+    offered = offered if models is None else selected(offered, models, left_out)
+    n_test, n_fits = test.n_rows, 1 + n_folds
     costs = {name: partial(expected_seconds, name, size=size, n_test_rows=n_test, n_fits=n_fits) for name in offered}
     encode_start = perf_counter()
     folds = [
@@ -108,14 +143,15 @@ def compare_models(
     ]
     stages.total = len(offered) + 1 + later
     repeats = []
-    if n_folds is not None:
+    if n_folds:
         most = MAX_ENCODING_FRACTION * budget.left / (perf_counter() - encode_start)
         n_folds = max(2, min(n_folds, int(most)))
-        repeats = splits_of(some, encoder, of_all, folds[0].X.array, n_folds, rng)
-    split = Split(schema, folds[0], folds[-1], folds[-1].rows)
-    comparison, warnings = _run_trials(offered, costs, split, rows.classes, stages, repeats)
+        repeats = splits_of(some, encoder, of_all, folds[0].X.array, n_folds, n_repeats, rng)
+    comparison, warnings = _run_trials(offered, costs, schema, folds, rows.classes, stages, repeats)
     on_table = notes_on_table(schema, [fold.X.array for fold in folds], rows.classes, rows.counts)
-    notes = (*some.notes, *notes_on_columns(schema, folds, target), *on_table)
+    not_compared = [f"{name}: {reason}" for name, reason in left_out.items() if models is None]
+    unsuited = [Note("left out", f"Not compared: {'; '.join(not_compared)}.")] if not_compared else []
+    notes = (*some.notes, *notes_on_columns(schema, folds, target), *on_table, *unsuited)
     return Compared(
         Question(name, target, types, test_share, seed, time),
         rows,
@@ -124,7 +160,7 @@ def compare_models(
         encoder,
         offered,
         comparison,
-        choose(comparison),
+        _with_leaks(choose(comparison), leaking_columns(notes), target),
         notes,
         warnings,
         positive,
@@ -132,10 +168,30 @@ def compare_models(
     )
 
 
+def _with_leaks(choice: Choice, leaks: Sequence[str], target: str) -> Choice:
+    """The choice, with a first sentence on columns that give the class away."""
+    if not leaks:
+        return choice
+    subject = f"{enumerated(list(map(repr, leaks)))} alone predict{'s' * (len(leaks) == 1)} {target}"
+    return replace(choice, reasons=(f"{subject}, so the scores of all models mostly measure this.", *choice.reasons))
+
+
+def _fit_encoder(encoder: TableEncoder, of_all: TableStatistics, train: LabelledTable) -> None:
+    """Infer types from all rows, and means and levels from the training rows."""
+    is_all = train.n_rows == of_all.n_rows
+    encoder.fit_statistics(of_all, train.X, of_all if is_all else table_statistics(train.X, unread=encoder.unread()))
+
+
+def _size_of(encoder: TableEncoder, rows: LabelledTable) -> Size:
+    schema = encoder.schema_
+    return Size(len(schema.columns), len(rows.classes), len(continuous_columns(schema)))
+
+
 def _run_trials(
     models: Mapping[str, TableClassifier],
     costs: Mapping[str, Callable[[int], float]],
-    split: Split,
+    schema: Schema,
+    folds: Sequence[Fold],
     classes: Array,
     stages: Stages,
     repeats: list[list[Split]],
@@ -146,8 +202,9 @@ def _run_trials(
     fitted to a sample of rows, or not tried. The cheapest one is always fitted. If there are ``repeats``, the scores
     come from cross-validation.
     """
-    (schema, train, test, _), budget = split, stages.budget
+    train, test, budget = folds[0], folds[-1], stages.budget
     trials: list[Trial] = []
+    counts: set[int] = set()  # how often models were cross-validated
     warnings: dict[str, list[Note]] = {}
     with captured():  # warm up, so that no fit time includes imports and compilation
         PriorOnly().fit(np.zeros((len(classes), 1)), np.arange(len(classes)))
@@ -160,10 +217,7 @@ def _run_trials(
             warnings[name] = []
             trials.append(Trial(name, failure=_not_tried(expected, budget)))
             continue
-        start, fold = perf_counter(), train
-        if n_rows < N:
-            at = stratified_sample(train.codes, n_rows, np.random.default_rng(0))
-            fold = Fold(NamedRows(train.X.array[at], schema.columns), train.codes[at], train.rows[at])
+        start, fold = perf_counter(), sampled_fold(train, schema, n_rows)
         with captured() as warnings[name], watched(stages.rows), single_thread_blas():
             try:
                 found = models[name].configured(schema, fold.X.array, fold.codes)
@@ -181,7 +235,9 @@ def _run_trials(
             trials[-1] = Trial(name, failure=_not_tried(needed, budget))
         elif repeats and not trials[-1].failure:
             with captured(), single_thread_blas():  # the warnings of the fit to all rows are enough
-                trials[-1] = cross_validated(trials[-1], models[name], repeats, train.codes, classes)
+                validated = cross_validated(trials[-1], models[name], repeats, train.codes, classes, n_rows)
+                trials[-1] = validated[0]
+                counts.add(validated[1])
         if n_rows < N:  # the evidence of a sample cannot be compared with the evidence of all rows
             trials[-1] = replace(trials[-1], evidence=trials[-1].evidence._replace(of_labels=False))
             text = f"In the comparison, this model was fitted to {n_rows} of {N} training rows, to limit the time."
@@ -189,7 +245,9 @@ def _run_trials(
         budget.measure(costs[name](n_rows), perf_counter() - start)
     ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
     n_folds = len(repeats[0]) if repeats else None
-    return Comparison(ranked, classes, train.rows, test.rows, n_folds=n_folds), warnings
+    return Comparison(
+        ranked, classes, train.rows, test.rows, n_folds=n_folds, repeats=tuple(sorted(counts)) or (1,)
+    ), warnings
 
 
 def _not_tried(expected: float, budget: Budget) -> str:
@@ -225,20 +283,13 @@ def labelled_rows(table: Any, target: str, types: Mapping[str, str] | None = Non
 
 
 def positive_class(classes: Array, counts: Codes, label: Any) -> Any:
-    """The given class. Of two classes, the default is yes, true, positive or 1, else the rarer (the second if tied).
-
-    The default for more classes is None.
-    """
+    """The given class; by default `positive_label` of two classes, and None of more."""
     labels = classes.tolist()
     if label is not None:
         if label not in labels:
             raise ValueError(f"positive={label!r} is not a class. The classes are {listed(labels)}.")
         return label
-    if len(labels) != 2:
-        return None
-    words = [str(as_text(each)).strip().casefold() for each in labels]
-    said = [(word in POSITIVE_WORDS) - (word in NEGATIVE_WORDS) for word in words]
-    return labels[int(counts[1] <= counts[0]) if said[0] == said[1] else int(said[1] > said[0])]
+    return positive_label(labels, counts.tolist()) if len(labels) == 2 else None
 
 
 def open_table(table: Any, target: str, *, categorical: bool = False) -> LabelledTable:
@@ -255,7 +306,10 @@ def open_table(table: Any, target: str, *, categorical: bool = False) -> Labelle
     open_batch(table).require([target])
     frame = nw.from_native(table, eager_only=True)
     if len(frame.columns) < 2:
-        raise DataError(f"{target!r} is the only column of the table, so there is nothing to predict it from.")
+        raise DataError(
+            f"{target!r} is the only column of the table, so there is nothing to predict it from. "
+            "Add at least one other column."
+        )
     found = encode_target(frame[target], name=target, categorical=categorical)
     notes = [Note("many classes", text) for text in found.notes]
     if found.n_missing:
@@ -274,15 +328,6 @@ def sample_of(rows: LabelledTable, most: int, rng: np.random.Generator, what: st
     drawn = stratified_sample(rows.codes, most, rng)
     text = f"{what} a sample of {most} of {rows.n_rows} rows, to limit time and memory."
     return rows.take(drawn, Note("sampled", text))
-
-
-def stratified_sample(codes: Codes, n: int, rng: np.random.Generator) -> Codes:
-    """Positions of n rows drawn at random, with two rows of every class, if it has two."""
-    order = np.lexsort([rng.random(len(codes)), codes])
-    place = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order])  # position within the class
-    pairs, rest = np.flatnonzero(place < 2), np.flatnonzero(place >= 2)
-    drawn = rng.choice(rest, min(max(n - len(pairs), 0), len(rest)), replace=False)
-    return np.sort(order[np.concatenate([pairs, drawn])])
 
 
 def held_out_rows(codes: Codes, fraction: float, rng: np.random.Generator) -> Array:
@@ -325,8 +370,9 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
     best, chosen, gaps = scored[0], (tied or scored)[0], comparison.differences()
     behind = {name: f"{decimals(-gap.value)} ± {decimals(gap.standard_error)}" for name, gap in gaps.items()}
     loss, tested = best.test.log_likelihood, f"{comparison.tested} rows"
+    folds = f" ({comparison.folds})" if comparison.folds else ""
     yield (
-        f"On {len(comparison.test_rows):,} {tested}, {best.name} is best, with a log-loss of "
+        f"On {len(comparison.test_rows):,} {tested}{folds}, {best.name} is best, with a log-loss of "
         f"{decimals(-loss.value)} ± {decimals(loss.standard_error)} nats per row."
     )
     if len(near) > 1:
@@ -339,38 +385,59 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
         second = scored[1].name
         follows = f": the next is {second}, {behind[second]} behind" if np.isfinite(gaps[second].value) else ""
         yield f"No other model is within two standard errors of it{follows}."
-    if len(near) > 1 and not tied:
-        yield f"None of these reports the evidence p(t | x) of the labels, so the best, {chosen.name}, is chosen."
-    elif len(near) > 1:  # evidence and simplicity decide among models that the held-out rows do not distinguish
-        evidence = {trial.name: trial.evidence.log_evidence for trial in near}
-        compared = [trial.name for trial in near if trial.evidence.of_labels]
-        if len(tied) > 1:
-            values = [evidence[trial.name] for trial in tied]
-            yield (
-                f"The log evidences of {enumerated([trial.name for trial in tied])} differ by "
-                f"{max(values) - min(values):.1f} nats, less than {MIN_LEAD_NATS:.1f} nats (odds of 20 to 1), so the "
-                f"simplest of these models is chosen: {chosen.name}."
-            )
-        else:
-            most = evidence[chosen.name]
-            leads = [f"{most - evidence[name]:.1f} nats over {name}" for name in compared if name != chosen.name]
-            ahead = f", a lead of {enumerated(leads)}" if leads else ""
-            yield f"Of these, {chosen.name} has the largest evidence, ln p = {most:.1f}{ahead}."
-        if without := [name for name in evidence if name not in compared]:
-            have = "has" if len(without) == 1 else "have"
-            yield f"In contrast, {enumerated(without)} {have} no comparable evidence and no intervals of probabilities."
+    if len(near) > 1:
+        yield from _reasons_by_evidence(comparison, near, tied, chosen)
     with_evidence = [trial for trial in comparison if trial.evidence.of_labels]
     favourite = max(with_evidence, key=lambda trial: trial.evidence.log_evidence, default=chosen)
-    if favourite is not chosen and favourite not in near:
+    # The evidence of a single model favours nothing, nor does it compare with the evidence of fewer rows.
+    is_compared = len(with_evidence) > 1 and chosen.name not in comparison.sampled
+    if is_compared and favourite is not chosen and favourite not in near:
         yield (
             f"The evidence alone would favour {favourite.name}. On the {tested}, which take precedence, it is behind "
             f"by {behind[favourite.name]} nats per row."
         )
     if -gaps[chosen.name].value > MIN_SHOWN_NATS:
-        yield f"Choosing {chosen.name} instead of {best.name} costs {behind[chosen.name]} nats per row."
+        cost = f"{behind[chosen.name]} nats per row"
+        yield f"Choosing {chosen.name} instead of {best.name} costs {cost}, less than two standard errors."
     base = next((trial for trial in scored if trial.name == PRIOR), None)
     if chosen is base:
         yield TIME_RAN_OUT if any(trial.outcome == "not tried" for trial in comparison) else NOTHING_BEATS
     elif base is not None:
         gain = chosen.test.log_likelihood.value - base.test.log_likelihood.value
-        yield f"Compared with the class proportions, {chosen.name} gains {decimals(gain)} nats per row."
+        yield f"Compared with the class proportions (prior only), {chosen.name} gains {decimals(gain)} nats per row."
+
+
+def _reasons_by_evidence(comparison: Comparison, near: list[Trial], tied: list[Trial], chosen: Trial) -> Iterator[str]:
+    """Sentences on evidence and simplicity, which decide among models that the held-out rows do not distinguish."""
+    fewer = [trial.name for trial in near if trial.name in comparison.sampled]
+    if not tied:
+        why = "None of these reports the evidence p(t | x) of the labels"
+        why += " of all training rows" if fewer else ""
+        yield f"{why}, so the best, {chosen.name}, is chosen."
+        return
+    evidence = {trial.name: trial.evidence.log_evidence for trial in near}
+    compared = [trial.name for trial in near if trial.evidence.of_labels]
+    if len(tied) > 1:
+        values = [evidence[trial.name] for trial in tied]
+        yield (
+            f"The log evidences of {enumerated([trial.name for trial in tied])} differ by "
+            f"{max(values) - min(values):.1f} nats, less than {MIN_LEAD_NATS:.1f} nats (odds of 20 to 1), which "
+            "does not distinguish them either. The rule is to choose the simplest of such models, even if another "
+            f"has a slightly better log-loss or P(model): {chosen.name}."
+        )
+    else:
+        most = evidence[chosen.name]
+        leads = [f"{most - evidence[name]:.1f} nats over {name}" for name in compared if name != chosen.name]
+        if leads:
+            yield (
+                f"The rule is to choose the one with the largest evidence: {chosen.name}, ln p = {most:.1f}, a "
+                f"lead of {enumerated(leads)}."
+            )
+        else:
+            yield f"Of these, only {chosen.name} reports the evidence of all training rows, so it is chosen."
+    if fewer:
+        were = "was" if len(fewer) == 1 else "were"
+        yield f"In contrast, {enumerated(fewer)} {were} fitted to fewer rows, so their evidences do not compare."
+    if without := [name for name in evidence if name not in (*compared, *fewer)]:
+        have = "has" if len(without) == 1 else "have"
+        yield f"In contrast, {enumerated(without)} {have} no comparable evidence and no intervals of probabilities."

@@ -14,8 +14,8 @@ unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -48,6 +48,7 @@ MAX_POINTS = len(QUANTILES) + N_EVEN_STEPS - 2
 CYCLE_DAYS = {"hour": 1.0, "weekday": 7.0, "month": 365.25}  # from short to long
 MIN_STEPS_PER_CYCLE = 4  # with fewer, the curve cannot follow the cycle
 DAY_US = 86_400_000_000
+PRESENT = "(present)"  # level of a column that is constant apart from missing values
 
 
 class Curves(NamedTuple):
@@ -65,8 +66,11 @@ def partial_effects(
     level: float = 0.95,
     rng: Any = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    first: Sequence[str] = (),
 ) -> tuple[Effect, ...]:
     """Effect of each column, most important first. Of more than 40 columns, only those with the largest weights.
+
+    The columns ``first``, which predict the class alone, come before all others, however the model shares their effect.
 
     ``features`` (N, M) are rows encoded by the model's encoder; effects are averages over a sample of them. ``level``
     is the level of the credible band, and ``rng`` the seed of the draws. ``progress`` is called after each column with
@@ -82,26 +86,37 @@ def partial_effects(
         for weight in explain(model):
             if weight.column in size:
                 size[weight.column] += weight.per_spread**2
-        shown = sorted(shown, key=lambda name: -size[name])[:MAX_EFFECT_COLUMNS]
+        shown = sorted(shown, key=lambda name: (name not in first, -size[name]))[:MAX_EFFECT_COLUMNS]
     plans = {plan.column: plan for plan in schema.plans}
     varied = []
     for column in shown:
         at = schema.groups[column]
-        grid = grid_of(plans[column], some[:, at.start : at.stop])
+        rows = some[:, at.start : at.stop]
+        grid = grid_of(plans[column], rows)
         if len(grid.values) > 1:
-            varied.append((column, grid))
-    curves = map_in_order(lambda item: curves_of(item[1], schema.groups[item[0]]), varied)
+            varied.append((column, grid, with_missing(grid, rows)))
+    curves = map_in_order(lambda item: curves_of(item[2], schema.groups[item[0]]), varied)
     effects = []
-    for (column, grid), (mean, lower, upper, activation) in zip(varied, curves, strict=True):
+    for (column, grid, whole), (mean, lower, upper, activation) in zip(varied, curves, strict=True):
         if column in importances:
             importance = importances[column]
         else:  # standard deviation of the activation along the curve, weighted by rows
-            seen = grid.share if grid.share.any() else np.ones(len(grid.share))
+            seen = whole.share if whole.share.any() else np.ones(len(whole.share))
             away = activation - seen / seen.sum() @ activation
             importance = float(np.sqrt((seen / seen.sum() @ away**2).mean()))
-        effects.append(Effect(column, grid.plan.kind, grid.values, mean, lower, upper, grid.share, importance))
+        plan, G = grid.plan, len(grid.values)
+        has_levels = isinstance(plan, NumberPlan | DatePlan) and plan.constant  # present and missing
+        kind = "categorical" if has_levels else plan.kind
+        parts = [
+            Effect(column, kind, values, mean[at], lower[at], upper[at], share, importance)
+            for values, share, at in (
+                (grid.values, grid.share, slice(G)),
+                (whole.values[G:], whole.share[G:], slice(G, None)),
+            )
+        ]
+        effects.append(replace(parts[0], missing=parts[1]) if len(whole.values) > G else parts[0])
         progress(len(effects), len(varied))
-    return tuple(sorted(effects, key=lambda effect: -effect.importance))
+    return tuple(sorted(effects, key=lambda effect: (effect.column not in first, -effect.importance)))
 
 
 def pair_effects(model: TableClassifier, features: Any, level: float = 0.95, rng: Any = None) -> tuple[PairEffect, ...]:
@@ -293,7 +308,8 @@ def grid_of(plan: Plan, features: Float) -> Grid:
     """Values at which the effect of a column is evaluated, from its encoded rows (N, m).
 
     Numbers are evaluated at quantiles, which are dense in both tails, and at equal steps over their range. Dates are
-    evaluated at equal steps. Categories are evaluated at their most frequent levels, including missing values.
+    evaluated at equal steps. Categories are evaluated at their most frequent levels, including missing values. A column
+    that is constant apart from missing values has the levels (present) and (missing).
     """
     given: Any = None
     if isinstance(plan, CategoryPlan):
@@ -306,7 +322,8 @@ def grid_of(plan: Plan, features: Float) -> Grid:
         texts = dict.fromkeys([MISSING] * plan.missing) | ({OTHER: plan.pooled[0]} if plan.pooled else {})
         given = np.array([texts.get(name, name) for name in kept], dtype=object)  # the text "(other)" is a new level
     elif isinstance(plan, NumberPlan | DatePlan) and plan.constant:
-        values, share = np.empty(0), np.empty(0)
+        values, fraction_missing = np.array([PRESENT, MISSING], dtype=object), float(features[:, -1].mean())
+        return Grid(plan, values, np.array([[0.0], [1.0]]), np.array([1 - fraction_missing, fraction_missing]))
     else:
         is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
         seen = features[features[:, -1] == 0, 0] if is_flagged else features[:, 0]
@@ -327,6 +344,22 @@ def grid_of(plan: Plan, features: Float) -> Grid:
     encoded = np.zeros((len(values), len(plan.names)))
     encoded[entries.row, entries.column] = entries.value
     return Grid(plan, values, encoded, share)
+
+
+def with_missing(grid: Grid, features: Float) -> Grid:
+    """Grid with a missing value at the end, if some of the numbers or dates, encoded as (N, m), are missing."""
+    plan = grid.plan
+    is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator and not plan.constant
+    is_missing = features[:, -1] == 1
+    if not is_flagged or not is_missing.any():
+        return grid
+    fraction = float(is_missing.mean())
+    return Grid(
+        plan,
+        np.append(grid.values.astype(object), MISSING),
+        np.vstack([grid.features, features[is_missing][:1]]),  # all missing values have the same features
+        np.append((1 - fraction) * grid.share, fraction),
+    )
 
 
 def _days(plan: DatePlan, x: Float) -> Float:

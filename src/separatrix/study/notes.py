@@ -44,6 +44,7 @@ MIN_SEPARATION_SECONDS = 0.5  # shorter checks are made even if no time is left
 BATCH_ROWS = 4096
 
 ARGUMENT = re.compile(r"\b(\w+=|tol\b|narrower prior\b)")  # an argument of a model
+QUOTED = re.compile(r"'[^']*'")  # names of features, which may contain an equal sign
 REMEDIES: dict[str, tuple[str, ...]] = {
     "approximation": (
         "Check the calibration error before you rely on the probabilities. More rows or fewer columns make them more "
@@ -168,7 +169,7 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
 def _without_arguments(text: str, topic: Topic) -> str:
     """Text without the sentences about arguments of a model, which a study does not have; with a remedy instead."""
     parts = re.split(r"(?<=[.!?]) (?=[A-Z])", text)
-    kept = [part for part in parts if not ARGUMENT.search(part)]
+    kept = [part for part in parts if not ARGUMENT.search(QUOTED.sub("", part))]
     return text if not kept or len(kept) == len(parts) else " ".join([*kept, *REMEDIES.get(topic, ())])
 
 

@@ -7,7 +7,8 @@ The command line prints these records, and the report shows them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -39,6 +40,7 @@ Topic = Literal[  # in the order of importance for the reader
     "warning",  # any other warning, such as an ambiguous column
     "new values",  # values that the training rows did not have
     "sampled",  # not all rows were used
+    "left out",  # models that do not suit the table
     "missing",  # a column has missing values
     "dropped",  # columns were dropped
     "tuning",  # the tuned scale of the prior is at its limit
@@ -50,8 +52,8 @@ Topic = Literal[  # in the order of importance for the reader
 
 OTHER_MODEL_TOPICS = ("failure", "other model")  # notes about models that were not chosen
 NOTHING_BEATS = (
-    "No model predicts clearly better than the class proportions: these columns contain little or no information about "
-    "the label. Look for columns that contain more."
+    "No model predicts clearly better than the class proportions (prior only): these columns contain little or no "
+    "information about the label. Look for columns that contain more."
 )
 TIME_RAN_OUT = (
     "The time ran out before all models were tried, so it is not known whether these columns contain information about "
@@ -61,10 +63,14 @@ TIME_RAN_OUT = (
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence to read before acting on a model, and its topic; ``str(note)`` is the sentence."""
+    """A sentence to read before acting on a model, and its topic; ``str(note)`` is the sentence.
+
+    ``columns`` are the columns of the table that the note is about, if it is about some of them.
+    """
 
     topic: Topic
     text: str
+    columns: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -74,6 +80,11 @@ def by_importance(notes: Iterable[Note]) -> tuple[Note, ...]:
     """Distinct notes, the most important first."""
     order = get_args(Topic)
     return tuple(sorted(dict.fromkeys(notes), key=lambda note: order.index(note.topic)))
+
+
+def leaking_columns(notes: Iterable[Note]) -> tuple[str, ...]:
+    """Columns that alone predict the class, according to the notes."""
+    return tuple(column for note in notes if note.topic == "leak" for column in note.columns)
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,8 @@ class Effect:
     ``values`` (G,) are numbers, dates or levels. ``mean`` (G, K) is the probability of each class at each value,
     averaged over rows; ``lower`` and ``upper`` are its credible band, NaN if the model has no posterior. ``share`` (G,)
     is the fraction of rows near each value. ``importance`` is the standard deviation over rows of the column's part of
-    the log-odds, in nats.
+    the log-odds, in nats. ``missing`` is the effect of a missing number or date, with one value; categories have a
+    level for missing values.
     """
 
     column: str
@@ -116,6 +128,7 @@ class Effect:
     upper: Float
     share: Float
     importance: float
+    missing: Effect | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,9 +242,9 @@ class Compared:
 class Study:
     """Results of a study: a model that was chosen or given, its scores on a table, its weights and its effects.
 
-    The ``positive`` class is the one that odds and decisions refer to. Of two classes, the default is yes, true,
-    positive or 1, else the rarer one. With more than two classes, the positive class is compared with all others; by
-    default it is None.
+    The ``positive`` class is the one that odds and decisions refer to. Of two classes, the default is the
+    one that means yes, such as 1, true or ja, else the rarer one. With more than two classes, the positive class is
+    compared with all others; by default it is None.
     """
 
     question: Question
@@ -266,11 +279,27 @@ class Study:
         return None if self.compared is None else self.compared.choice
 
     @property
+    def leaks(self) -> tuple[str, ...]:
+        """Columns that alone predict the class."""
+        return leaking_columns(self.notes)
+
+    @property
     def n_train(self) -> int | None:
         """Number of training rows of the model that was scored; None if unknown (an old file, cross-validation)."""
         if self.compared is None:
             return self.model.n_rows_
         return None if self.compared.comparison.n_folds else self.compared.train.n_rows
+
+    @property
+    def on_positive(self) -> str:
+        """Sentence on the positive class and how to choose another; empty if there is none."""
+        if self.positive is None:
+            return ""
+        side = " against all other classes" if len(self.classes) > 2 else ""
+        other = next(label for label in self.classes.tolist() if label != self.positive)
+        switch = f"--positive {quote(str(other))} (in Python, positive={other!r})"
+        how = f"{switch} chooses another class" if side else f"{switch} switches to {other}"
+        return f"Odds, effects and decisions refer to {self.positive}{side}; {how}."
 
     @property
     def is_held_out(self) -> bool | None:
@@ -280,8 +309,10 @@ class Study:
     @property
     def about(self) -> dict[str, str | None]:
         """Names to save with the model: ``sx.save(study.model, path, about=study.about)``."""
+        leaks = [note.text for note in self.notes if note.topic == "leak"]
         return {
             "target": self.question.target,
             "model": None if self.choice is None else self.choice.name,
             "positive": None if self.positive is None else str(self.positive),
+            **({"leak": "\n".join(leaks), "leaks": "\n".join(self.leaks)} if leaks else {}),
         }

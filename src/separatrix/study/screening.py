@@ -85,6 +85,8 @@ def _leaks(schema: Schema, groups: Mapping[str, range], X: Any, codes: Codes, ta
     of them is as good by chance is at most their number divided by the number of arrangements of the labels.
     """
     N, counts = len(codes), np.bincount(codes)
+    if np.count_nonzero(counts) < 2:  # any rule predicts a single class
+        return
     K, allowed = len(counts), int(MAX_LEAK_ERRORS * (N - counts.max()))
     log_arrangements = float(gammaln(N + 1) - gammaln(counts + 1).sum())
     max_log_rules = log_arrangements + np.log(MAX_CHANCE / max(len(groups), 1))
@@ -115,6 +117,7 @@ def _leaks(schema: Schema, groups: Mapping[str, range], X: Any, codes: Codes, ta
                 "leak",
                 f"{column!r} alone predicts {target} {how}: is it known at prediction time? If not, leave it out "
                 f"({_drop(column)}); with it, scores say nothing about new rows.",
+                (column,),
             )
 
 

@@ -22,10 +22,10 @@ from separatrix._lazy import pa
 from separatrix._text import listed
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian import interval_tails
-from separatrix.comparison import one_line
+from separatrix.comparison import Fold, one_line
 from separatrix.exceptions import DataError, warn
 from separatrix.files import Scan
-from separatrix.rows import watched
+from separatrix.rows import NamedRows, watched
 from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
 from separatrix.study.classifier import TableClassifier, named
@@ -33,7 +33,8 @@ from separatrix.study.compare import compare_models, open_table, positive_class,
 from separatrix.study.effects import pair_effects, partial_effects
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
-from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance
+from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance, leaking_columns
+from separatrix.study.screening import notes_on_columns
 from separatrix.study.weights import explain
 from separatrix.table import TableEncoder, as_text
 
@@ -71,8 +72,8 @@ def conduct(
     models : sequence of str, optional
         Names from `separatrix.study.MODELS`; by default all that suit the size of the table.
     test_share : float, default 0.2
-        Fraction of the rows of each class that is held out, at most one half. Tables of fewer than 1000 rows are
-        cross-validated in about 1 / test_share folds.
+        Fraction of the rows of each class that is held out, at most one half. Tables of up to 20 000 rows are
+        cross-validated in about 1 / test_share folds instead, if the expected time is at most half of ``time``.
     seed : int, default 0
         Seed of the split.
     time : float, default 60
@@ -81,8 +82,8 @@ def conduct(
     level : float, default 0.95
         Level of intervals and bands.
     positive : label, optional
-        Class that odds, effects and decisions refer to. Of two classes, the default is yes, true, positive or 1, else
-        the rarer one. With more than two classes, it is compared with all others.
+        Class that odds, effects and decisions refer to. Of two classes, the default is the one that means yes,
+        such as 1, true or ja, else the rarer one. With more than two classes, it is compared with all others.
     progress : callable, optional
         Called with a `Stage` at the start of each stage, and a few times a second while rows are read.
 
@@ -164,7 +165,9 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
         counts=table.counts,
         held_out=HeldOut(compared.test.codes, scored.P, table.classes, scored.test.rows),
         coefficients=explain(model, level),
-        effects=partial_effects(model, features, level, compared.question.seed, progress=stages.columns),
+        effects=partial_effects(
+            model, features, level, compared.question.seed, stages.columns, leaking_columns(compared.table_notes)
+        ),
         pair_effects=pair_effects(model, features, level, compared.question.seed),
         notes=(*compared.table_notes, *sampled, *fit_notes, *separation_notes, *compared.notes_on_others),
         separation=separation,
@@ -262,7 +265,10 @@ def examine(
         if column not in odd:
             where = f"in {values.total()} rows, such as {next(iter(values))!r}"
             new_values.append(f"{column} has values that the training rows did not have, {where}.")
+    fold = Fold(NamedRows(features, schema.columns), rows.codes, rows.rows)
+    leaks = [note for note in notes_on_columns(schema, [fold], target) if note.topic == "leak"]
     notes = (
+        *leaks,
         *rows.notes,
         *notes_on_table(schema, [features], rows.classes, rows.counts),
         *notes_on_model(model, warned),
@@ -277,7 +283,7 @@ def examine(
         counts=rows.counts,
         held_out=HeldOut(rows.codes, P, rows.classes),
         coefficients=explain(model, level),
-        effects=partial_effects(model, features, level, progress=stages.columns),
+        effects=partial_effects(model, features, level, None, stages.columns, leaking_columns(leaks)),
         pair_effects=pair_effects(model, features, level),
         notes=by_importance(notes),
         level=level,

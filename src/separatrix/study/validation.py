@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Repeated stratified cross-validation, for tables that are too small for one set of held-out rows.
+"""Repeated stratified cross-validation, for tables of up to 20 000 rows if the time suffices.
 
 Every row is predicted by models that were fitted without it, encoding included. The log-likelihood of a row is its mean
 over the repeats, and standard errors are over rows, because the repeats of a row are not independent.
@@ -7,6 +7,7 @@ over the repeats, and standard errors are over rows, because the repeats of a ro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -26,24 +27,58 @@ from separatrix.study.classifier import TableClassifier
 from separatrix.study.records import LabelledTable
 from separatrix.table import NumberPlan, Schema, TableEncoder, TableStatistics, infer_types, table_statistics
 
-MIN_SPLIT_ROWS = 1000  # smaller tables are cross-validated
+ALWAYS_VALIDATED_ROWS = 1000  # smaller tables are cross-validated, whatever the time
+MAX_VALIDATED_ROWS = 20_000  # larger tables are split, because a fifth of their rows gives precise scores
+MAX_VALIDATION_FRACTION = 0.5  # of the time left, for the expected time of all candidates
+MAX_REPEAT_FRACTION = 0.25  # of the time left, if folds are repeated
 N_SCORED_ROWS, MIN_REPEATS, MAX_REPEATS = 500, 2, 4  # rows times repeats, so that the choice hardly depends on the seed
-MAX_REPEATED_CELLS = 10_000  # of the encoded table, times classes minus one; above it, rows are not repeated
+MAX_FOLD_CELLS = 3e7  # cells that are encoded for each fold, 250 MB
 MAX_REPEAT_SECONDS = 5.0  # no model starts another repeat after this time
 
 
 class Split(NamedTuple):
-    """Encoded training and test rows; ``at`` are the positions of the test rows among all rows."""
+    """Positions of training and test rows, and how their features are put together.
+
+    ``parts`` are columns of all rows: those that are the same in every split, which are stored once, and those that are
+    encoded by the training rows. ``place`` are the columns of both that are features.
+    """
 
     schema: Schema
-    train: Fold
-    test: Fold
-    at: Codes
+    table: LabelledTable
+    train: Codes
+    test: Codes
+    parts: tuple[Rows, ...]
+    place: list[int]
+
+    def fold(self, at: Codes) -> Fold:
+        stacked: Any = sparse.hstack if sparse.issparse(self.parts[0]) else np.hstack
+        X = stacked([part[at] for part in self.parts])
+        if sparse.issparse(X):
+            X = X.tocsr()
+        return Fold(NamedRows(X[:, self.place], self.schema.columns), self.table.codes[at], self.table.rows[at])
 
 
 def n_folds_of(codes: Codes, test_share: float) -> int:
     """Number of folds: 1 / test_share, but at most the mean number of rows per class, and at least two."""
     return int(max(2, min(round(1 / test_share), len(codes) // len(np.unique(codes)))))
+
+
+def n_repeats_of(
+    n_rows: int, n_encoded: int, n_folds: int, seconds_of: Callable[[int], float], time: float, *, is_sparse: bool
+) -> int:
+    """How often the rows are cross-validated; 0 if one set of held-out rows has to replace the cross-validation.
+
+    ``n_encoded`` is the number of features that depend on the training rows. ``seconds_of`` returns the expected time
+    of all candidates for a number of fits, and ``time`` is the time left.
+    """
+    if n_rows > MAX_VALIDATED_ROWS:
+        return 0
+    n_cells = 0 if is_sparse else n_rows * n_encoded * n_folds
+    for n_repeats in range(int(np.clip(-(-N_SCORED_ROWS // n_rows), MIN_REPEATS, MAX_REPEATS)), 0, -1):
+        most = MAX_VALIDATION_FRACTION if n_repeats == 1 else MAX_REPEAT_FRACTION
+        if n_repeats * n_cells <= MAX_FOLD_CELLS and seconds_of(1 + n_folds * n_repeats) <= most * time:
+            return n_repeats
+    return int(n_rows < ALWAYS_VALIDATED_ROWS)
 
 
 def fold_numbers(codes: Codes, n_folds: int, rng: np.random.Generator) -> Codes:
@@ -56,12 +91,22 @@ def fold_numbers(codes: Codes, n_folds: int, rng: np.random.Generator) -> Codes:
     return folds
 
 
+def complete_numbers(schema: Schema) -> list[str]:
+    """Columns of numbers without missing values: their features do not depend on the training rows."""
+    return [
+        plan.column
+        for plan in schema.plans
+        if isinstance(plan, NumberPlan) and plan.kind == "number" and not plan.indicator and not plan.constant
+    ]
+
+
 def splits_of(
     table: LabelledTable,
     encoder: TableEncoder,
     of_all: TableStatistics,
     features: Rows,
     n_folds: int,
+    n_repeats: int,
     rng: np.random.Generator,
 ) -> list[list[Split]]:
     """Splits of each repeat; means and levels of each split come from its training rows, types from all rows.
@@ -69,20 +114,15 @@ def splits_of(
     ``features`` are all rows, encoded. Numbers without missing values are the same in every split, and are not encoded
     again; a number that is constant in the training rows of a split is left out.
     """
-    schema, n_outputs = encoder.schema_, max(1, len(table.classes) - 1)
-    is_large = table.n_rows * len(schema.columns) * n_outputs > MAX_REPEATED_CELLS
-    n_repeats = 1 if is_large else int(np.clip(-(-N_SCORED_ROWS // table.n_rows), MIN_REPEATS, MAX_REPEATS))
-    same = [
-        plan.column
-        for plan in schema.plans
-        if isinstance(plan, NumberPlan) and plan.kind == "number" and not plan.indicator and not plan.constant
-    ]
+    schema = encoder.schema_
+    same = complete_numbers(schema)
     numbers = to_dense(features[:, [schema.groups[column].start for column in same]])
     others = [column for column in schema.inputs if column not in set(same)]
     rest = nw.from_native(table.X, eager_only=True).select(others).to_native()
     of_rest = TableStatistics({column: of_all.columns[column] for column in others}, of_all.n_rows)
     types = {column: kind for column, kind in (encoder.types or {}).items() if column in others}
     as_sparse = sparse.issparse(features)
+    shared: Rows = sparse.csr_array(numbers) if as_sparse else numbers
     repeats = []
     for _ in range(n_repeats):
         folds, splits = fold_numbers(table.codes, n_folds, rng), []
@@ -90,31 +130,32 @@ def splits_of(
             train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             plans = {plan.column: plan for plan in schema.plans}
             place = {same[d]: [d] for d in np.flatnonzero(np.ptp(numbers[train], axis=0)).tolist()}
-            X = sparse.csr_array(numbers) if as_sparse else numbers
+            parts: tuple[Rows, ...] = (shared,)
             if others:
                 own = infer_types(of_rest, types, training=table_statistics(take_rows(rest, train)))
                 plans |= {plan.column: plan for plan in own.plans}
                 place |= {column: [len(same) + d for d in at] for column, at in own.groups.items()}
-                X = (sparse.hstack if as_sparse else np.hstack)([X, own.encode(rest, sparse=as_sparse)])
+                parts = (shared, own.encode(rest, sparse=as_sparse))
             if not place:  # nothing varies: only the class proportions can be fitted
                 constant = NumberPlan(schema.inputs[0], "number", "", 0.0, indicator=False, constant=False, words={})
-                plans, place, X = {constant.column: constant}, {constant.column: [0]}, np.zeros((table.n_rows, 1))
+                plans, place = {constant.column: constant}, {constant.column: [0]}
+                parts = (np.zeros((table.n_rows, 1)),)
             kept = [column for column in plans if column in place]
             own = Schema(tuple(plans[column] for column in kept), len(train))
-            X = X[:, [d for column in kept for d in place[column]]]
-            parts = [Fold(NamedRows(X[at], own.columns), table.codes[at], table.rows[at]) for at in (train, test)]
-            splits.append(Split(own, parts[0], parts[1], test))
+            used = [d for column in kept for d in place[column]]
+            splits.append(Split(own, table, train, test, parts, used))
         repeats.append(splits)
     return repeats
 
 
 def cross_validated(
-    trial: Trial, model: TableClassifier, repeats: list[list[Split]], codes: Codes, classes: Array
-) -> Trial:
+    trial: Trial, model: TableClassifier, repeats: list[list[Split]], codes: Codes, classes: Array, most: int
+) -> tuple[Trial, int]:
     """The trial with scores and probabilities of rows that were predicted by models fitted without them.
 
-    The probabilities are means over repeats. The families of naive Bayes are types of columns, and come from all rows.
-    If a fit fails, the trial is a failed one.
+    The probabilities are means over repeats, and each model is fitted to at most ``most`` rows. Also returns the number
+    of repeats. The families of naive Bayes are types of columns, and come from all rows. If a fit fails, the trial is a
+    failed one.
     """
     start, P_sum, rows_sum, n = perf_counter(), np.zeros((len(codes), len(classes))), np.zeros(len(codes)), 0
     try:
@@ -122,18 +163,36 @@ def cross_validated(
             if n and perf_counter() - start > MAX_REPEAT_SECONDS:
                 break
             for split in splits:
-                estimator: Any = model.configured(split.schema, split.train.X.array, split.train.codes).model
+                train, test = sampled_fold(split.fold(split.train), split.schema, most), split.fold(split.test)
+                estimator: Any = model.configured(split.schema, train.X.array, train.codes).model
                 if isinstance(estimator, NaiveBayes):  # otherwise, test rows may be outside the support of a family
                     chosen = {choice.column: choice.family for choice in trial.model.choices_}
                     estimator.set_params(families={name: chosen.get(name, "auto") for name in split.schema.columns})
-                estimator.fit(split.train.X, classes[split.train.codes])
-                P, rows = predicted_rows(estimator, split.test, classes)
-                P_sum[split.at] += P
-                rows_sum[split.at] += rows
+                estimator.fit(train.X, classes[train.codes])
+                P, rows = predicted_rows(estimator, test, classes)
+                P_sum[split.test] += P
+                rows_sum[split.test] += rows
             n += 1
     except Exception as error:  # the comparison continues if a model raises
-        return Trial.failed(trial.name, error)
+        return Trial.failed(trial.name, error), n
     P, fold = P_sum / n, Fold(None, codes, np.arange(len(codes)))
     if isinstance(estimator, PriorOnly):  # otherwise, the different class proportions of the folds would rank rows
         P = np.tile(P.mean(axis=0), (len(P), 1))
-    return replace(trial, test=scores_of(P, rows_sum / n, metrics.accuracy(P, codes), fold), P=P)
+    return replace(trial, test=scores_of(P, rows_sum / n, metrics.accuracy(P, codes), fold), P=P), n
+
+
+def sampled_fold(fold: Fold, schema: Schema, most: int) -> Fold:
+    """Random sample of at most ``most`` encoded rows; at least two rows of every class are kept."""
+    if len(fold.codes) <= most:
+        return fold
+    at = stratified_sample(fold.codes, most, np.random.default_rng(0))
+    return Fold(NamedRows(fold.X.array[at], schema.columns), fold.codes[at], fold.rows[at])
+
+
+def stratified_sample(codes: Codes, n: int, rng: np.random.Generator) -> Codes:
+    """Positions of n rows drawn at random, with two rows of every class, if it has two."""
+    order = np.lexsort([rng.random(len(codes)), codes])
+    place = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order])  # position within the class
+    pairs, rest = np.flatnonzero(place < 2), np.flatnonzero(place >= 2)
+    drawn = rng.choice(rest, min(max(n - len(pairs), 0), len(rest)), replace=False)
+    return np.sort(order[np.concatenate([pairs, drawn])])
