@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from separatrix import likelihoods as likelihoods
     from separatrix import metrics as metrics
     from separatrix import plots as plots
+    from separatrix import report as report
     from separatrix import solvers as solvers
+    from separatrix import study as study
     from separatrix.bayesian import BayesianLogisticRegression as BayesianLogisticRegression
     from separatrix.bayesian import evidence_surface as evidence_surface
     from separatrix.bayesian import laplace_approximation as laplace_approximation
@@ -87,7 +89,10 @@ _HOME = {
     "load": "export",
     "to_onnx": "export",
 }
-_MODULES = ("basis", "datasets", "exceptions", "families", "geometry", "likelihoods", "metrics", "plots", "solvers")
+_MODULES = (
+    "basis", "datasets", "exceptions", "families", "geometry", "likelihoods", "metrics", "plots", "report", "solvers",
+    "study",
+)  # fmt: skip
 
 __all__ = ["__version__", *_HOME, *_MODULES]  # noqa: PLE0604
 

@@ -26,6 +26,7 @@ def typed_names():
 def test_type_checkers_and_python_see_the_same_names():
     assert typed_names() == set(sx.__all__) - {"__version__"}
     assert set(sx.__all__) <= set(dir(sx))
+    assert {"study", "report"} <= set(dir(sx))
 
 
 def test_every_public_name_exists_and_is_documented():
