@@ -51,8 +51,10 @@ def read_number(text, spelling=PLAIN, unit=""):
 
 
 def test_every_spelling_is_tested():
-    assert list(MARKS) == list(SPELLINGS)
-    assert [read_number(name, name) for name in SPELLINGS] == [1234.5] * len(SPELLINGS)
+    indian, negatives = "12,34,567.5", ("{}", "({})", "{}-")
+    assert [form.format(name) for form in negatives for name in [*MARKS, indian]] == list(SPELLINGS)
+    numbers = [1234.5] * len(MARKS) + [1234567.5]
+    assert [read_number(name, name) for name in SPELLINGS] == [*numbers, *[-number for number in [*numbers, *numbers]]]
 
 
 @settings(max_examples=150)
@@ -68,6 +70,36 @@ def test_a_formatted_number_is_read_back(number, decimals, name, unit):
     if unit and text.startswith("-"):
         assert read_number(f"-{unit} {text[1:]}", name, unit) == expected
         assert read_number("\u2212" + text[1:], name) == expected
+
+
+@settings(max_examples=150)
+@given(st.floats(-1e12, 1e12), st.integers(0, 4), st.sampled_from(sorted(MARKS)), st.sampled_from(["€", "%", "CHF"]))
+def test_a_negative_number_of_accounts_is_read_back(number, decimals, name, unit):
+    text, expected = spelled(abs(number), decimals, *MARKS[name]), float(f"{number:.{decimals}f}")
+    accounts = {
+        f"({name})": ["({0})", "({0} {1})", "({1}{0})", "{1} ({0})"],
+        f"{name}-": ["{0}-", "{0}- {1}", "{1}{0}-"],
+    }
+    for spelling, forms in accounts.items():
+        for form in forms if number < 0 else ["{0}", "{0} {1}", "{1}{0}"]:
+            assert read_number(form.format(text, unit), spelling, unit) == expected
+        assert read_number(f"-{text}", spelling) == -abs(expected)
+        for wrong in (f"-({text})", f"(-{text})", f"({text}", f"{text})", f"-{text}-", f"({text}-)", f"(({text}))"):
+            assert read_number(wrong, spelling) is None
+        if number < 0:
+            assert read_number(forms[0].format(text, ""), name) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("12,34,567", 1234567), ("1,23,45,678.25", 12345678.25), ("-1,00,000", -1e5), ("1,234", 1234),
+        ("99,999", 99999), ("123,456", None), ("1,234,567", None), ("1,23,4567", None), ("1,2,345", None),
+        ("0,12,345", None),
+    ],
+)  # fmt: skip
+def test_indian_thousands_are_grouped_in_twos_before_the_last_three(text, expected):
+    assert read_number(text, "12,34,567.5") == expected
 
 
 @settings(max_examples=100)
@@ -188,6 +220,10 @@ def read_column(texts):
         (["12 %", "9%"], "1234.5", "%", 12, ""),
         (["€ 1.234,50", "9 €"], "1.234,5", "€", 1234.5, ""),
         (["-$1,234.50", "$9"], "1,234.5", "$", 9, ""),
+        (["($1,234.50)", "$9"], "(1,234.5)", "$", 9, ""),
+        (["(1.234,50)", "9"], "(1.234,5)", "", 9, ""),
+        (["12.5-", "9", "-3"], "1234.5-", "", 9, ""),
+        (["12,34,567", "1,234", "9"], "12,34,567.5", "", 1234567, ""),
     ],
 )
 def test_the_column_decides_the_spelling_of_its_numbers(texts, expected, unit, high, rival):
@@ -197,7 +233,9 @@ def test_the_column_decides_the_spelling_of_its_numbers(texts, expected, unit, h
     assert not found.n_odd
 
 
-@pytest.mark.parametrize("texts", [["1.5", "1,5"], ["5 %", "5"], ["5 €", "5 $"], ["1.234,5", "1,234.5"], ["a", "1"]])
+@pytest.mark.parametrize(
+    "texts", [["1.5", "1,5"], ["5 %", "5"], ["5 €", "5 $"], ["1.234,5", "1,234.5"], ["a", "1"], ["(1)", "1-"]]
+)
 def test_columns_in_several_spellings_are_not_numbers(texts):
     assert read_column(texts)[0].n_odd == 1
 

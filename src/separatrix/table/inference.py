@@ -4,9 +4,11 @@
 1. all values missing, or all values equal: dropped
 2. numbers, including text that holds numbers: a number (boolean if 0 and 1 are the only values); ids are dropped
 3. dates, including text that holds dates: a date
-   In columns of text, a few values may be odd, that is, neither numbers nor dates; they are treated as missing
+   In columns of text, a few values may be odd, that is, neither numbers nor dates; they are treated as missing, and so
+   are the names of the columns if a header is repeated in the middle of the table
 4. text whose only values are words for yes and no: boolean
-5. text with more than half of its values distinct: an id or free text, dropped
+5. text with more than ten distinct values that are more than half of its values, or with no value twice: an id or free
+   text, dropped
 6. other text: a category; rare levels share one column, or all levels are hashed if ``hashing`` is set
 
 ``overrides`` replace the inferred type of a column.
@@ -19,7 +21,8 @@ distinct and fill half of their range are therefore counters, not measurements. 
 the rows: four fifths of the customers 10001 to 11000 fill four fifths of the range.
 
 Values of time also fill their range but are not ids: years, days such as 20241231, seconds since 1970, and columns
-named after a unit of time. A column named like an id is an id if nine of ten values are distinct, whatever their range.
+named after a unit of time. A column named like an id is an id if nine of ten values are distinct, whatever their range
+and however few the rows.
 """
 
 from __future__ import annotations
@@ -58,6 +61,7 @@ from separatrix.table.text import (
     ORDERS,
     PLAIN,
     SHORT_YEARS,
+    SPELLINGS,
     YEAR_FIRST,
     format_number,
     parse_dates,
@@ -76,7 +80,8 @@ NO_YES = [("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on"
 # `ALWAYS_CATEGORY_LEVELS` distinct values are not odd, so that the sizes 1, 2 and XL remain a category.
 MAX_ODD_FRACTION = 0.05
 MIN_NOTED_FRACTION = 0.5  # a note reports text in which at least this fraction of the values are numbers or dates
-MIN_ID_ROWS = 20
+MIN_ID_ROWS = 20  # fewer numbers are ids only if the column is named like one
+MIN_DISTINCT_TEXTS = 5  # a column of at least so many texts, all distinct, is an id: new rows have other texts
 ID_RANGE_FILLED = 0.5  # smallest ratio, for an id, of the number of distinct values to the length of their range
 # Smallest fraction of distinct values of an id; the second applies to estimated counts and to columns named like ids.
 ID_DISTINCT, ID_DISTINCT_IF_NAMED = 0.98, 0.9
@@ -102,6 +107,7 @@ class Options(NamedTuple):
     drop: str
     hashing: int | None
     place: Place
+    n_headers: int  # rows that repeat the names of the columns
 
 
 def infer_types(
@@ -140,6 +146,7 @@ def infer_types(
         drop,
         None if hashing is None else check_count("infer_types", "hashing", hashing, least=2),
         statistics.place,
+        _n_headers(statistics),
     )
     overrides = overrides or {}
     for name in [*overrides, *([] if target is None else [target])]:
@@ -157,12 +164,54 @@ def infer_types(
         else:
             continue
         plans.append(plan if training is None else _learn(plan, column, training.columns[name], options))
+    if options.n_headers:
+        _note_headers(plans, statistics, options)
     schema = Schema(tuple(plans), statistics.n_rows)
     columns = schema.columns
     if len(set(columns)) < len(columns):
         twice = Counter(columns).most_common(1)[0][0]
         raise DataError(f"Two columns are encoded as features with the same name, {twice!r}. Rename one of them.")
     return schema
+
+
+def _n_headers(statistics: TableStatistics) -> int:
+    """Number of rows that repeat the names of the columns, as in files that were joined with their headers.
+
+    Every column is then text and contains its own name. Values that are not counted exactly show their first odd value.
+    """
+    counts = []
+    for name, column in statistics.columns.items():
+        if column.n_missing == column.n_rows:
+            continue
+        n = column.levels.counts.get(name, 0)
+        if column.levels.hashes:
+            n = column.as_numbers.n_odd if _odd_text_is(name, column.as_numbers) else 0
+            if not n and not column.as_numbers.best.count:  # text with many distinct values
+                continue
+        if column.kind is not Kind.TEXT or not n:
+            return 0
+        counts.append(n)
+    return min(counts) if len(counts) > 1 else 0
+
+
+def _odd_text_is(name: str, found: Readings) -> bool:
+    return found.odd.get(found.key, (0, ""))[1] == name
+
+
+def _note_headers(plans: list[Plan], statistics: TableStatistics, options: Options) -> None:
+    """Add a note on repeated headers to the first plan that can have one."""
+    n, columns = options.n_headers, statistics.columns.items()
+    cells = [found.odd[found.key] for name, of in columns if _odd_text_is(name, found := of.as_numbers)]
+    where = options.place(min(cells)[0]) if cells else ""
+    if n == 1:
+        text = f"{where or 'a row'}, a header in the middle of the table: remove it"
+    else:
+        text = f"{n:,} rows{where and f', first in {where}'}, headers in the middle of the table: remove them"
+    for i, plan in enumerate(plans):
+        if isinstance(plan, NumberPlan | DatePlan | CategoryPlan):
+            note = f"The names of the columns are repeated in {text}. {plan.note}"
+            plans[i] = replace(plan, note=note.strip())
+            return
 
 
 def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # noqa: PLR0911  # one return per rule
@@ -175,19 +224,20 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
         return DropPlan(name, "constant", f"every value is {_only_value(column)}")
     if column.kind is not Kind.TEXT and column.kind is not Kind.DATE and not column.as_numbers.best.count:
         return DropPlan(name, "empty", "every value is infinite or missing")
-    if _are_read(column, column.as_numbers):
+    if _are_read(name, column, column.as_numbers, options):
         reason = reason_for_id(name, column)
         return DropPlan(name, "id", reason) if reason else _number(name, column, options)
     advice = ""
-    if _are_read(column, column.as_dates):
+    if _are_read(name, column, column.as_dates, options):
         if column.as_dates.key[0] not in SHORT_YEARS or not column.as_dates.rival:
             return _date(name, column, options)
         # With years of two digits, the order of day and month is not guessed.
         advice = "dates with years of two digits whose day and month cannot be distinguished: write them as YYYY-MM-DD"
     if len(levels.counts) == 2 and _yes_no(levels.counts):
         return _number(name, column, options, boolean=True)
-    if not column.declared and levels.n_distinct > max(ALWAYS_CATEGORY_LEVELS, n_values / 2):
-        fraction = levels.n_distinct / n_values
+    fraction = levels.n_distinct / n_values
+    is_id = fraction == 1 and (n_values >= MIN_DISTINCT_TEXTS or (_is_named_id(name) and n_values > 1))
+    if not column.declared and (is_id or (levels.n_distinct > ALWAYS_CATEGORY_LEVELS and fraction > 0.5)):
         many = "all" if fraction == 1 and not levels.hashes else "nearly all" if fraction >= 0.9 else "most"
         why = f"{many} values are distinct"
     elif levels.hashes and options.hashing is None:
@@ -201,15 +251,34 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
     return DropPlan(name, "id or text", f"{why} ({_n_distinct(column)}){advice and f'; {advice}'}")
 
 
-def _are_read(column: ColumnStatistics, found: Readings) -> bool:
+def _are_read(name: str, column: ColumnStatistics, found: Readings, options: Options) -> bool:
     """Whether a column is read as numbers or dates."""
-    if column.declared or not found.best.count:
+    if column.declared or not found.best.count or _are_grades(column, found):
         return False
-    if column.kind is not Kind.TEXT or not found.n_odd:
+    if column.kind is not Kind.TEXT or not found.n_odd or _is_header(name, found, options):
         return True
     n_regular = column.levels.n_distinct - found.n_odd  # lower bound on the distinct values that are not odd
     is_rare = found.n_odd <= max(1, MAX_ODD_FRACTION * found.n_values)
     return is_rare and n_regular > ALWAYS_CATEGORY_LEVELS and not found.padded
+
+
+def _is_header(name: str, found: Readings, options: Options) -> bool:
+    """Whether the only odd values are repeated headers."""
+    return found.n_odd == options.n_headers and _odd_text_is(name, found)
+
+
+def _are_grades(column: ColumnStatistics, found: Readings) -> bool:
+    """Whether the negative numbers of accounts, such as 2- and (3), may be grades or marks instead."""
+    is_few = column.levels.n_distinct <= ALWAYS_CATEGORY_LEVELS and not column.levels.hashes
+    return is_few and found.best.whole and _n_accounts(found) > 0
+
+
+def _n_accounts(found: Readings) -> int:
+    """Number of values that are read as negative numbers although they have no minus sign in front."""
+    spelling, unit = found.key
+    if spelling not in SPELLINGS or SPELLINGS[spelling].negative == "-1":
+        return 0
+    return found.best.count - found.formats.get((spelling.strip("()-"), unit), NumberStatistics()).count
 
 
 def _odd_note(name: str, found: Readings, what: str, options: Options) -> str:
@@ -252,19 +321,25 @@ def _learn(plan: Plan, column: ColumnStatistics, learned: ColumnStatistics, opti
     return found
 
 
+def _words_of(name: str) -> list[str]:
+    return NAME_WORD.findall(CAMEL_CASE.sub(" ", name).casefold())
+
+
+def _is_named_id(name: str) -> bool:
+    return any(word in ID_WORDS or word.endswith(ID_ENDINGS) for word in _words_of(name)[-1:])
+
+
 def reason_for_id(name: str, column: ColumnStatistics) -> str:
     """Reason why a column of numbers is an id; "" if it is not an id."""
     numbers = column.as_numbers.best
-    if not numbers.whole or numbers.count < MIN_ID_ROWS:
+    is_named, levels = _is_named_id(name), column.levels
+    if not numbers.whole or numbers.count < (2 if is_named else MIN_ID_ROWS):
         return ""
-    words = NAME_WORD.findall(CAMEL_CASE.sub(" ", name).casefold())
-    is_named = bool(words) and (words[-1] in ID_WORDS or words[-1].endswith(ID_ENDINGS))
-    levels = column.levels
     if levels.n_distinct < (ID_DISTINCT_IF_NAMED if levels.hashes or is_named else ID_DISTINCT) * numbers.count:
         return ""
     extent = numbers.high - numbers.low + 1
     in_calendar = any(low <= numbers.low and numbers.high <= high for low, high in CALENDARS)
-    is_time = in_calendar or not TIME_WORDS.isdisjoint(words)
+    is_time = in_calendar or not TIME_WORDS.isdisjoint(_words_of(name))
     nearly = "" if levels.n_distinct == numbers.count else "nearly "
     if max(-numbers.low, numbers.high) > MAX_EXACT and extent < levels.n_distinct:  # float64 rounds them
         return f"whole numbers of more than 15 digits, {nearly}all distinct ({_n_distinct(column)})"
@@ -302,7 +377,15 @@ def _number(name: str, column: ColumnStatistics, options: Options, *, boolean: b
         example = f"{spelling} {unit}".strip()
         like = f", written like {example}" if example != PLAIN else ""
         what = f"{what} {from_to(numbers.low, numbers.high)}{like}"
-        notes = [_odd_note(name, found, "number", options)] if found.key in found.odd else []
+        is_noted = found.key in found.odd and not _is_header(name, found, options)
+        notes = [_odd_note(name, found, "number", options)] if is_noted else []
+        if n_accounts := _n_accounts(found):
+            one, many = "1 value was read as a negative number", "values were read as negative numbers"
+            read = one if n_accounts == 1 else f"{n_accounts:,} {many}"
+            notes.append(
+                f"{name!r}: {read}, written like {example}. If this is wrong, set the type: "
+                f"types={{{name!r}: 'categorical'}} (--types {name}=categorical)."
+            )
         if column.kind is Kind.TEXT and found.rival:
             other = found.formats[found.rival, unit]
             notes.append(
@@ -341,7 +424,9 @@ def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
     why = f"{what} from {first} to {last}{in_order}{_missing(n_missing, column.n_rows)}"
     shown = {"month": span >= 365, "weekday": span >= 14, "hour": not dates.whole and span >= 2}
     cycles = tuple(cycle for cycle, is_shown in shown.items() if is_shown)
-    notes = [_odd_note(name, column.as_dates, "date", options)] if column.as_dates.key in column.as_dates.odd else []
+    found = column.as_dates
+    is_noted = found.key in found.odd and not _is_header(name, found, options)
+    notes = [_odd_note(name, found, "date", options)] if is_noted else []
     if rival:
         notes.append(
             f"{name} was read as dates with the {order}; every date, such as {column.example}, could "
@@ -388,6 +473,12 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
     why += f"; compared with {reference!r}" if reference else ""
     odd = _odd_text(name, column, options) if levels.n_distinct > ALWAYS_CATEGORY_LEVELS else ""
     notes = [f"{odd}."] if odd else []
+    if column.kind is Kind.TEXT and not column.declared and _are_grades(column, column.as_numbers):
+        example = next(level for level in ranked if not level[-1:].isdigit())
+        notes.append(
+            f"{name!r} is read as text. If {example!r} is a negative number, set the type: types={{{name!r}: "
+            f"'number'}} (--types {name}=number)."
+        )
     fraction = sum(map(counts.__getitem__, pooled)) / sum(counts.values())
     if len(pooled) >= POOLED_LEVELS * len(counts) and fraction >= POOLED_ROWS:
         notes.append(

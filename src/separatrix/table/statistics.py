@@ -16,6 +16,7 @@ with a relative error of 1/√k. Both depend on the set of values only, not on b
 from __future__ import annotations
 
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,7 @@ from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
 from separatrix.table.text import (
     BEGINNING,
+    MINUS_SIGN,
     NUMBER_MARKS,
     ORDERS,
     PADDED,
@@ -237,25 +239,31 @@ def text_readings(texts: Sequence[str], counts: Codes, rows: Codes) -> tuple[Rea
         if any(units):
             alike = [cell if found == unit else "" for cell, found in zip(bare, units, strict=True)]
         marks = NUMBER_MARKS & set("".join(alike))
-        known: dict[tuple[frozenset[str], frozenset[str]], Float] = {}
+        negatives = {"(1)"} if any(cell[:1] == "(" for cell in alike) else set()
+        negatives |= {"1-"} if any(cell[-1:] in ("-", MINUS_SIGN) for cell in alike) else set()
+        names_by_key = defaultdict(list)  # spellings with equal keys parse these cells alike
         for name, spelling in SPELLINGS.items():
-            key = (marks & {spelling.point}, marks & set(spelling.groups))  # spellings with equal keys parse alike
-            if key not in known:
-                known[key] = parse_numbers(alike, spelling)
-            _add_format(as_numbers, (name, unit), known[key], cells, rows, counts)
+            groups = marks & set(spelling.groups)
+            key = (marks & {spelling.point}, groups, spelling.head * bool(groups), *negatives & {spelling.negative})
+            names_by_key[key].append((name, unit))
+        for names in names_by_key.values():
+            read = parse_numbers(alike, SPELLINGS[names[0][0]])
+            _add_formats(as_numbers, names, read, cells, rows, counts)
     for order in ORDERS:
-        _add_format(as_dates, (order, ""), parse_dates(likely, order), cells, rows, counts)
+        _add_formats(as_dates, [(order, "")], parse_dates(likely, order), cells, rows, counts)
     return as_numbers, as_dates
 
 
-def _add_format(readings: Readings, key: Format, read: Float, cells: list[str], rows: Codes, counts: Codes) -> None:
-    """Add one format to the readings of tidy cells, if it reads any of them; ``read`` is NaN if it does not."""
+def _add_formats(
+    readings: Readings, keys: list[Format], read: Float, cells: list[str], rows: Codes, counts: Codes
+) -> None:
+    """Add formats that read tidy cells alike, if they read any of them; ``read`` is NaN if they do not."""
     is_read = ~np.isnan(read)
     if is_read.any():
-        readings.formats[key] = NumberStatistics.of(read[is_read], counts[is_read])
+        readings.formats.update(dict.fromkeys(keys, NumberStatistics.of(read[is_read], counts[is_read])))
         for i in np.flatnonzero(~is_read):
             if cells[i]:
-                readings.odd[key] = (int(rows[i]), cells[i])
+                readings.odd.update(dict.fromkeys(keys, (int(rows[i]), cells[i])))
                 break
 
 

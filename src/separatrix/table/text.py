@@ -3,7 +3,7 @@
 
 Numbers: 1234.5, 1,234.5, 1.234,5, 1 234,5 or 1'234.5, perhaps with a unit (12 %, € 1.234,50). The whole text must match
 a spelling. A number with a superfluous leading zero is text, because it may be a postal code. Thousands are grouped in
-threes or not at all.
+threes or not at all, or as in India (12,34,567). In accounts, negative numbers are written (1,234.50) or 1,234.50-.
 
 Dates: ISO 8601 with the year first, with dashes, slashes or points; or the year last. With points, the day comes first;
 with slashes or dashes, the day or the month comes first. A UTC offset is ignored: the hour is the local hour. In years
@@ -36,33 +36,50 @@ MINUS_SIGN = "\u2212"
 CURRENCIES = "€ $ £ ¥ ₹ ₽ ₩ ₪ ₺ zł Kč Ft kr. kr Fr. EUR USD GBP CHF JPY CNY INR SEK NOK DKK PLN CZK HUF CAD AUD NZD BRL"
 UNIT = "|".join(map(re.escape, [*CURRENCIES.split(), "%", "\u2030"]))
 HAS_UNIT = re.compile(UNIT)
-SIGN = rf"[+\-{MINUS_SIGN}]"
+SIGN, MINUS = rf"[+\-{MINUS_SIGN}]", rf"[\-{MINUS_SIGN}]"
+OPENED, CLOSED = rf"(?:\(|{SIGN})?", rf"(?:\)|{MINUS})?"
 # Every number and every date begins like this.
-BEGINNING = re.compile(rf"{SIGN}?\s*(?:{UNIT})?\s*{SIGN}?[.,]?\d")
-PADDED = re.compile(rf"{SIGN}?0\d+(?:[.,]\d*)?")  # a superfluous leading zero, as in a postal code
+BEGINNING = re.compile(rf"{OPENED}\s*(?:{UNIT})?\s*{OPENED}[.,]?\d")
+PADDED = re.compile(rf"{OPENED}0\d+(?:[.,]\d*)?{CLOSED}")  # a superfluous leading zero, as in a postal code
 BODY = rf"[\d.,{SPACES}{APOSTROPHES}]*\d[.,]?"
-WITH_UNIT = re.compile(rf"([+\-{MINUS_SIGN}]?)\s*(?:({UNIT})\s*([+\-{MINUS_SIGN}]?{BODY})|({BODY})\s*({UNIT}))")
+WITH_UNIT = re.compile(rf"({OPENED})\s*(?:({UNIT})\s*({OPENED}{BODY}{CLOSED})|({BODY}{MINUS}?)\s*({UNIT})({CLOSED}))")
+LAST_MINUS = re.compile("^(.+)-$", re.MULTILINE)
+
+# Patterns before and after a negative number, by how it is written.
+NEGATIVES = {
+    "-1": (rf"{SIGN}?", ""),
+    "(1)": (rf"(?:(?P<open>\()|{SIGN}?)", r"(?(open)\))"),
+    "1-": (rf"(?P<sign>{SIGN})?", rf"(?(sign)|{MINUS}?)"),
+}
 
 
 class Spelling(NamedTuple):
-    """Decimal mark and allowed thousands separators, and a pattern that matches a complete number."""
+    """Decimal mark, allowed thousands separators, kind of negative numbers, and a pattern of a complete number.
+
+    ``head`` matches the digits before the last separator.
+    """
 
     point: str
     groups: str
+    head: str
+    negative: str
     pattern: re.Pattern[str]
 
 
-def _spelling(point: str, groups: str = "") -> Spelling:
+def _spelling(point: str, groups: str = "", head: str = r"[1-9]\d{0,2}(?:(?P=mark)\d{3})*") -> dict[str, Spelling]:
+    """Spellings that differ in how a negative number is written."""
     mark = re.escape(point)
     number = rf"(?:(?:0|[1-9]\d*)(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
     if groups:
-        number = rf"[1-9]\d{{0,2}}([{groups}])\d{{3}}(?:\1\d{{3}})*(?:{mark}\d*)?|{number}"
-    return Spelling(point, groups, re.compile(rf"[+\-{MINUS_SIGN}]?(?:{number})"))
+        number = rf"(?=\d+(?P<mark>[{groups}])){head}(?P=mark)\d{{3}}(?:{mark}\d*)?|{number}"
+    return {
+        negative: Spelling(point, groups, head, negative, re.compile(rf"{before}(?:{number}){after}"))
+        for negative, (before, after) in NEGATIVES.items()
+    }
 
 
 PLAIN = "1234.5"
-#: Spellings by example. If a column matches several, the first one is preferred.
-SPELLINGS = {
+_BY_EXAMPLE = {
     PLAIN: _spelling("."),
     "1,234.5": _spelling(".", ","),
     "1234,5": _spelling(","),
@@ -71,6 +88,13 @@ SPELLINGS = {
     "1 234,5": _spelling(",", SPACES),
     "1'234.5": _spelling(".", APOSTROPHES),
     "1'234,5": _spelling(",", APOSTROPHES),
+    "12,34,567.5": _spelling(".", ",", head=r"[1-9]\d?(?:,\d\d)*"),
+}
+#: Spellings by example, those with a leading minus first. If a column matches several, the first one is preferred.
+SPELLINGS = {
+    example if negative == "-1" else negative.replace("1", example): spellings[negative]
+    for negative in NEGATIVES
+    for example, spellings in _BY_EXAMPLE.items()
 }
 NUMBER_MARKS = frozenset(f".,{SPACES}{APOSTROPHES}")
 
@@ -132,7 +156,7 @@ def split_units(cells: list[str]) -> tuple[list[str], list[str]]:
     for cell in cells:
         found = WITH_UNIT.fullmatch(cell)
         units.append("" if found is None else found[2] or found[5])
-        bare.append(cell if found is None else found[1] + (found[3] or found[4]))
+        bare.append(cell if found is None else found[1] + (found[3] or found[4] + found[6]))
     return units, bare
 
 
@@ -144,6 +168,10 @@ def parse_numbers(cells: list[str], spelling: Spelling) -> Float:
     for mark in spelling.groups:
         together = together.replace(mark, "")
     together = together.replace(spelling.point, ".").replace(MINUS_SIGN, "-")
+    if spelling.negative == "(1)":
+        together = together.replace("(", "-").replace(")", "")
+    elif spelling.negative == "1-":
+        together = LAST_MINUS.sub(r"-\1", together)
     found = np.fromiter(map(float, together.split("\n") if written else ()), np.float64)
     numbers: Float = np.full(len(cells), np.nan)
     numbers[is_number] = np.where(np.isinf(found), np.nan, found)

@@ -204,7 +204,8 @@ def read_values(column: Any) -> Values:
         return _read_texts(map(as_text, column.to_list()), declared=True)
     else:
         return _read_texts(column.to_list()) if dtype == nw.String else _read_objects(column.to_list())
-    numbers = np.asarray(numbers, dtype=np.float64)
+    with np.errstate(over="ignore"):  # numbers of long doubles may be too large
+        numbers = np.asarray(numbers, dtype=np.float64)
     found = Values(Kind.NOTHING if np.isnan(numbers).all() else kind, numbers)
     if whole is None or not (np.abs(numbers) > MAX_EXACT).any():
         return found
