@@ -9,7 +9,7 @@ from glob import has_magic
 from pathlib import Path
 from typing import Any
 
-from separatrix._lazy import pa, pq
+from separatrix._lazy import pa, pc, pq
 from separatrix._text import did_you_mean
 from separatrix.files.dialect import name_columns
 from separatrix.files.location import FORMATS, FileReadError, Location, unpacked
@@ -27,7 +27,7 @@ class ParquetTable(TableFile):
         schemas, self.n_rows = [], 0
         for file in self._files:
             with reading_arrow(self._name(file), PARQUET), pq.ParquetFile(file) as opened:
-                schemas.append(opened.schema_arrow.remove_metadata())
+                schemas.append(plain_schema(opened.schema_arrow))
                 self.n_rows += opened.metadata.num_rows
         self.columns, notes = name_columns(schemas[0].names, self._name(self._files[0]))
         self._notes += notes
@@ -105,7 +105,46 @@ def read_groups(
     # A pre-buffered file would stay in memory as a whole.
     with reading_arrow(called or file, PARQUET), pq.ParquetFile(file, pre_buffer=False) as opened:
         for batch in opened.iter_batches(rows, row_groups=groups, columns=names):
-            yield batch if batch.schema.names == names else batch.select(names)
+            yield plain_batch(batch if batch.schema.names == names else batch.select(names))
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Types that Arrow can sort, filter and cast: views and run-end encoded columns are stored as ordinary ones."""
+    return pa.schema([(field.name, _plain_type(field.type)) for field in schema])
+
+
+def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Convert a batch to the types of `plain_schema`.
+
+    Raises ArrowInvalid if text is not UTF-8, or offsets and indices point outside of the batch: Arrow does not check
+    them when it reads a file, and a forged file would end the interpreter.
+    """
+    batch.validate(full=True)
+    if all(kind == _plain_type(kind) for kind in batch.schema.types):
+        return batch
+    return pa.RecordBatch.from_arrays([_plain_array(column) for column in batch.columns], batch.schema.names)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    t = pa.types
+    if t.is_run_end_encoded(kind):
+        value = _plain_type(kind.value_type)
+        return value.value_type if t.is_dictionary(value) else value
+    if t.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _plain_type(kind.value_type), kind.ordered)
+    return pa.large_string() if t.is_string_view(kind) else pa.large_binary() if t.is_binary_view(kind) else kind
+
+
+def _plain_array(column: pa.Array) -> pa.Array:
+    kind = column.type
+    if pa.types.is_run_end_encoded(kind):
+        values = _plain_array(column.values)
+        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        runs = pa.RunEndEncodedArray.from_arrays(column.run_ends, values)
+        return pc.run_end_decode(runs).slice(column.offset, len(column))
+    if kind != _plain_type(kind) and pa.types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(column.indices, _plain_array(column.dictionary), ordered=kind.ordered)
+    return column.cast(_plain_type(kind))
 
 
 @contextmanager
@@ -131,7 +170,7 @@ class ArrowFile(TableFile):
             head = file.read(6)
         self._is_stream = head != b"ARROW1"
         with self._opened_file() as reader:
-            stored = reader.schema.remove_metadata()
+            stored = plain_schema(reader.schema)
             if not self._is_stream:
                 self.n_rows = int(dataset(str(self._file), format="ipc").count_rows())
         self.columns, notes = name_columns(stored.names, self.path)
@@ -150,5 +189,5 @@ class ArrowFile(TableFile):
         with self._opened_file() as reader:
             batches = reader if self._is_stream else map(reader.get_batch, range(reader.num_record_batches))
             for batch in batches:
-                arrays = [batch.column(self._stored[name]) for name in columns]
+                arrays = plain_batch(batch.select([self._stored[name] for name in columns])).columns
                 yield pa.RecordBatch.from_arrays(arrays, list(columns)).cast(schema)

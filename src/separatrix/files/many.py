@@ -141,7 +141,7 @@ class FileRows(ArrowRows):
                 for table in untyped:
                     table.kinds[name] = table.kinds[name] if table.kinds[name].type == kind.type else kind
             schemas = {
-                path: pa.schema([(field.name, _plain_type(field.type)) for field in table.schema(unknown)])
+                path: pa.schema([(field.name, _common_type(field.type)) for field in table.schema(unknown)])
                 for path, table in zip(self._paths, self._tables, strict=True)
             }
             common = unify_types(schemas)
@@ -194,7 +194,6 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
     return FileRows(paths, tables)
 
 
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Type that is the same in all files: dictionaries differ between files, and views cannot be unified with text."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return pa.large_string() if pa.types.is_string_view(kind) else kind
+def _common_type(kind: pa.DataType) -> pa.DataType:
+    """Type that is the same in all files: dictionaries differ between files."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -20,6 +20,7 @@ from typing import Any
 from separatrix._lazy import pa
 from separatrix._text import counted
 from separatrix.exceptions import DataError, StreamEndedError
+from separatrix.files.columnar import plain_batch, plain_schema
 from separatrix.files.location import temporary_file
 from separatrix.files.where import Condition
 from separatrix.rows import ArrowRows, batch_rows, require_distinct
@@ -124,7 +125,7 @@ class StreamRows(SpooledRows):
         self, title: str, make: Callable[[tuple[str, ...]], Any] | None, schema: pa.Schema, first: Any = None
     ) -> None:
         super().__init__()
-        self.title, self._make, self._schema, self._first = title, make, schema, first
+        self.title, self._make, self._schema, self._first = title, make, plain_schema(schema), first
         self.columns = tuple(schema.names)
         require_distinct(self.columns)
 
@@ -139,7 +140,7 @@ class StreamRows(SpooledRows):
                 "stream (scan(lambda: ...)), a file, a pyarrow data set, or a table in memory."
             )
         try:
-            batches = iter(first if first is not None else self._make(wanted))  # type: ignore[misc]
+            batches = map(plain_batch, first if first is not None else self._make(wanted))  # type: ignore[misc]
             for batch in batches if where is None else where.keep(batches):
                 chosen = batch.select(list(columns))
                 for start in range(0, chosen.num_rows, rows):
