@@ -45,6 +45,7 @@ REPLACEMENTS: dict[str, dict[str, str]] = {
 }
 
 INTEGERS, NUMBERS = (int, Integral), (float, Real)  # the most frequent type is first: abstract classes are slow
+MAX_JOBS = 2**15  # a process or thread for each; larger numbers overflow in the operating system
 DEFAULT_SEED = 0  # repeated fits to the same data give identical results
 
 
@@ -92,6 +93,20 @@ class Estimator(BaseEstimator):
                 params[owner] = replace(record, **{field: params.pop(name)})
         super().set_params(**params)
         return self
+
+
+class unchanged_on_error:  # noqa: N801  (called like a function)
+    """Restore the model if the block fails, so that it never has old parameters with new classes."""
+
+    def __init__(self, model: Estimator) -> None:
+        self.model, self.before = model, dict(vars(model))
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, error: object, *details: object) -> None:
+        if error is not None:  # also after Ctrl-C
+            self.model.__dict__ = self.before
 
 
 def _unknown_argument(owner: str, name: str, known: list[str]) -> str:
@@ -170,7 +185,8 @@ def _flags(kind: type) -> tuple[str, ...]:
 
 def check_jobs(owner: str, n_jobs: Any) -> int | None:
     """Return the number of parallel jobs as joblib expects it: None or an integer other than 0."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, INTEGERS) or n_jobs == 0):
+    is_count = isinstance(n_jobs, INTEGERS) and not isinstance(n_jobs, bool) and 0 < abs(int(n_jobs)) <= MAX_JOBS
+    if n_jobs is not None and not is_count:
         raise ValueError(
             f"{owner}(n_jobs={n_jobs!r}): n_jobs must be None or an integer other than 0; -1 uses all CPUs."
         )

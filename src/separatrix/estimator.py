@@ -18,6 +18,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._arguments import Estimator, check_flags
+from separatrix._arguments import unchanged_on_error as unchanged_on_error  # noqa: PLC0414  # re-exported
 from separatrix._array import Array, Float, Rows, in_single, is_sparse
 from separatrix._text import listed
 from separatrix.basis import fit_basis
@@ -311,20 +312,6 @@ def truth_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     if y is None:
         raise DataError("score needs y: pass the true labels.")
     return y, sample_weight
-
-
-class unchanged_on_error:  # noqa: N801  (called like a function)
-    """Restore the model if the block fails, so that it never has old parameters with new classes."""
-
-    def __init__(self, model: Estimator) -> None:
-        self.model, self.before = model, dict(vars(model))
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, error: object, *details: object) -> None:
-        if error is not None:  # also after Ctrl-C
-            self.model.__dict__ = self.before
 
 
 def known_columns(model: Any) -> tuple[str, ...] | None:

@@ -25,10 +25,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix._arguments import Estimator, check_flags
+from separatrix._arguments import Estimator, check_flags, unchanged_on_error
 from separatrix._array import Array, Rows, is_device_aware, is_sparse, to_dense, working_dtype
 from separatrix.rows import DeviceRows, RowMap, Source, as_source
 from separatrix.stats import require_finite
+
+MAX_FUNCTIONS = 10_000_000  # along a column, or in all; more would not fit into memory
 
 
 class AbstractBasis(TransformerMixin, Estimator, ABC):
@@ -68,10 +70,11 @@ class AbstractBasis(TransformerMixin, Estimator, ABC):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of a table; ``y`` is ignored."""
-        source = as_source(X)
-        validate_data(self, X, skip_check_array=True, reset=True)
-        require_finite(source)
-        return self.fit_source(source)
+        with unchanged_on_error(self):
+            source = as_source(X)
+            validate_data(self, X, skip_check_array=True, reset=True)
+            require_finite(source)
+            return self.fit_source(source)
 
     def transform(self, X: Any) -> Rows:
         """Φ (N, M) of a table: float32 if X is float32, sparse if X is sparse and the functions keep it sparse."""

@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from separatrix._arguments import check_count, check_option, check_positive
 from separatrix._array import Array, Codes, Float, Rows, to_dense
-from separatrix.basis.base import AbstractBasis, transformed
+from separatrix.basis.base import MAX_FUNCTIONS, AbstractBasis, transformed
 from separatrix.basis.survey import MARKS, marks
 from separatrix.exceptions import DataError
 from separatrix.rows import DeviceRows, RowMap, Source
@@ -96,7 +96,7 @@ class Sigmoid(AbstractBasis):
         return [self.functions_.centre[self.functions_.column == d] for d in range(self.n_features_in_)]
 
     def _functions(self, source: Source) -> RowMap:
-        n = check_count("Sigmoid", "n_centres", self.n_centres)
+        n = check_count("Sigmoid", "n_centres", self.n_centres, most=MAX_FUNCTIONS)
         kind = check_option("Sigmoid", "centres", self.centres, MARKS)
         width = None if self.width is None else check_positive("Sigmoid", "width", self.width)
         ends = marks(kind, source, n + 2)  # no step is centred at the ends of the range
@@ -178,7 +178,7 @@ class Spline(AbstractBasis):
     def _functions(self, source: Source) -> RowMap:
         from sklearn.preprocessing import SplineTransformer
 
-        n = check_count("Spline", "n_knots", self.n_knots, least=2)
+        n = check_count("Spline", "n_knots", self.n_knots, least=2, most=MAX_FUNCTIONS)
         degree = check_count("Spline", "degree", self.degree, most=MAX_DEGREE)
         kind = check_option("Spline", "knots", self.knots, MARKS)
         check_option("Spline", "extrapolation", self.extrapolation, EXTRAPOLATION)

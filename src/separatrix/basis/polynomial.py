@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
 
 from separatrix._arguments import check_count
 from separatrix._array import Codes, Rows
-from separatrix.basis.base import AbstractBasis, transformed
+from separatrix.basis.base import MAX_FUNCTIONS, AbstractBasis, transformed
+from separatrix.exceptions import DataError
 from separatrix.rows import DeviceRows, RowMap, Source
 
 
@@ -116,6 +118,12 @@ class Polynomial(AbstractBasis):
     def _functions(self, source: Source) -> RowMap:
         from sklearn.preprocessing import PolynomialFeatures
 
-        degree = check_count("Polynomial", "degree", self.degree)
+        degree, D = check_count("Polynomial", "degree", self.degree), len(source.columns)
+        count = comb(D, min(degree, D // 2)) if self.interaction_only else comb(D + degree, D) - 1
+        if count > MAX_FUNCTIONS:
+            raise DataError(
+                f"Polynomial(degree={degree}) of {D} columns has more than {MAX_FUNCTIONS} functions. Use a smaller "
+                "degree, fewer columns, or RandomFourier()."
+            )
         features = PolynomialFeatures(degree, interaction_only=bool(self.interaction_only), include_bias=False)
-        return Monomials(features.fit(np.zeros((1, len(source.columns)))))
+        return Monomials(features.fit(np.zeros((1, D))))

@@ -21,7 +21,7 @@ import threadpoolctl
 
 from separatrix._arguments import check_count, check_numbers, check_option, check_positive, generator
 from separatrix._array import Float, Rows, is_sparse, to_dense
-from separatrix.basis.base import AbstractBasis
+from separatrix.basis.base import MAX_FUNCTIONS, AbstractBasis
 from separatrix.basis.survey import SURVEY_ROWS, marks, survey
 from separatrix.exceptions import DataError
 from separatrix.rows import DeviceRows, RowMap, Source
@@ -229,7 +229,7 @@ class MultiScaleRBF(AbstractBasis):
     def _functions(self, source: Source) -> RowMap:
         owner = "MultiScaleRBF"
         n = check_count(owner, "n_centres", self.n_centres)
-        S = check_count(owner, "n_scales", self.n_scales)
+        S = check_count(owner, "n_scales", self.n_scales, most=MAX_FUNCTIONS)
         decay = check_positive(owner, "decay", self.decay)
         if decay >= 1:
             raise ValueError(f"{owner}(decay={self.decay!r}): decay must be below 1, so that widths shrink.")
@@ -396,7 +396,7 @@ class RandomFourier(AbstractBasis):
         return self.functions_.width
 
     def _functions(self, source: Source) -> RowMap:
-        M = check_count("RandomFourier", "n_features", self.n_features)
+        M = check_count("RandomFourier", "n_features", self.n_features, most=MAX_FUNCTIONS)
         width = None if self.width is None else check_positive("RandomFourier", "width", self.width)
         rng = generator(self.rng)
         omega = rng.standard_normal((len(source.columns), M))

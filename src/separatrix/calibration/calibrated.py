@@ -28,7 +28,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import DEFAULT_SEED, check_jobs, check_number, check_option
+from separatrix._arguments import DEFAULT_SEED, check_count, check_jobs, check_number, check_option
 from separatrix._array import Array, Codes, Float
 from separatrix._text import counted, listed
 from separatrix.calibration import maps
@@ -181,13 +181,16 @@ class Calibrated(AbstractWrapper):
     def _splitter(self, codes: Codes) -> Any:
         """The given splitter, or folds of shuffled rows: in a sorted table, the first rows are unlike the others."""
         if not isinstance(self.cv, Integral):
-            if not isinstance(self.cv, Iterable) or hasattr(self.cv, "split"):
+            if self.cv is None or callable(getattr(self.cv, "split", None)):
                 return check_cv(self.cv, codes, classifier=True)
+            if not isinstance(self.cv, Iterable):
+                raise ValueError(f"Calibrated(cv={self.cv!r}): {FOLDS}")
             pairs = list(self.cv) if getattr(self.cv, "ndim", 1) else []
             if not pairs or not all(isinstance(pair, Sequence | np.ndarray) and len(pair) == 2 for pair in pairs):
                 raise ValueError(f"Calibrated(cv={self.cv!r}): {FOLDS}")
             return check_cv(pairs, codes, classifier=True)
-        return StratifiedKFold(int(self.cv), shuffle=True, random_state=DEFAULT_SEED)
+        n_folds = check_count("Calibrated", "cv", self.cv, least=2)
+        return StratifiedKFold(n_folds, shuffle=True, random_state=DEFAULT_SEED)
 
     def _numbers(self, pair: Any, N: int) -> tuple[Codes, Codes]:
         """Numbers of the rows to fit and of the rows to score, which a splitter gives as numbers or as a mask."""

@@ -204,6 +204,8 @@ def accuracy(y: Any, predicted: Array, sample_weight: Any) -> float:
             f"The labels in y are {kinds[0]} ({classes[:3].tolist()}...), but the model predicts {kinds[1]} "
             f"({predicted[:3].tolist()}...). Pass labels of the type that the model was fitted to."
         )
+    if not len(codes):
+        raise DataError("score needs at least one row, but X and y have none.")
     weight = check_weight(sample_weight, len(codes))
     require_weight(weight)
     return float(np.average(classes[codes] == predicted, weights=weight))

@@ -100,6 +100,8 @@ def as_table(X: Any) -> Any:
         return X
     if nw.dependencies.is_into_series(X):
         return X
+    if isinstance(X, type):
+        raise DataError(f"X is the class {X.__name__}. Pass a table of it, with a row for each sample.")
     if not {"__arrow_c_stream__", "__arrow_c_array__"} & set(dir(X)):
         return X
     import pyarrow as pa
@@ -156,10 +158,15 @@ def open_memory(X: Any) -> Memory:
             X = _plain_values(X)
             if isinstance(X, nw.DataFrame):
                 return _open_frame(X)
-    if getattr(getattr(X, "dtype", None), "kind", "-") in "mM":
+        if not isinstance(X, np.ndarray) and not is_sparse(X):
+            X = _as_array(X)
+    if X.dtype.kind in "mM":
         raise DataError(f"X has dates or durations ({X.dtype}), which are not numbers. {TO_ENCODE}")
-    if len(shape := np.shape(X) if isinstance(X, np.ndarray) or is_sparse(X) else ()) == 2:
-        require_cells(shape)
+    if X.ndim == 2:
+        require_cells(X.shape)
+    elif is_sparse(X):
+        raise DataError(f"X is a sparse array of shape {X.shape}. Expected 2 dimensions: a row for each sample.")
+    X = X.astype(str) if X.dtype.kind == "T" else X  # scikit-learn's check knows no other kind of text
     is_valid = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
     try:  # scikit-learn's checks of shape and type; NaN and infinity are found during the first pass
         array = X if is_valid else check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
@@ -180,7 +187,9 @@ class Dense(Memory):
     def read(self, piece: Any) -> Rows:
         """Return a view of the rows, or a copy if the array is not float32 or float64."""
         X = self.array[piece]
-        X = X if X.dtype == self.dtype else X.astype(self.dtype)
+        if X.dtype != self.dtype:
+            with np.errstate(over="ignore"):  # long doubles; infinity is found during the first pass
+                X = X.astype(self.dtype)
         return X if X.flags.aligned else aligned(X)
 
 
@@ -230,7 +239,8 @@ class Sparse(Memory):
             rows.sum_duplicates()
         elif X.dtype == working_dtype(X.dtype):
             self._views[start, stop] = rows
-        return rows.astype(working_dtype(X.dtype), copy=False)
+        with np.errstate(over="ignore"):
+            return rows.astype(working_dtype(X.dtype), copy=False)
 
 
 class Frame(Memory):
@@ -341,11 +351,21 @@ def default_names(n_columns: int) -> tuple[str, ...]:
     return tuple(f"x{d}" for d in range(n_columns))
 
 
+def _as_array(X: Any) -> Array:
+    """Convert a nested list, or an object of another library; raise if its rows have different lengths."""
+    try:
+        return np.asarray(X)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(X, list | tuple) and len(lengths := {len(row) if isinstance(row, Sized) else 1 for row in X}) > 1:
+            reason = f"The rows of X have different lengths, from {min(lengths)} to {max(lengths)} values."
+        else:
+            reason = f"X is a {type(X).__name__} that is not a table of numbers ({error})."
+        raise DataError(f"{reason} Pass an array, a data frame, or a list of rows of equal length.") from error
+
+
 def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None) -> Exception:
     """Return an error that names the first value that is not a number; the original error if all are."""
-    if isinstance(X, list | tuple) and len(lengths := {len(row) if isinstance(row, Sized) else 1 for row in X}) > 1:
-        return DataError(f"The rows of X have different lengths, from {min(lengths)} to {max(lengths)} values.")
-    if is_sparse(X) or np.iscomplexobj(X) or np.ndim(X) != 2:
+    if is_sparse(X) or np.iscomplexobj(X) or X.ndim != 2:
         return error
     values = np.asarray(X, dtype=object)
     for d, column in enumerate(values.T):

@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from separatrix._arguments import check_count, generator
+from separatrix._arguments import INTEGERS, check_count, check_numbers, generator
 from separatrix._array import Codes, Float, Rows, is_sparse, to_dense
 from separatrix.basis import AbstractBasis, survey
 from separatrix.exceptions import DataError
@@ -215,15 +215,25 @@ class Ramps(AbstractBasis):
 
     def _functions(self, source: Source) -> RowMap:
         D = len(source.columns)
-        wrong = [d for d in self.columns if not 0 <= d < D]
+        if not isinstance(self.columns, list | tuple | range | np.ndarray) or not isinstance(
+            self.knots, list | tuple | None
+        ):
+            raise ValueError(
+                f"Ramps(columns={self.columns!r}, knots={self.knots!r}): pass a list of positions of columns, and None "
+                "or a list of knots for each of them."
+            )
+        if not isinstance(self.products, RampProducts | None):
+            raise ValueError(f"Ramps(products={self.products!r}): products must be None or RampProducts.")
+        wrong = [d for d in self.columns if not isinstance(d, INTEGERS) or not 0 <= d < D]
         if wrong:
-            raise DataError(f"Ramps(columns=...) names column {wrong[0]}, but there are {D} columns, 0 to {D - 1}.")
+            raise DataError(f"Ramps(columns=...) names column {wrong[0]!r}, but there are {D} columns, 0 to {D - 1}.")
         if self.knots is not None:
             if len(self.knots) != len(self.columns):
                 raise ValueError(
                     f"Ramps has {len(self.columns)} columns and knots for {len(self.knots)}; pass one list for each."
                 )
-            knots = {int(d): np.asarray(at, dtype=np.float64) for d, at in zip(self.columns, self.knots, strict=True)}
+            pairs = zip(self.columns, self.knots, strict=True)
+            knots = {int(d): check_numbers("Ramps", "knots", at) for d, at in pairs}
             for d, at in knots.items():
                 if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():
                     raise ValueError(f"Ramps: column {d} has the knots {at.tolist()}; pass two or more, increasing.")
