@@ -224,7 +224,7 @@ class Ramps(AbstractBasis):
             )
         if not isinstance(self.products, RampProducts | None):
             raise ValueError(f"Ramps(products={self.products!r}): products must be None or RampProducts.")
-        wrong = [d for d in self.columns if not isinstance(d, INTEGERS) or not 0 <= d < D]
+        wrong = [d for d in self.columns if not isinstance(d, INTEGERS) or not 0 <= int(d) < D]
         if wrong:
             raise DataError(f"Ramps(columns=...) names column {wrong[0]!r}, but there are {D} columns, 0 to {D - 1}.")
         if self.knots is not None:
