@@ -9,12 +9,15 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import separatrix as sx
 from separatrix.files import FORMATS, FileReadError, open_table, open_writer
 from separatrix.files.location import COMPRESSIONS
 
@@ -203,6 +206,40 @@ def test_arrow_files_and_streams_under_any_name(tmp_path, make, n_rows, name):
     table = open_table(tmp_path / name)
     assert table.read().equals(ARROW_TABLE)
     assert table.n_rows == n_rows
+
+
+WORDS = pa.array(["x", "y", None, "x"])
+RUNS = pc.run_end_encode(pa.array([2.5, 2.5, None, 1.0]))
+VIEWS = {  # columns of types that Arrow cannot sort or cast, and their values
+    "view": (WORDS.cast(pa.string_view()), ["x", "y", None, "x"]),
+    "bytes": (WORDS.cast(pa.binary()).cast(pa.binary_view()), [b"x", b"y", None, b"x"]),
+    "runs": (RUNS, [2.5, 2.5, None, 1.0]),
+    "dictionary": (pa.DictionaryArray.from_arrays([0, 1, None, 0], pa.array(["x", "y"], pa.string_view())), None),
+    "struct": (pa.StructArray.from_arrays([WORDS.cast(pa.string_view()), RUNS], names=["v", "w"]), None),
+    "list": (pa.ListArray.from_arrays([0, 1, 2, 3, 4], WORDS.cast(pa.string_view())), None),
+    "pair": (pa.FixedSizeListArray.from_arrays(pa.array(list("abcdefgh"), pa.string_view()), 2), None),
+    "map": (pa.array([[("k", "v")], [], None, [("k", "w")]], pa.map_(pa.string(), pa.string_view())), None),
+}
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+@pytest.mark.parametrize("suffix", [".arrow", ".parquet"])
+def test_views_and_run_end_encoded_columns_are_read_sorted_and_fitted(tmp_path, kind, suffix):
+    column, expected = VIEWS[kind]
+    if suffix == ".parquet" and kind in ("runs", "struct", "dictionary"):
+        column, expected = VIEWS["view"]  # Arrow cannot write these
+    table = pa.table({"k": pa.chunked_array([column] * 5), "x": np.arange(20) % 7, "y": ["no", "yes"] * 10})
+    path = tmp_path / f"t{suffix}"
+    if suffix == ".arrow":
+        with pa.ipc.new_file(str(path), table.schema) as writer:
+            writer.write_table(table)
+    else:
+        pq.write_table(table, path)
+    found = open_table(path).read()
+    assert found["k"].to_pylist() == (column.to_pylist() if expected is None else expected) * 5
+    found.take([3, 1]).filter(pa.array([True, False]))
+    model = sx.TableClassifier(sx.NaiveBayes()).fit(path, "y")
+    assert model.predict_proba(path).shape == (20, 2)
 
 
 def make_database(connect, path, *statements):

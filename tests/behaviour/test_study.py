@@ -349,6 +349,10 @@ def test_notes_on_dropped_columns_missing_values_rare_classes_and_few_rows():
     assert "kind (1 %) and age (0.5 %)" in notes[1].text
     assert "'yes' has 2 of 99 rows (2 %)" in notes[2].text
     assert len(list(notes_on_table(encoder.schema_, [features], classes, np.array([100, 100])))) == 2
+    rare = pd.DataFrame({"age": [0.5, *[np.nan] * 199], "x": rng.normal(size=200)})
+    encoder = TableEncoder().fit(rare)
+    missing = next(notes_on_table(encoder.schema_, [encoder.transform(rare)], classes, np.array([100, 100])))
+    assert "age (99.5 %)" in missing.text
     prices = pd.DataFrame({"price": ["1,234", "5,678", "9,012"] * 40, "x": rng.normal(size=120)})
     schema = TableEncoder().fit(prices).schema_
     (note,) = notes_on_table(schema, [np.zeros((120, 2))], classes, np.array([60, 60]))

@@ -120,7 +120,7 @@ def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     them when it reads a file, and a forged file would end the interpreter.
     """
     batch.validate(full=True)
-    if all(kind == _plain_type(kind) for kind in batch.schema.types):
+    if not any(map(_has_odd_type, batch.schema.types)):
         return batch
     return pa.RecordBatch.from_arrays([_plain_array(column) for column in batch.columns], batch.schema.names)
 
@@ -132,7 +132,18 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return value.value_type if t.is_dictionary(value) else value
     if t.is_dictionary(kind):
         return pa.dictionary(kind.index_type, _plain_type(kind.value_type), kind.ordered)
+    if t.is_struct(kind):
+        return pa.struct([field.with_type(_plain_type(field.type)) for field in kind])
+    if t.is_map(kind):
+        is_odd = _has_odd_type(kind.key_type) or _has_odd_type(kind.item_type)
+        return pa.map_(_plain_type(kind.key_type), _plain_type(kind.item_type)) if is_odd else kind
+    if t.is_nested(kind) and hasattr(kind, "value_type"):  # a list of any kind
+        return pa.large_list(_plain_type(kind.value_type)) if _has_odd_type(kind.value_type) else kind
     return pa.large_string() if t.is_string_view(kind) else pa.large_binary() if t.is_binary_view(kind) else kind
+
+
+def _has_odd_type(kind: pa.DataType) -> bool:
+    return bool(_plain_type(kind) != kind)
 
 
 def _plain_array(column: pa.Array) -> pa.Array:
@@ -142,7 +153,9 @@ def _plain_array(column: pa.Array) -> pa.Array:
         values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
         runs = pa.RunEndEncodedArray.from_arrays(column.run_ends, values)
         return pc.run_end_decode(runs).slice(column.offset, len(column))
-    if kind != _plain_type(kind) and pa.types.is_dictionary(kind):
+    if _has_odd_type(kind) and pa.types.is_nested(kind):  # Arrow cannot cast all of them
+        return pa.array(column.to_pylist(), _plain_type(kind))
+    if _has_odd_type(kind) and pa.types.is_dictionary(kind):
         return pa.DictionaryArray.from_arrays(column.indices, _plain_array(column.dictionary), ordered=kind.ordered)
     return column.cast(_plain_type(kind))
 

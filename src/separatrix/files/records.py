@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 from separatrix._lazy import pa
+from separatrix._text import counted
 from separatrix.files.dialect import find_encoding, open_text
 from separatrix.files.location import READ_BYTES, FileReadError, Location, reading
 from separatrix.files.table import TableFile
@@ -21,6 +23,10 @@ from separatrix.table import Kind, kind_of_values
 CHUNK_RECORDS = 8_192  # records that are in memory as Python objects at a time
 MAX_RECORD_CHARACTERS = 2**24
 MAX_NAMES = 10_000  # with more distinct names, the names are most likely values, such as ids
+MAX_DEPTH = 100  # of objects inside objects; their names are joined into the name of a column
+MAX_INTEGER_DIGITS = 300  # longer integers are beyond the range of a float
+SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character; a pair of them is valid
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class RecordsFile(TableFile):
@@ -34,6 +40,7 @@ class RecordsFile(TableFile):
         self._notes += notes
         kinds: dict[str, Kind] = {}
         self._nested: dict[str, None] = {}  # names of columns that come from objects inside records
+        self._replaced: set[int] = set()  # first lines of records with characters that were replaced
         for records in self._records():
             names = dict.fromkeys(name for record in records for name in record)
             if len(kinds | names) > MAX_NAMES:
@@ -55,6 +62,12 @@ class RecordsFile(TableFile):
         if self._nested:
             shown = ", ".join(map(repr, list(self._nested)[:3])) + (", ..." if len(self._nested) > 3 else "")
             self._notes.append(f"Objects inside records were read as separate columns: {shown}.")
+        if self._replaced:
+            has = "has" if len(self._replaced) == 1 else "have"
+            self._notes.append(
+                f"{counted(len(self._replaced), 'record')} {has} half of a character, such as \\ud800, first in line "
+                f"{min(self._replaced)}. It was replaced by \N{REPLACEMENT CHARACTER}."
+            )
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         for records in self._records():
@@ -63,13 +76,18 @@ class RecordsFile(TableFile):
     def _records(self) -> Iterator[list[dict[str, Any]]]:
         kept: list[dict[str, Any]] = []
         with open_text(self.where, self._encoding) as stream, reading(self.where):
-            for line, record in _decode(io.TextIOWrapper(stream, encoding="utf-8"), self.path):
+            for line, record, is_valid in _decode(io.TextIOWrapper(stream, encoding="utf-8"), self.path):
+                if not is_valid:
+                    self._replaced.add(line)
                 if not isinstance(record, dict):
                     raise FileReadError(
                         f"{self.path}, line {line}: {json.dumps(record)[:40]} is not a record. Each line, or each item "
                         'of the list, must be an object such as {"age": 40, "colour": "red"}.'
                     )
-                flat = _flatten(record)
+                try:
+                    flat = _flatten(record)
+                except RecursionError as error:
+                    raise _too_deep(self.path, line) from error
                 if flat is not record:
                     self._nested.update(dict.fromkeys(name for name in flat if name not in record))
                 kept.append(flat)
@@ -80,22 +98,45 @@ class RecordsFile(TableFile):
             yield kept
 
 
-def _flatten(record: dict[str, Any]) -> dict[str, Any]:
+def _flatten(record: dict[str, Any], depth: int = 0) -> dict[str, Any]:
     """Replace objects inside a record by their values, with names such as ``user.age``."""
     if not any(isinstance(value, dict) for value in record.values()):
         return record
+    if depth == MAX_DEPTH:
+        raise RecursionError
     flat: dict[str, Any] = {}
     for name, value in record.items():
         if isinstance(value, dict):
-            flat |= {f"{name}.{inner}": cell for inner, cell in _flatten(value).items()}
+            flat |= {f"{name}.{inner}": cell for inner, cell in _flatten(value, depth + 1).items()}
         else:
             flat[name] = value
     return flat
 
 
-def _decode(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
-    """Decode the items of a list, or of lines, from a sliding window; yield each with the line in which it starts."""
-    decoder = json.JSONDecoder()
+def _too_deep(path: object, line: int) -> FileReadError:
+    return FileReadError(
+        f"{path}, line {line}: the record has objects or lists inside each other, more than {MAX_DEPTH} levels deep. "
+        "Write its values as one flat record."
+    )
+
+
+def _repaired(value: Any) -> Any:
+    """The value with the replacement character for each half of a character; the same object if there is none."""
+    text = json.dumps(value, ensure_ascii=False)
+    whole = LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return value if whole == text else json.loads(whole, parse_int=_integer)
+
+
+def _integer(digits: str) -> float:
+    return int(digits) if len(digits) <= MAX_INTEGER_DIGITS else float(digits)
+
+
+def _decode(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any, bool]]:
+    """Decode the items of a list, or of lines, from a sliding window.
+
+    Yields the line in which an item starts, the item, and whether all of its escapes were valid characters.
+    """
+    decoder = json.JSONDecoder(parse_int=_integer)
     window, at, line, is_complete = "", 0, 1, False
     is_list: bool | None = None
     while True:
@@ -113,6 +154,9 @@ def _decode(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
             value, end = decoder.raw_decode(window, at)
             if end == len(window) and not is_complete:  # a number may continue
                 raise json.JSONDecodeError("More to come", window, at)
+            repaired = _repaired(value) if SURROGATE_ESCAPE.search(window, at, end) else value
+        except RecursionError as error:
+            raise _too_deep(path, line) from error
         except json.JSONDecodeError as error:
             if not is_complete and len(window) - at < MAX_RECORD_CHARACTERS:
                 more = text.read(READ_BYTES)
@@ -127,6 +171,6 @@ def _decode(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
                 f"{window[place : place + 40]!r}). Each line must be a complete record, or the file a list of "
                 "records in [ and ]. Correct it, or write the file again."
             ) from error
-        yield line, value
+        yield line, repaired, repaired is value
         line += window.count("\n", at, end)
         at = end

@@ -113,7 +113,7 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
             missing[plan.column] = sum(float(block[:, last].sum()) for block in features) / n_rows
     worst = sorted((column for column in missing if missing[column] > 0), key=lambda column: -missing[column])
     if worst:
-        shown = first_few([f"{column} ({100 * missing[column]:.2g} %)" for column in worst])
+        shown = first_few([f"{column} ({100 * missing[column]:.3g} %)" for column in worst])
         yield Note(
             "missing",
             f"Missing values in {shown}. Missing numbers are set to the mean and flagged; missing categories get "
