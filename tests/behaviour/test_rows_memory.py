@@ -14,6 +14,7 @@ from scipy import sparse
 import separatrix as sx
 from problems import STORAGES, blobs, names
 from separatrix._array import to_dense
+from separatrix.exceptions import DataError
 from separatrix.files import scan
 from separatrix.rows import Block, RowStore, as_source, open_rows, targets_in_memory, watched
 from separatrix.rows.memory import Sparse, open_memory
@@ -209,3 +210,22 @@ def test_dense_rows_that_are_read_once_are_cut_into_equal_blocks(n):
     assert sum(sizes) == n
     assert max(sizes) <= max(height, n // 8)
     assert max(sizes) - min(sizes) < len(sizes)
+
+
+NO_TABLES = {"object": object(), "set": {1}, "list_iterator": iter([[1.0]]), "dict": {"a": [1]}, "list": [{"a": [1]}]}
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [(model, kind) for model in (sx.LogisticRegression(), sx.basis.Linear()) for kind in NO_TABLES]
+    + [(sx.TableClassifier(), kind) for kind in NO_TABLES if kind not in ("dict", "list")],  # records
+)
+def test_an_object_that_is_no_table_is_named(model, kind):
+    named = "X has values of type dict and shape" if kind == "list" else f"X is a {kind}"
+    with pytest.raises(DataError, match=f"^{named}.*Pass an array, a data frame"):
+        model.fit(NO_TABLES[kind], [0])
+
+
+def test_text_of_variable_width_is_refused_in_words():
+    with pytest.raises(ValueError, match="Column 'x1' holds 'red' in row 1"):
+        open_memory(np.array([["1", "red"]], dtype=np.dtypes.StringDType()))

@@ -55,7 +55,7 @@ from separatrix.rows.labels import (
     require_weight,
     to_numbers,
 )
-from separatrix.rows.memory import NamedRows, as_frame, as_table, block_rows, require_distinct, unmasked
+from separatrix.rows.memory import NamedRows, as_array, as_frame, as_table, block_rows, require_distinct, unmasked
 from separatrix.rows.open import (
     RowStore,
     as_source,

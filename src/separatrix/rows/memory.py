@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import ceil
+from numbers import Real
 from threading import Lock
 from typing import Any
 
@@ -32,6 +33,7 @@ MIN_THREADED_ENTRIES = 800_000  # fewer sparse entries are read in a millisecond
 ENTRIES_PER_COLUMN = 64  # of a tall sparse block; each block also takes a dozen operations per column
 SINGLE_COLUMN = "X is a single column (a Series or an Arrow array); give a table, such as X.to_frame()."
 TO_ENCODE = "Wrap a classifier: sx.TableClassifier(model).fit(X, y) encodes text and dates. Or drop these columns."
+NOT_A_TABLE = "Pass an array, a data frame, or a list of rows of equal length."
 CONVERTED_AT_ONCE = 2**20  # values of a data frame that are converted at a time
 
 
@@ -159,14 +161,14 @@ def open_memory(X: Any) -> Memory:
             if isinstance(X, nw.DataFrame):
                 return _open_frame(X)
         if not isinstance(X, np.ndarray) and not is_sparse(X):
-            X = _as_array(X)
+            X = as_array(X)
     if X.dtype.kind in "mM":
         raise DataError(f"X has dates or durations ({X.dtype}), which are not numbers. {TO_ENCODE}")
     if X.ndim == 2:
         require_cells(X.shape)
     elif is_sparse(X):
         raise DataError(f"X is a sparse array of shape {X.shape}. Expected 2 dimensions: a row for each sample.")
-    X = X.astype(str) if X.dtype.kind == "T" else X  # scikit-learn's check knows no other kind of text
+    X = X.astype(object) if X.dtype.kind == "T" else X  # scikit-learn's check knows no other kind of text
     is_valid = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
     try:  # scikit-learn's checks of shape and type; NaN and infinity are found during the first pass
         array = X if is_valid else check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
@@ -351,23 +353,29 @@ def default_names(n_columns: int) -> tuple[str, ...]:
     return tuple(f"x{d}" for d in range(n_columns))
 
 
-def _as_array(X: Any) -> Array:
+def as_array(X: Any) -> Array:
     """Convert a nested list, or an object of another library; raise if its rows have different lengths."""
     try:
-        return np.asarray(X)
+        array = np.asarray(X)
+        if array.ndim == 0:
+            raise TypeError("it has no rows")
+        return array
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(X, list | tuple) and len(lengths := {len(row) if isinstance(row, Sized) else 1 for row in X}) > 1:
             reason = f"The rows of X have different lengths, from {min(lengths)} to {max(lengths)} values."
         else:
             reason = f"X is a {type(X).__name__} that is not a table of numbers ({error})."
-        raise DataError(f"{reason} Pass an array, a data frame, or a list of rows of equal length.") from error
+        raise DataError(f"{reason} {NOT_A_TABLE}") from error
 
 
 def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None) -> Exception:
     """Return an error that names the first value that is not a number; the original error if all are."""
-    if is_sparse(X) or np.iscomplexobj(X) or X.ndim != 2:
+    if is_sparse(X) or np.iscomplexobj(X):
         return error
     values = np.asarray(X, dtype=object)
+    if X.ndim != 2:  # scikit-learn's check converts the values before it checks the shape
+        strange = [type(value).__name__ for value in values.flat if not isinstance(value, Real | str)][:1]
+        return DataError(f"X has values of type {strange[0]} and shape {X.shape}. {NOT_A_TABLE}") if strange else error
     for d, column in enumerate(values.T):
         for n, value in enumerate(column):
             try:

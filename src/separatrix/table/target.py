@@ -214,7 +214,7 @@ def clean_labels(labels: Any, *, unlabelled: Any = "error", categorical: bool = 
         distinct = np.array(coded.dictionary.to_pylist(), dtype=object)
         cleaned = clean_labels(distinct, unlabelled=unlabelled, categorical=categorical)
         return pa.array(cleaned.tolist(), pa.string()).take(coded.indices)
-    if labels.dtype.kind not in "UO" and not categorical:
+    if labels.ndim != 1 or (labels.dtype.kind not in "UO" and not categorical):
         return labels
     values, clean = labels.tolist(), {}
     for value in {value for value in values if isinstance(value, str) or (categorical and isinstance(value, Real))}:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array
 from separatrix._array import Array, Codes, Float, is_sparse
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
-from separatrix.rows import as_frame, as_table, is_dask, unmasked
+from separatrix.rows import as_array, as_frame, as_table, is_dask, unmasked
 from separatrix.table.kinds import Kind, as_float, join, kind_of_class
 from separatrix.table.text import PLAIN, US_PER_DAY, YEAR_FIRST, format_number, parse_dates, read_numbers, tidy
 
@@ -166,6 +166,8 @@ def open_batch(table: Any) -> Batch:
         table = unmasked(table)
         if isinstance(table, list | tuple):
             table = np.array(table, dtype=object)  # otherwise NumPy would convert all cells to text if one is text
+        elif not isinstance(table, np.ndarray) and not is_sparse(table):
+            table = as_array(table)
         array = check_array(table, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
         return Batch({f"x{d}": column for d, column in enumerate(array.T)}, int(array.shape[0]))
     frame = as_frame(table)
