@@ -41,6 +41,18 @@ def test_an_overflow_of_the_functions_names_the_function():
         LeastSquaresClassifier(Polynomial(3)).fit(X * 1e120, t)
 
 
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_transform_refuses_values_that_overflow(convert):
+    basis = Polynomial(2).fit([[1.0, 2.0]])
+    with pytest.raises(DataError, match=r"basis overflows.*'x0\^2' \(1 of 2 rows\)"):
+        basis.transform(convert([[1e300, 1.0], [1.0, 1.0]]))
+
+
+def test_a_width_that_is_too_small_to_divide_by_is_refused():
+    with pytest.raises(DataError, match="RandomFourier has the width 1e-320, which is too small"):
+        RandomFourier(width=1e-320).fit(X)
+
+
 @pytest.mark.parametrize("width", [0.3, 1.0, 20.0])
 def test_functions_are_gaussian_kernels_of_their_centres(width):
     basis = RBF(centres=X[:20], width=width).fit(X)

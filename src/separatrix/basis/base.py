@@ -82,7 +82,11 @@ class AbstractBasis(TransformerMixin, Estimator, ABC):
         source = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         require_finite(source)
-        return source.mapped(self).map(lambda Phi: Phi)
+        mapped = source.mapped(self)
+        Phi = mapped.map(lambda Phi: Phi)
+        if not np.isfinite(Phi.data if is_sparse(Phi) else Phi).all():
+            require_finite(mapped)  # names the functions that overflow
+        return Phi
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Name of each function; ``input_features`` must be the columns seen in ``fit``."""

@@ -403,4 +403,11 @@ class RandomFourier(AbstractBasis):
         phases = rng.uniform(0, 2 * np.pi, M)
         rows = survey(source, WIDTH_ROWS, rng).sample
         s = width or _median_width(rows)
-        return Cosines(omega / s, phases, np.median(rows, axis=0), s)
+        with np.errstate(over="ignore"):
+            omega /= s
+        if not np.isfinite(omega).all():
+            raise DataError(
+                f"RandomFourier has the width {s:.3g}, which is too small to divide by. Choose a larger width, or "
+                "scale the columns of X to unit variance."
+            )
+        return Cosines(omega, phases, np.median(rows, axis=0), s)

@@ -215,9 +215,8 @@ class Ramps(AbstractBasis):
 
     def _functions(self, source: Source) -> RowMap:
         D = len(source.columns)
-        if not isinstance(self.columns, list | tuple | range | np.ndarray) or not isinstance(
-            self.knots, list | tuple | None
-        ):
+        is_list = isinstance(self.columns, list | tuple | range | np.ndarray) and getattr(self.columns, "ndim", 1) == 1
+        if not is_list or not isinstance(self.knots, list | tuple | None):
             raise ValueError(
                 f"Ramps(columns={self.columns!r}, knots={self.knots!r}): pass a list of positions of columns, and None "
                 "or a list of knots for each of them."
