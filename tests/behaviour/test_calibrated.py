@@ -29,6 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 import separatrix as sx
 from problems import blobs
 from separatrix.calibration.maps import estimate_proportions, fit_map
+from separatrix.exceptions import DataError
 
 
 def honest(n: int, K: int, seed: int = 0) -> tuple[Any, Any]:
@@ -229,6 +230,16 @@ def test_weights_reach_the_model_and_the_map(routing: bool) -> None:
     assert weighted.method_ == repeated.method_
     np.testing.assert_allclose(weighted.predict_proba(X3), repeated.predict_proba(X3), atol=1e-6)
     np.testing.assert_allclose(weighted.proportions_, repeated.proportions_)
+
+
+def test_classes_with_fewer_rows_than_folds_are_named() -> None:
+    y = np.where(np.arange(150) < 3, 7, Y3)
+    with pytest.warns(UserWarning, match=r"Calibrated\(cv=5\): class 7 has only 3 rows") as caught:
+        P = sx.Calibrated(GaussianNB(), "platt").fit(X3, y).predict_proba(X3)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert [each.filename for each in caught] == [__file__]
+    with pytest.raises(DataError, match=r"cv=101\) needs at least .* but the largest class has \d+ rows"):
+        sx.Calibrated(GaussianNB(), cv=101).fit(X3, Y3)
 
 
 def test_rows_may_be_in_several_folds_or_in_none() -> None:

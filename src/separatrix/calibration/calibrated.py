@@ -16,13 +16,14 @@ them, and sets use all of them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import indexable
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
@@ -34,7 +35,7 @@ from separatrix._text import counted, listed
 from separatrix.calibration import maps
 from separatrix.calibration.sets import fit_ranks
 from separatrix.estimator import unchanged_on_error
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, warn
 from separatrix.generative import class_priors
 from separatrix.meta import AbstractWrapper, fit_arguments, require_fit, take_rows
 from separatrix.metrics import Estimate
@@ -50,6 +51,7 @@ from separatrix.rows import (
 )
 
 FOLDS = "pass the number of folds, a splitter, or a list of pairs (rows to fit, rows to score)."
+DEFAULT_FOLDS = 5
 SCORES = ("predict_log_proba", "predict_proba", "decision_function")  # in order of preference
 
 
@@ -102,7 +104,13 @@ class Calibrated(AbstractWrapper):
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED, "groups": UNUSED}
 
     def __init__(
-        self, estimator: Any, method: str = "auto", *, cv: Any = 5, prior_shift: Any = None, n_jobs: int | None = None
+        self,
+        estimator: Any,
+        method: str = "auto",
+        *,
+        cv: Any = DEFAULT_FOLDS,
+        prior_shift: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.method = method
@@ -147,9 +155,7 @@ class Calibrated(AbstractWrapper):
             rows = codes if isinstance(X, RowStore) else X
             splits = []
             if self.method == "auto" or not is_frozen:
-                splits = [
-                    self._numbers(split, len(codes)) for split in self._splitter(codes).split(rows, codes, groups)
-                ]
+                splits = [self._numbers(split, len(codes)) for split in self._splits(rows, codes, groups)]
             folds = np.zeros(len(codes), dtype=np.intp)
             for fold, (_, test) in enumerate(splits, start=1):
                 folds[test] = fold
@@ -178,19 +184,33 @@ class Calibrated(AbstractWrapper):
             self.map_ = maps.fit_map(self.method_, S, codes, w)
         return self
 
-    def _splitter(self, codes: Codes) -> Any:
-        """The given splitter, or folds of shuffled rows: in a sorted table, the first rows are unlike the others."""
-        if not isinstance(self.cv, Integral):
-            if self.cv is None or callable(getattr(self.cv, "split", None)):
-                return check_cv(self.cv, codes, classifier=True)
+    def _splits(self, rows: Any, codes: Codes, groups: Any) -> Iterable[Any]:
+        """Pairs from the given splitter, or folds of shuffled rows: a sorted table starts with rows unlike the rest."""
+        if self.cv is not None and not isinstance(self.cv, Integral):
+            if callable(getattr(self.cv, "split", None)):
+                return self.cv.split(rows, codes, groups)  # type: ignore[no-any-return]
             if not isinstance(self.cv, Iterable):
                 raise ValueError(f"Calibrated(cv={self.cv!r}): {FOLDS}")
             pairs = list(self.cv) if getattr(self.cv, "ndim", 1) else []
             if not pairs or not all(isinstance(pair, Sequence | np.ndarray) and len(pair) == 2 for pair in pairs):
                 raise ValueError(f"Calibrated(cv={self.cv!r}): {FOLDS}")
-            return check_cv(pairs, codes, classifier=True)
-        n_folds = check_count("Calibrated", "cv", self.cv, least=2)
-        return StratifiedKFold(n_folds, shuffle=True, random_state=DEFAULT_SEED)
+            return pairs
+        n_folds = DEFAULT_FOLDS if self.cv is None else check_count("Calibrated", "cv", self.cv, least=2)
+        code, count = np.unique(codes, return_counts=True)
+        if count.max() < n_folds:
+            raise DataError(
+                f"Calibrated(cv={n_folds}) needs at least as many rows of some class as folds, but the largest class "
+                f"has {counted(count.max(), 'row')}. Use fewer folds, or more rows."
+            )
+        if count.min() < n_folds:
+            rarest = self.classes_.tolist()[code[count.argmin()]]
+            warn(
+                f"Calibrated(cv={n_folds}): class {rarest!r} has only {counted(count.min(), 'row')}, so some folds "
+                "have none of it. Use fewer folds, or more rows."
+            )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # as above
+            return list(StratifiedKFold(n_folds, shuffle=True, random_state=DEFAULT_SEED).split(codes, codes, groups))
 
     def _numbers(self, pair: Any, N: int) -> tuple[Codes, Codes]:
         """Numbers of the rows to fit and of the rows to score, which a splitter gives as numbers or as a mask."""
