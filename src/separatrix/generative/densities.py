@@ -164,7 +164,8 @@ class Affine(NamedTuple):
 
 def affine_form(density: GroupedDensity) -> Affine | None:
     """Linear form of all groups together; None if a group has no finite linear form."""
-    parts = [_affine(each) for each in density.densities]
+    with np.errstate(over="ignore", invalid="ignore"):  # see the last line
+        parts = [_affine(each) for each in density.densities]
     if any(part is None for part in parts):
         return None
     K = len(parts[0][0])  # type: ignore[index]  # none is None
@@ -179,7 +180,8 @@ def affine_form(density: GroupedDensity) -> Affine | None:
 def why_not_affine(density: GroupedDensity, names: Sequence[str]) -> str:
     """Explain why there is no linear form, for the first group without one."""
     for group, each in zip(density.groups, density.densities, strict=True):
-        form = _affine(each)
+        with np.errstate(over="ignore", invalid="ignore"):
+            form = _affine(each)
         column = f"column {names[group.columns[0]]!r} ({group.family})"
         if form is None:
             kind = f"a {type(each).__name__} with separate parameters for each class"
