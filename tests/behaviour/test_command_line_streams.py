@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ from typer.testing import CliRunner
 import separatrix as sx
 from separatrix.cli.errors import CommandError
 from separatrix.cli.layout import UNSAFE, TextTable, folded, printable, visible
+from separatrix.exceptions import DataError
+from separatrix.files import open_table, open_writer
 from separatrix.study import TableClassifier
 
 MAIN = "import sys; sys.argv[0] = 'separatrix'; from separatrix.cli import main; main()"
@@ -191,20 +194,49 @@ def test_a_closed_input_is_reported(home):
 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
-    "words",
+    ("words", "code"),
     [
-        ("compare", "caf\udce9.csv", "-t", "ziel"),
-        ("predict", "ugly.sx", "caf\udce9.csv", "-o", "out.csv"),
-        ("predict", "ugly.sx", "ugly.csv", "-o", "caf\udce9.parquet"),
-        ("datasets", "lobsters", "-o", "caf\udce9.duckdb"),
-        ("demo", "--folder", "caf\udce9"),
+        (("compare", "caf\udce9.csv", "-t", "ziel"), 3),
+        (("predict", "ugly.sx", "caf\udce9.csv", "-o", "out.csv"), 3),
+        (("predict", "ugly.sx", "ugly.csv", "-o", "caf\udce9.parquet"), 4),
+        (("datasets", "lobsters", "-o", "caf\udce9.duckdb"), 4),
+        (("demo", "--folder", "caf\udce9"), 4),
     ],
 )
-def test_names_of_tables_that_are_not_utf8_are_refused(words):
+def test_names_of_tables_that_are_not_utf8_are_refused(words, code):
     result = run(*words)
-    assert result.exit_code == 3
+    assert result.exit_code == code
     assert "caf\\xe9" in result.stderr
     assert "not UTF-8" in result.stderr
+    assert not os.path.exists("caf\udce9")
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "parquet", "parquet.gz", "arrow", "xlsx", "db", "duckdb"])
+def test_a_working_folder_that_is_not_utf8_holds_tables_of_formats_that_python_opens(home, monkeypatch, ending):
+    os.mkdir("caf\udce9")
+    monkeypatch.chdir("caf\udce9")
+    result = run("datasets", "lobsters", "-o", f"t.{ending}")
+    if ending.startswith(("parquet", "arrow", "duckdb")):
+        assert result.exit_code == 4
+        assert "caf\\xe9" in result.stderr
+        assert os.listdir() == []
+    else:
+        assert result.exit_code == 0
+        assert run("compare", f"t.{ending}", "-t", "survived", "--models", "prior").exit_code == 0
+
+
+def test_the_library_refuses_names_of_tables_that_are_not_utf8(home):
+    Path("caf\udce9.csv").write_bytes(Path("ugly.csv").read_bytes())
+    for read in (
+        open_table,
+        sx.scan,
+        lambda path: sx.scan([path, "ugly.csv"]),
+        lambda path: sx.TableClassifier().fit(path, "ziel"),
+    ):
+        with pytest.raises(DataError, match="not UTF-8"):
+            read("caf\udce9.csv")
+    with pytest.raises(DataError, match="not UTF-8"):
+        open_writer("new\udce9.csv")
 
 
 def test_models_and_pictures_may_have_names_that_are_not_utf8(home):

@@ -14,7 +14,7 @@ from separatrix._lazy import pa
 from separatrix._text import counted, did_you_mean
 from separatrix.cli.console import Printer
 from separatrix.cli.errors import STANDARD, CommandError, writing, written
-from separatrix.cli.files import require_free, require_utf8
+from separatrix.cli.files import require_free
 from separatrix.cli.fit import study_file
 from separatrix.cli.layout import TextTable
 from separatrix.cli.options import Force, Json, command, complete_from, within
@@ -79,7 +79,6 @@ def datasets(
         raise typer.BadParameter(f"name the file: separatrix datasets {name} -o {name}.csv", param_hint="--output")
     if as_json and output == STANDARD:
         raise typer.BadParameter("--json needs standard output: name an output file.", param_hint="--output")
-    require_utf8(output)
     require_free([output], force=force)
     target, count = CATALOGUE[name][0], _write(name, output, rows=rows, seed=seed, force=force)
     if output != STANDARD:
@@ -104,7 +103,6 @@ def demo(
     try:
         with writing(home):
             home.mkdir(parents=True, exist_ok=True)
-        require_utf8(data)
         require_free([data, model, report], force=force)
         fit = shlex.join(["separatrix", "fit", data, "--target", target, "-o", model, "--report", report])
         printer.line(f"This command is the same as: {fit}", "")

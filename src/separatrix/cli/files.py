@@ -34,21 +34,11 @@ def open_input(data: str, types: Mapping[str, str]) -> TableFile:
 
     if not data.strip():
         raise CommandError("data", "The name of the table is empty. Name a file, such as data.csv.")
-    require_utf8(data)
     if data == STANDARD and sys.stdin is None:
         raise CommandError("data", "Standard input is closed. Pipe a table into the command, or name a file.")
     if data.endswith(".sx"):
         raise CommandError("data", f"{data} is a saved model, not a table. Name the table here, such as data.csv.")
     return open_table(data, types=types)
-
-
-def require_utf8(path: str) -> None:
-    """Raise if the path of a table contains bytes that are not UTF-8, which the libraries that read tables refuse."""
-    try:
-        path.encode()
-    except UnicodeEncodeError as error:
-        problem = f"The name {path} contains bytes that are not UTF-8, so the table cannot be opened."
-        raise CommandError("data", f"{problem} Rename the file or folder.") from error
 
 
 def read_rows(table: TableFile) -> Any:

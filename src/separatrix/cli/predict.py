@@ -11,7 +11,7 @@ from separatrix._lazy import pa
 from separatrix._text import counted
 from separatrix.cli.console import Printer, rows_done
 from separatrix.cli.errors import STANDARD, CommandError, writing, written
-from separatrix.cli.files import about, load_model, open_input, require_columns, require_free, require_utf8
+from separatrix.cli.files import about, load_model, open_input, require_columns, require_free
 from separatrix.cli.options import Data, Force, Json, Labels, Level, Saved, command, complete_columns, names_among
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ def predict(
 
     if as_json and output == STANDARD:
         raise typer.BadParameter("--json needs standard output: name an output file.", param_hint="--output")
-    require_utf8(output)
     require_free([output], force=force, inputs=[model, data])
     writer = open_writer(output, force=force, escape_formulas=escape_formulas)  # raises for unknown formats
     fitted, names = load_model(model)

@@ -42,6 +42,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
 }
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".lz4": "lz4", ".zip": "zip"}
 BY_SUFFIX = {suffix: kind for kind, suffixes in FORMATS.items() for suffix in suffixes}
+NATIVE = ("parquet", "arrow", "duckdb")  # formats whose libraries open the whole path of an output themselves
 SEVERAL_TABLES = ("excel", "sqlite", "duckdb")  # formats that can hold several tables
 ARROW_COMPRESSIONS = ("gzip", "bz2", "zstd", "lz4")  # Arrow decompresses these without blocking other threads
 READ_BYTES = 2**20
@@ -99,11 +100,25 @@ class Location:
             )
 
 
+def utf8_problem(path: str | os.PathLike[str]) -> str:
+    """Why libraries refuse the path of a table if it contains bytes that are not UTF-8; empty if it does not."""
+    text = os.fspath(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return (
+            f"The name {text} contains bytes that are not UTF-8, so a table cannot be there. Rename the file or folder."
+        )
+    return ""
+
+
 def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
     """Locate a file for reading; raises FileReadError if there is no such file, or its suffix is unknown."""
     text, table = _split(path, table)
     if "://" in text:
         raise FileReadError(f"{masked(text)} is a URL, and only local files can be read. Download it first.")
+    if problem := utf8_problem(path):
+        raise FileReadError(problem)
     where = Path(text).expanduser()
     if where.is_dir() or (not where.exists() and has_magic(text)):
         parts = expand(text)
@@ -159,6 +174,8 @@ def output_location(path: str | os.PathLike[str], table: str | None = None) -> L
     kind = _format(where.with_suffix("") if compression else where)
     if kind is None:
         raise FileWriteError(_unknown_suffix(where, "written"))
+    if problem := utf8_problem(path) or (utf8_problem(os.path.realpath(where)) if kind in NATIVE else ""):
+        raise FileWriteError(problem)
     if where.is_dir():
         raise FileWriteError(f"{where} is a folder. Give the name of a file in it, such as {where / f'table.{kind}'}.")
     if not where.parent.is_dir():
