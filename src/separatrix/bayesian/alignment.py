@@ -36,7 +36,11 @@ from separatrix.stats import value_grad_hess
 ALIGNMENTS = np.array([0.5, 1.0])  # values of |b|
 STATED_PROBABILITY = 0.8  # prior probability of b = 0, against the best other value
 LOG_ODDS = np.log(STATED_PROBABILITY / (1 - STATED_PROBABILITY))
-MAX_DETERMINED = 0.9  # fraction of the weights that the data determine above which the prior hardly matters
+# Fraction of the weights that the data determine, above which the prior hardly matters. With 2 useful columns of 100
+# and 3 000 rows, 0.93 to 0.97 are determined, and the shape gains 74 to 106 nats and two thirds of the divergence from
+# the truth; with 0.94, one case of two is lost; 0.985 finds more, but its predictions take a third of the time of
+# fitting 50 000 x 100.
+MAX_DETERMINED = 0.97
 MAX_SHAPED_WEIGHTS = 1000  # of all outputs; each prediction costs their cube
 MIN_SHRINKAGE = 0.01  # fraction of the identity in Σ, so that repeated columns keep a variance
 MAX_STEP, SCALE_TOL = 3.0, 0.05  # largest change of ln s, and tolerance of its prediction

@@ -647,9 +647,12 @@ def _improve_auto(found: Inference, options: Options) -> Inference:
         )
         found = replace(found, warnings=(*found.warnings, warning))
     method = choose(found.objective, shift)
-    if method == "laplace" and not found.full.is_converged:
-        found = tune_prior(found, options, FitLaplace(options.tol))
-        shift = skewness(found.objective, found.full, found.log_det_slope)
+    if method == "laplace" and options.tune and found.objective.shape[0] == 1:  # K classes have their shape already
+        exact = FitLaplace(options.tol)
+        rough, found = found, found if found.full.is_converged else tune_prior(found, options, exact)
+        found = shape_prior(found, options, exact)
+        if found is not rough:
+            shift = skewness(found.objective, found.full, found.log_det_slope)
     better = _improve_by(found, method, options)
     if better.approximation.name == "laplace":
         found = better

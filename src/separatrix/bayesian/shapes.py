@@ -214,7 +214,7 @@ def _column_gain(found: Inference, options: Options, fitter: Fitter) -> float:
         return -np.inf
     search = Search(objective, scales, fitter, bounds=scales.bounds(objective), tol=SHAPE_TOL)
     volume = scale_nodes(objective, scales, fit, None).log_ratio - _nodes_of_one(found, options, None).log_ratio
-    return search.predicted_gain(fit) + volume
+    return search.predicted_gain(fit, found.log_det_slope) + volume
 
 
 def _by_column(found: Inference, options: Options, fitter: Fitter) -> Inference:

@@ -448,8 +448,13 @@ class Search:
         converged = flat or radius >= MAX_RADIUS or self._predict(here, MAX_RADIUS).gain < self.tol
         return self._result(here, TuningStatus.CONVERGED if converged else TuningStatus.STALLED)
 
-    def predicted_gain(self, start: Approximation) -> float:
-        """Return the gain in ln p(D, η) that the first step promises, without a fit."""
+    def predicted_gain(self, start: Approximation, slope: Float | None = None) -> float:
+        """Return the gain in ln p(D, η) that the first step promises, without a fit.
+
+        ``slope`` is ∂ ln |A|/∂θ of the fit at η = 0; if it is not given, it takes a pass.
+        """
+        if slope is not None:
+            self.trial = Kept(start, slope, 0.0, start.mean)
         return self._predict(self._accept(np.zeros(len(self.scales.labels)), start), MAX_RADIUS).gain
 
     def _result(self, here: FitAt, status: TuningStatus) -> SearchResult:
