@@ -24,7 +24,7 @@ from separatrix.bayesian import inference
 from separatrix.bayesian.evidence import FitLaplace
 from separatrix.bayesian.inference import METHODS, Skewness, choose, infer, skewness, third_order
 from separatrix.bayesian.posterior import laplace
-from separatrix.bayesian.predictive import N_INTERVAL_DRAWS
+from separatrix.bayesian.predictive import N_INTERVAL_POINTS
 from separatrix.bayesian.shapes import Options
 from separatrix.exceptions import ApproximationWarning, DataError
 from separatrix.likelihoods import Logit, Softmax, SoftmaxLabelNoise
@@ -165,7 +165,7 @@ def test_intervals_of_k_classes_are_computed_in_blocks_of_rows():
     fitted.predict_interval(rows)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 64e6 < 8 * len(rows) * 3 * N_INTERVAL_DRAWS
+    assert peak < 64e6 < 8 * len(rows) * 3 * N_INTERVAL_POINTS
 
 
 def options(method="auto", structure=None, tune=False):

@@ -1,5 +1,7 @@
 """Likelihoods averaged over Gaussian activations: identities, limits, quadrature and sampling."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -103,12 +105,28 @@ def test_rows_without_a_finite_activation_have_no_probability(rule, bad, three):
         assert np.isfinite(error[others]).all()
 
 
-def test_intervals_of_k_classes_are_quantiles_over_the_draws(rng):
-    Phi, theta = rng.normal(size=(20, 4)), rng.normal(size=(3, 4, 101))
-    tails = np.array([0.025, 0.9])
-    P = special.softmax(np.einsum("np,kps->nks", Phi, theta), axis=1)
-    expected = np.moveaxis(np.quantile(P, tails, axis=2), 0, -1)
-    assert_allclose(class_intervals(Softmax(3), Phi, theta, tails), expected, rtol=1e-12)
+@pytest.mark.parametrize("n_parts", [1, 3])
+def test_intervals_of_k_classes_are_quantiles_of_gaussians_and_of_mixtures(n_parts):
+    rng, tails, K, n = np.random.default_rng(0), np.array([0.025, 0.9]), 3, 12
+    weights = rng.dirichlet(np.ones(n_parts))
+    roots = rng.normal(size=(n_parts, n, K, K))
+    parts = tuple(Activations(rng.normal(size=(n, K)), root @ root.transpose(0, 2, 1)) for root in roots)
+    a = parts[0] if n_parts == 1 else replace(parts[0], weights=weights, parts=parts)
+    found = class_intervals(Softmax(K), a, tails)
+    counts = rng.multinomial(100_000, weights)
+    for i in range(n):
+        drawn = [rng.multivariate_normal(p.mean[i], p.cov[i], size=m) for p, m in zip(parts, counts, strict=True)]
+        expected = np.quantile(special.softmax(np.concatenate(drawn), axis=1), tails, axis=0).T
+        assert_allclose(found[i], expected, atol=0.02)
+    assert np.isnan(class_intervals(Softmax(K), replace(a, mean=a.mean * np.nan, weights=None, parts=()), tails)).all()
+
+
+@pytest.mark.parametrize("added", [0.0, 3.0])
+def test_intervals_of_k_classes_depend_on_differences_of_activations_and_not_on_the_order_of_classes(added, three):
+    tails, order = np.array([0.025, 0.975]), [2, 0, 1]
+    found = class_intervals(Softmax(3), three, tails)
+    shifted = Activations(three.mean[:, order] + added, three.cov[:, order][:, :, order] + added)
+    assert_allclose(class_intervals(Softmax(3), shifted, tails), found[:, order], atol=1e-6)
 
 
 @pytest.fixture(scope="module")

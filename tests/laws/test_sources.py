@@ -21,7 +21,6 @@ from sklearn.base import BaseEstimator, is_regressor
 import separatrix as sx
 from problems import ESTIMATORS, ONE_AGAINST_THE_REST, SETTINGS, blobs, names
 from separatrix.bayesian import inference
-from separatrix.bayesian import logistic as bayesian
 from separatrix.discriminative.model import SOLVERS
 from separatrix.exceptions import DataError
 from separatrix.files import scan
@@ -271,7 +270,6 @@ def _few_draws(monkeypatch):
     """Use few draws: the same weights are drawn in every place."""
     monkeypatch.setattr(inference, "PARETO_DRAWS", 256)
     monkeypatch.setattr(inference, "importance", partial(inference.importance, n=1024))
-    monkeypatch.setattr(bayesian, "N_INTERVAL_DRAWS", 200)
 
 
 def made(name, settings):

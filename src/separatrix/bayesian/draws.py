@@ -52,9 +52,10 @@ class Draws:
         means, variances = zip(*found, strict=True)
         return np.concatenate(means), np.concatenate(variances)
 
-    def activation_quantiles(self, X: Rows, design: Design, levels: Float) -> Float:
-        """Return quantiles of the activation of each row, (n, levels), for one output."""
-        return np.concatenate([weighted_quantiles(A, self.weights, levels) for A in self._activations(X, design)])
+    def probability_quantiles(self, X: Rows, design: Design, likelihood: ClassLikelihood, levels: Float) -> Float:
+        """Return quantiles of p(t | x, θ): (n, levels) for class 1 of two, or (n, K, levels)."""
+        parts = self._probabilities(X, design, likelihood)
+        return np.concatenate([weighted_quantiles(np.moveaxis(P, 1, -1), self.weights, levels) for P in parts])
 
     def probability(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> Float:
         """Return the average Σ_s weight_s p(t | x, θ_s): (n,) for class 1 of two, or (n, K)."""
@@ -93,12 +94,27 @@ class Draws:
 
 def weighted_quantiles(values: Float, weights: Float, levels: Float) -> Float:
     """Return quantiles (..., levels) of values (..., S) with weights (S,), by cumulative weights of sorted values."""
+    if weights.min() == weights.max():
+        return quantiles(values.copy(), levels)
     flat = values.reshape(-1, values.shape[-1])
     order = np.argsort(flat, axis=1, kind="stable")
     reached = np.cumsum(weights[order], axis=1) - 0.5 * weights[order]
     ordered = np.take_along_axis(flat, order, axis=1)
     found = np.stack([np.interp(levels, r, x) for r, x in zip(reached, ordered, strict=True)])
     return found.reshape(*values.shape[:-1], len(levels))
+
+
+def quantiles(values: Float, levels: Float) -> Float:
+    """Return quantiles (..., levels) of values (..., S) with equal weights. The values are partially sorted in place.
+
+    They are those of `weighted_quantiles`, several times faster.
+    """
+    S = values.shape[-1]
+    position = np.clip(levels * S - 0.5, 0, S - 1)
+    low = np.floor(position).astype(np.intp)
+    high = np.minimum(low + 1, S - 1)
+    values.partition(np.concatenate([low, high]), axis=-1)
+    return np.asarray(values[..., low] + (position - low) * (values[..., high] - values[..., low]))
 
 
 def activations_of_draws(block: Block, theta: Float, design: Design) -> Float:

@@ -31,12 +31,10 @@ from separatrix.bayesian.evidence import effective_parameters, rescaled
 from separatrix.bayesian.inference import METHODS, infer
 from separatrix.bayesian.posterior import STRUCTURES, Activations, UncoupledApproximation, weight_names
 from separatrix.bayesian.predictive import (
-    N_INTERVAL_DRAWS,
     RULES,
     class_intervals,
     class_probabilities,
     probabilities_and_errors,
-    probability_of_positive,
     two_class_interval,
 )
 from separatrix.bayesian.shapes import Options
@@ -365,32 +363,22 @@ class BayesianLogisticRegression(LinearClassifier):
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Return the lower and upper bound of a credible interval of each probability.
 
-        For two classes the result has shape (N, 2) and refers to ``classes_[1]``: it is the interval of the activation,
-        mapped through the likelihood. For K classes it has shape (N, K, 2): quantiles over draws from the posterior.
+        For two classes the result has shape (N, 2) and refers to ``classes_[1]``. For K classes it has shape (N, K, 2).
+        The bounds are quantiles of the probability over the posterior: over its draws if the model has draws.
         """
         check_is_fitted(self)
         tails = interval_tails("predict_interval", level)
-        design, draws = self.posterior_.design, self.draws_
-        if len(self.coef_) == 1 and draws is not None:
+        likelihood, draws = self.likelihood_, self.draws_
+        if draws is not None:
 
             def quantiles(Phi: Rows) -> Array:
-                return probability_of_positive(self.likelihood_, draws.activation_quantiles(Phi, design, tails))
+                return draws.probability_quantiles(Phi, self.posterior_.design, likelihood, tails)
 
             return self._map_rows(X, quantiles, limit=Limit.EQUAL)
-        if len(self.coef_) == 1:
-            z = special.ndtri(tails)
-            return self._map_activations(X, lambda _, a: two_class_interval(self.likelihood_, a, z), limit=Limit.EQUAL)
-        source = generator(self.rng)
-        if draws is None:
-            sample = self.posterior_.approximation.sample(N_INTERVAL_DRAWS, source)
-        else:
-            sample = draws.resampled(N_INTERVAL_DRAWS, source)
-        theta = np.ascontiguousarray(np.moveaxis(sample, 0, 2))
-
-        def intervals(Phi: Rows) -> Array:
-            return class_intervals(self.likelihood_, design.regressors(Phi), theta, tails)
-
-        return self._map_rows(X, intervals, limit=Limit.EQUAL)
+        if len(self.coef_) > 1:
+            return self._map_activations(X, lambda _, a: class_intervals(likelihood, a, tails), limit=Limit.EQUAL)
+        z = special.ndtri(tails)
+        return self._map_activations(X, lambda _, a: two_class_interval(likelihood, a, z), limit=Limit.EQUAL)
 
     def decision_distribution(self, X: Any) -> ActivationDistribution:
         """Return mean and variance of the activation of each row, over the posterior."""

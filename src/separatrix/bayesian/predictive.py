@@ -28,6 +28,7 @@ from scipy import special
 from separatrix._arguments import check_count, generator
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
+from separatrix.bayesian.draws import quantiles
 from separatrix.bayesian.logistic_normal import (
     fast_log_averages,
     log_odds,
@@ -45,7 +46,8 @@ MIN_MERGED_ROWS, MAX_MERGED_FLOATS = 1000, 2**22  # with many classes, larger bl
 MAX_INTERVAL_FLOATS = 2**20  # probabilities in memory at once for intervals of K classes: 8 MB
 N_QMC_POINTS = 2048  # points of predictive="qmc"
 N_REPLICATES = 8  # independent scramblings of quasi-Monte Carlo points; their spread gives a standard error
-N_INTERVAL_DRAWS = 2000  # draws of the weights for intervals of K classes
+N_INTERVAL_POINTS = 2048  # points of the activations for intervals of K classes
+ROUNDING = 1e-13  # relative error of a centred covariance, above which its Cholesky factor exists
 
 
 def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) -> Float:
@@ -93,28 +95,59 @@ def two_class_interval(likelihood: ClassLikelihood, a: Activations, z: Float) ->
         mean, var = (np.stack([getattr(part, name) for part in a.parts]) for name in ("mean", "cov"))
         bounds = mixture_quantiles(a.weights, mean, np.sqrt(var), special.ndtr(z))
     bounds[~a.is_finite] = np.nan
-    return probability_of_positive(likelihood, bounds)
+    return np.asarray(likelihood.probability(bounds.ravel()).reshape(bounds.shape))
 
 
-def probability_of_positive(likelihood: ClassLikelihood, a: Float) -> Array:
-    """Return p(C_1) of activations of any shape."""
-    return np.asarray(likelihood.probability(a.ravel()).reshape(a.shape))
+def class_intervals(likelihood: ClassLikelihood, a: Activations, tails: Float) -> Array:
+    """Return quantiles of each p(C_k), (n, K, 2), with NaN for rows without a finite activation.
 
-
-def class_intervals(likelihood: ClassLikelihood, Phi: Array, theta: Float, tails: Float) -> Array:
-    """Return quantiles of each p(C_k) over draws θ (K, P, S) of the weights, (n, K, 2), for rows φ̃ (n, P)."""
-    K, _, S = theta.shape
-    position = tails * (S - 1)
-    low = np.floor(position).astype(np.intp)
-    high = np.minimum(low + 1, S - 1)
-    bounds = np.empty((len(Phi), K, 2))
-    for rows in row_blocks(len(Phi), max(1, MAX_INTERVAL_FLOATS // (K * S))):
-        A = Phi[rows] @ theta  # (K, n, S)
+    The activations of a row are mean + L z for quasi-Monte Carlo points z, where L is the Cholesky factor of the
+    covariance about the mean of the classes, of which the widest comes first: the order of the classes has no effect.
+    Another coordinate of the points chooses the component of a mixture.
+    """
+    (n, K), parts = a.mean.shape, a.parts or (a,)
+    z, u = interval_points(K)
+    ends = np.searchsorted(u, np.cumsum(np.ones(1) if a.weights is None else a.weights))
+    ends[-1] = S = len(z)
+    bounds = np.full((n, K, 2), np.nan)
+    known = np.flatnonzero(np.logical_and.reduce([part.is_finite for part in parts]))
+    for block in row_blocks(len(known), max(1, MAX_INTERVAL_FLOATS // (K * S))):
+        rows = known[block]
+        A, start = np.empty((K, len(rows), S)), 0
+        for part, end in zip(parts, ends, strict=True):
+            with single_thread_blas():
+                moved = _ordered_root(part.cov[rows]) @ z[start:end].T
+            A[:, :, start:end] = np.moveaxis(moved, 1, 0) + part.mean[rows].T[:, :, None]
+            start = end
         P = likelihood.probability(A.reshape(K, -1).T).T.reshape(A.shape)
-        P.partition(np.concatenate([low, high]), axis=-1)  # several times faster than numpy.quantile
-        quantiles = P[..., low] + (position - low) * (P[..., high] - P[..., low])
-        bounds[rows] = np.moveaxis(quantiles, 0, 1)
+        bounds[rows] = np.moveaxis(quantiles(P, tails), 0, 1)
     return bounds
+
+
+@cache
+def interval_points(K: int) -> tuple[Float, Float]:
+    """Return points (S, K) of a standard normal, with the covariance I, and increasing uniform numbers (S,)."""
+    from scipy.stats import qmc
+
+    points = qmc.Sobol(K + 1, scramble=True, rng=np.random.default_rng(0)).random(N_INTERVAL_POINTS)
+    points = points[np.argsort(points[:, 0])]
+    z = special.ndtri(np.clip(points[:, 1:], 1e-300, 1 - 1e-16))
+    return with_unit_covariance((z - z.mean(axis=0))[None])[0], points[:, 0]
+
+
+def _ordered_root(cov: Float) -> Float:
+    """Return L (n, K, K) with L L' equal to each covariance about the mean of the classes.
+
+    It is a Cholesky factor of the classes in the order of their variance, the largest first.
+    """
+    centred = cov - cov.mean(axis=1, keepdims=True)
+    centred -= centred.mean(axis=2, keepdims=True)
+    order = np.argsort(-np.diagonal(centred, axis1=1, axis2=2), axis=1, kind="stable")
+    ordered = np.take_along_axis(np.take_along_axis(centred, order[:, :, None], 1), order[:, None, :], 2)
+    size = np.trace(cov, axis1=1, axis2=2)[:, None, None]
+    # The last pivot of a centred covariance is rounding error of the whole covariance.
+    root = np.linalg.cholesky(ordered + (ROUNDING * size + np.finfo(float).tiny) * np.eye(cov.shape[1]))
+    return np.take_along_axis(root, np.argsort(order, axis=1)[:, :, None], 1)
 
 
 def logit_normal(mu: ArrayLike, var: ArrayLike) -> Float:

@@ -69,6 +69,7 @@ MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every cov
 MAX_RECIPROCAL, MIN_LEVEL = 16.0, -50.0
 MAX_CACHED_FLOATS = 2**17  # points of some rows and classes, which the cache of a core holds
 HASHED_LEVELS = 2.0**20  # of a value's mantissa, in the hash of a row
+HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio, made odd: products spread over all bits
 N_REMEMBERED_STEPS = 10  # of L-BFGS
 N_FIRST_VARIANCES = 4  # steps of the variances before those of a mean field
 VARIANCE_FACTORS = 2.0 ** -np.arange(6)  # of activations of a mean field; the law of ln factor is N(0, (ln 2)²)
@@ -656,8 +657,8 @@ def softmax_average(
     T = block.codes if block.codes.ndim == 2 else np.eye(len(mean))[block.codes]
     block = replace(block, t=T[:, order])
     mu, K = design.activate(block, mean), len(mean)
-    L = _difference_factors(design.regressors(block.X), root, K)
-    log_p, slope, curvature = _row_averages(block, mu, L, softmax_averages, points)
+    L, units = _difference_factors(design.regressors(block.X), root, K), design.single_units()[: block.X.shape[1]]
+    log_p, slope, curvature = _row_averages(block, mu, L, softmax_averages, points, units)
     # Σ_n curvature_n ⊗ φ̃_n φ̃_n', with one product for each pair of classes. Adding the same value to all activations
     # has no effect, so each row of a curvature sums to zero, and so does each row of blocks of H.
     width = design.width
@@ -731,7 +732,7 @@ def _row_averages(
     spread: Float,
     average: Callable[..., tuple[Float, Float, Float]],
     points: Float,
-    units: Float | None = None,
+    units: Float,
 ) -> tuple[Float, Float, Float]:
     """Return the weighted E[ln p], its slope (n, K) and the curvature of each row of a block.
 
@@ -755,26 +756,25 @@ def _row_averages(
     return log_p, slope, curvature
 
 
-def _point_set(X: Rows, units: Float | None) -> Array:
+def _point_set(X: Rows, units: Float) -> Array:
     """Return a hash of the values of each row, which selects its points: they do not depend on the row's position.
 
     So a row of weight k is equivalent to k rows. Values in ``units`` of their columns are rounded, so that the units of
-    the data do not matter either. Zeros add nothing to the hash.
+    the data do not matter either, nor does the order of the columns. Zeros add nothing to the hash.
     """
     thin = X.tocsr() if is_sparse(X) else None
     entries = np.asarray(to_dense(X) if thin is None else thin.data, dtype=np.float64)
-    odd = np.random.default_rng(0).integers(2**64, size=X.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
-    column = slice(None) if thin is None else thin.indices
-    if units is not None:
-        mantissa, exponent = np.frexp(entries / units[column])
-        entries = np.ldexp(np.round(mantissa * HASHED_LEVELS), exponent)
-    mixed = (entries + 0.0).view(np.uint64) * odd[1:][column]  # minus zero becomes zero
+    mantissa, exponent = np.frexp(entries / (units if thin is None else units[thin.indices]))
+    entries = np.ldexp(np.round(mantissa * HASHED_LEVELS), exponent)
+    mixed = (entries + 0.0).view(np.uint64) * HASH_FACTOR  # minus zero becomes zero
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= HASH_FACTOR
     if thin is None:
         mixed = mixed.sum(axis=1, dtype=np.uint64)
     else:
         mixed = np.diff(np.append(np.uint64(0), np.cumsum(mixed, dtype=np.uint64))[thin.indptr])
     mixed ^= mixed >> np.uint64(32)
-    return np.asarray(mixed * odd[0] >> np.uint64(40))
+    return np.asarray(mixed * HASH_FACTOR >> np.uint64(40))
 
 
 def _difference_factors(Phi: Array, root: Float, K: int) -> Float:
