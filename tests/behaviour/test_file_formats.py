@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import separatrix as sx
+from separatrix.exceptions import DataError
 from separatrix.files import FORMATS, FileReadError, open_table, open_writer
 from separatrix.files.location import COMPRESSIONS
 
@@ -240,6 +241,56 @@ def test_views_and_run_end_encoded_columns_are_read_sorted_and_fitted(tmp_path, 
     found.take([3, 1]).filter(pa.array([True, False]))
     model = sx.TableClassifier(sx.NaiveBayes()).fit(path, "y")
     assert model.predict_proba(path).shape == (20, 2)
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_sliced_views_in_streams_and_tables_are_read(kind):
+    column = VIEWS[kind][0]
+    table = pa.table({"k": pa.chunked_array([column] * 10), "x": np.arange(40) % 7, "y": ["no", "yes"] * 20})
+    part = table.slice(3, 34)
+    batches = list(sx.scan(part.to_reader(max_chunksize=5), target="y").batches())
+    assert [value for batch in batches for value in batch["k"].to_pylist()] == part["k"].to_pylist()
+    for source in (sx.scan(part.to_reader(), target="y"), part):
+        model = sx.TableClassifier(sx.NaiveBayes()).fit(source, *(["y"] if source is part else []))
+        assert model.predict_proba(part).shape == (34, 2)
+
+
+ENDS, PLACES = np.arange(0, 123, 3, np.int32), np.full(40, 7, np.int32)
+LONG = pa.array([f"a text of a view, too long to be stored in it: {i}" for i in range(40)], pa.string_view())
+BEYOND = np.frombuffer(LONG.buffers()[1].to_pybytes()[:640], np.int32).reshape(40, 4) * [1, 1, 1, 10**6]
+FORGED = {  # a column, and bytes of its file with their replacement
+    "offsets": (pa.array(["abc"] * 40), ENDS.tobytes(), (ENDS * 10**6).tobytes()),
+    "letters": (pa.array(["abc"] * 40), b"abc" * 40, b"\xff" * 120),
+    "places": (
+        pa.DictionaryArray.from_arrays(pa.array(PLACES), pa.array(list("abcdefgh"))),
+        PLACES.tobytes(),
+        (PLACES + 10**6).tobytes(),
+    ),
+    "view": (LONG, LONG.buffers()[1].to_pybytes()[:640], BEYOND.astype(np.int32).tobytes()),
+    "runs": (
+        pc.run_end_encode(pa.array([1.5] * 13 + [2.5] * 27)),
+        np.array([13, 40], np.int32).tobytes(),
+        np.array([-5, 40], np.int32).tobytes(),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FORGED)
+@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_forged_arrow_files_are_reported_and_do_not_end_the_process(tmp_path, kind, make):
+    column, old, new = FORGED[kind]
+    table, path = pa.table({"k": column, "x": np.arange(40) % 7, "y": ["no", "yes"] * 20}), tmp_path / "t.arrow"
+    with make(str(path), table.schema) as writer:
+        writer.write_table(table)
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new))
+    for read in (lambda: open_table(path).read(), lambda: sx.TableClassifier().fit(path, "y")):
+        with pytest.raises(FileReadError, match=r"t.arrow is damaged or not an Arrow file \("):
+            read()
+    if make is pa.ipc.new_stream:
+        with pa.ipc.open_stream(str(path)) as stream, pytest.raises(DataError, match="could not be read"):
+            sx.TableClassifier().fit(sx.scan(stream, target="y"))
 
 
 def make_database(connect, path, *statements):

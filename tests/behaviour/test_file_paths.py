@@ -1,13 +1,18 @@
-"""Paths: format and compression by suffix, tables by ::name, damaged files, available memory."""
+"""Paths: format and compression by suffix, tables by ::name, damaged files, pipes, available memory."""
 
+import os
 import re
+import subprocess
+import sys
+import threading
 import zipfile
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from separatrix.files import FileReadError, FileWriteError, available_memory, memory, open_table, open_writer
+from separatrix.files import FileReadError, FileWriteError, available_memory, memory, open_table, open_writer, scan
 from separatrix.files.location import COMPRESSIONS, find, output_location
 
 
@@ -127,3 +132,85 @@ def test_the_smallest_control_group_counts_and_cached_files_are_free(machine):
     assert available_memory() == GIB
     machine("cgroup/outer/memory.stat", f"anon {GIB}\ninactive_file {2 * GIB}\n")
     assert available_memory() == 3 * GIB
+
+
+HAS_PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """Make a named pipe that transports these bytes once."""
+    writers = []
+
+    def make(name, content):
+        os.mkfifo(tmp_path / name)
+        writers.append(threading.Thread(target=(tmp_path / name).write_bytes, args=(content,), daemon=True))
+        writers[-1].start()
+        return tmp_path / name
+
+    yield make
+    for writer in writers:
+        writer.join(30)
+
+
+@HAS_PIPES
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("pipe", b"\x1f\x8b\x08\0", "pipe is not text: it is compressed with gzip"),
+        ("pipe", b"a,b\0", "pipe is not text: byte 3 is zero"),
+        ("pipe.csv.gz", b"a,b\n1,2\n", "pipe.csv.gz is damaged or not compressed"),
+        ("pipe.parquet", b"a,b\n1,2\n", "pipe.parquet is damaged or not a Parquet file"),
+        ("pipe.xlsx", b"a,b\n1,2\n", "pipe.xlsx is damaged or not an .xlsx workbook"),
+        ("pipe.db", b"a,b\n1,2\n" * 99, "pipe.db cannot be read"),
+        ("pipe.csv", b"a,a\n1,2\n", "pipe.csv: columns 1 and 2 are both called 'a'"),
+        ("pipe.csv", b" \n", "pipe.csv is empty"),
+    ],
+)
+def test_messages_name_the_pipe_and_not_its_copy(tmp_path, pipe, name, content, words):
+    path = pipe(name, content)
+    with pytest.raises(FileReadError, match=re.escape(str(tmp_path / words))):
+        open_table(path)
+
+
+@HAS_PIPES
+def test_nothing_reads_a_pipe_twice(tmp_path, pipe):
+    pq.write_table(pa.table({"a": [1, 2, 3], "y": ["u", "v", "u"]}), tmp_path / "t.parquet")
+    found = scan(pipe("pipe.parquet", (tmp_path / "t.parquet").read_bytes()), where="a > 1")
+    assert [part.path for part in found.rows.parts(("a",))] == [str(tmp_path / "pipe.parquet")]
+    assert found.n_rows == 2  # with a condition on integers, DuckDB would read the file itself
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="the system has no files of descriptors")
+def test_standard_input_has_a_path_without_a_suffix(tmp_path):
+    (tmp_path / "t").write_text("a,b\n1,2\n")
+    with (tmp_path / "t").open() as opened:
+        table = open_table(f"/dev/fd/{opened.fileno()}")
+    assert table.read().to_pydict() == {"a": [1], "b": [2]}
+    with pytest.raises(FileReadError, match="it has no suffix"):
+        open_table(tmp_path / "t")
+
+
+WITH_LITTLE_ADDRESS_SPACE = """
+import resource, sys
+import pyarrow, pyarrow.csv, pyarrow.compute, pyarrow.dataset, separatrix.table
+from separatrix.files import FileReadError, open_table
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 20 * 2**20,) * 2)  # one thread can start, but not two
+try:
+    print(open_table(sys.argv[1]).read().num_rows)
+except FileReadError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ulimit -v is a limit of Linux")
+@pytest.mark.parametrize("suffix", [".csv", ".arrow"])
+def test_too_little_address_space_for_threads_is_reported_before_arrow_waits(tmp_path, suffix):
+    with open_writer(tmp_path / f"t{suffix}") as writer:
+        writer.write(pa.table({"a": [1, 2]}))
+    command = [sys.executable, "-c", WITH_LITTLE_ADDRESS_SPACE, str(tmp_path / f"t{suffix}")]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert f"t{suffix} cannot be read: the address space of this process is limited to" in found
+    assert "Raise the limit: ulimit -v unlimited" in found

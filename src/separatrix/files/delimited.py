@@ -66,8 +66,8 @@ class DelimitedFile(TableFile):
                     break
                 start += more
         sample = str(start.decode("utf-8", errors="ignore"))  # the last character may be incomplete
-        self._dialect = sniff(sample, where.path, prefer="\t" if where.format == "tsv" else ",")
-        self.columns, notes = name_columns(self._dialect.header, where.path)
+        self._dialect = sniff(sample, where.title, prefer="\t" if where.format == "tsv" else ",")
+        self.columns, notes = name_columns(self._dialect.header, where.title)
         longest = max(map(len, start.splitlines()))
         self._block_bytes = max(BLOCK_BYTES, MIN_BLOCK_LINES * longest, COLUMN_BLOCK_BYTES * len(self.columns))
         self._notes += notes

@@ -107,15 +107,17 @@ def find_encoding(where: Location) -> tuple[str, list[str], Quotes]:
         mark = next((mark for mark in BYTE_ORDER_MARKS if first.startswith(mark)), b"")
         for signature, what in SIGNATURES.items():
             if first.startswith(signature):
-                raise FileReadError(f"{where.path} is not text: it is {what}. Rename it with the suffix of its format.")
+                raise FileReadError(
+                    f"{where.title} is not text: it is {what}. Rename it with the suffix of its format."
+                )
         for chunk in chain([first[len(mark) :]], iter(lambda: stream.read(READ_BYTES), b""), [b""]):
             quotes.add(chunk)
             if mark:
                 continue
             if b"\0" in chunk:
                 raise FileReadError(
-                    f"{where.path} is not text: byte {n_bytes + chunk.index(0)} is zero. If it is UTF-16, save it with "
-                    "a byte order mark or as UTF-8; otherwise rename it with the suffix of its format."
+                    f"{where.title} is not text: byte {n_bytes + chunk.index(0)} is zero. If it is UTF-16, save it "
+                    "with a byte order mark or as UTF-8; otherwise rename it with the suffix of its format."
                 )
             is_cp1252 = is_cp1252 and (chunk.isascii() or not any(byte in chunk for byte in NOT_CP1252))
             if not first_wrong:

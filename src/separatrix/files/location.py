@@ -28,6 +28,7 @@ from separatrix._output import DRAFT_SUFFIX, locked, remove_abandoned
 from separatrix._text import first_few, masked
 from separatrix.exceptions import DataError
 
+DESCRIPTORS = (Path("/dev"), Path("/dev/fd"))  # open files of this process, such as /dev/stdin
 STANDARD = "-"  # the path of standard input and output, which are CSV
 
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -58,10 +59,10 @@ class FileWriteError(DataError):
 
 
 class PipeCopy:
-    """Temporary copy of a named pipe, which can be read only once; the copy is removed with this object."""
+    """Temporary copy of a pipe, which can be read only once; the copy is removed with this object."""
 
     def __init__(self, pipe: Path) -> None:
-        self.path = temporary_file(self, pipe.name)
+        self.pipe, self.path = pipe, temporary_file(self, pipe.name)
         with pipe.open("rb") as source, self.path.open("wb") as file:
             shutil.copyfileobj(source, file, READ_BYTES)
 
@@ -80,6 +81,11 @@ class Location:
     parts: tuple[Path, ...] = ()
     copy: PipeCopy | None = None
 
+    @property
+    def title(self) -> Path:
+        """Path for messages, which name a pipe and not its copy."""
+        return self.path if self.copy is None else self.copy.pipe
+
     def fingerprint(self) -> tuple[tuple[int, ...], ...]:
         """Size, times of modification and change, and inode of each file; raises if a file was removed.
 
@@ -95,7 +101,7 @@ class Location:
         """Raise FileReadError if the fingerprint is not ``before``."""
         if self.fingerprint() != before:
             raise FileReadError(
-                f"{self.path} has changed since it was opened. It may be read several times, and needs the same rows "
+                f"{self.title} has changed since it was opened. It may be read several times, and needs the same rows "
                 "each time. Wait until it is complete, or copy it, and open it again."
             )
 
@@ -130,7 +136,9 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
         raise FileReadError(_not_found(where))
     if not os.access(where, os.R_OK):
         raise FileReadError(f"{where}: permission denied. Change its permissions, or copy it.")
-    copy = PipeCopy(where) if stat.S_ISFIFO(where.stat().st_mode) else None
+    mode = where.stat().st_mode
+    is_pipe = stat.S_ISFIFO(mode) or (stat.S_ISREG(mode) and where.parent in DESCRIPTORS)
+    copy = PipeCopy(where) if is_pipe else None
     where = where if copy is None else copy.path
     compression = COMPRESSIONS.get(where.suffix.lower())
     name = where.with_suffix("") if compression else where
@@ -256,12 +264,12 @@ def reading(where: Location) -> Iterator[None]:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError) as error:  # Arrow raises OSError
         if where.compression is None:
-            raise FileReadError(f"{where.path} cannot be read: {error}.") from error
+            raise FileReadError(f"{where.title} cannot be read: {error}.") from error
         message = str(error).lower()
         is_short = isinstance(error, EOFError) or "truncated" in message or "ended before" in message
         what = "ends too early: it is truncated" if is_short else "is damaged or not compressed as its suffix indicates"
         raise FileReadError(
-            f"{where.path} {what} ({where.compression}: {error}). Copy or download it again."
+            f"{where.title} {what} ({where.compression}: {error}). Copy or download it again."
         ) from error
 
 

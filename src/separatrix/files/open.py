@@ -7,13 +7,13 @@ import importlib.util
 import os
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from separatrix.files.columnar import ArrowFile, ParquetTable
 from separatrix.files.database import DuckSink, DuckTable, SqliteSink, SqliteTable
 from separatrix.files.delimited import DelimitedFile, StandardInput
 from separatrix.files.location import STANDARD, find, output_location
+from separatrix.files.memory import require_threads
 from separatrix.files.records import RecordsFile
 from separatrix.files.table import TableFile
 from separatrix.files.workbook import ExcelSheet, ExcelSink
@@ -42,7 +42,7 @@ def open_table(
     path : str or path
         The suffix determines the format: CSV, TSV, JSON lines, Parquet (a file, a folder or a pattern), Arrow, Excel,
         SQLite or DuckDB, optionally compressed (.gz, .bz2, .xz, .zst, .lz4, .zip). ``shop.db::orders`` also names the
-        table. ``-`` is CSV from standard input. A named pipe is copied to a temporary file; without a suffix it is CSV.
+        table. ``-`` is CSV from standard input. A pipe is copied to a temporary file; without a suffix it is CSV.
     table : str, optional
         Table of a database or sheet of a workbook, if there are several.
     types : mapping from column to type, optional
@@ -70,12 +70,11 @@ def open_table(
     >>> [batch.to_pydict() for batch in people.batches(rows=1)]
     [{'name': ['Ada'], 'height': [1.65]}, {'name': ['Alan'], 'height': [None]}]
     """
+    require_threads(path)
     if os.fspath(path) == STANDARD:
         return StandardInput(types or {})
     where = find(path, table)
     opened: TableFile = _classes(where.format)[0](where, types or {})
-    if where.copy is not None:
-        opened.path = Path(path)
     return opened
 
 

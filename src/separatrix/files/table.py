@@ -37,7 +37,7 @@ class TableFile(ABC):
     is_plain = False  # True for a Parquet file that DuckDB and pyarrow can read directly
 
     def __init__(self, where: Location) -> None:
-        self.path: Path = where.path  # file or folder, or "-" for standard input
+        self.path: Path = where.title  # file or folder, "-" for standard input, or a pipe (where.path is its copy)
         self.format = where.format  # one of `FORMATS`
         self.where = where
         self.kinds: dict[str, Kind] = {}
@@ -128,7 +128,7 @@ class Sink(ABC):
 
 def choose_table(names: list[str], where: Location, what: str) -> str:
     """Name of the requested table or sheet, or of the only one; raises FileReadError if the choice is not unique."""
-    path = where.path
+    path = where.title
     if not names:
         raise FileReadError(f"{path} has no {what}s. Is it the correct file?")
     if where.table is not None:

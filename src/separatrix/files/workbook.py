@@ -43,7 +43,7 @@ class ExcelSheet(TableFile):
         self._file = unpacked(where, self)
         if self._file.suffix not in FORMATS["excel"]:  # such as .XLSX: calamine would try all formats that it can read
             self._file = temporary_file(self, "copy.xlsx")
-            shutil.copyfile(self.path, self._file)
+            shutil.copyfile(where.path, self._file)
         self._n_failed: int | None = None  # rows at the end with nothing but failed formulas, once counted
         require_readable(self._file, self.path)
         with self._workbook() as book:
