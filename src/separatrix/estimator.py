@@ -47,7 +47,7 @@ class Limit(Enum):
     """Result of a finite row whose scores overflow, see `Limits`."""
 
     EQUAL = "that of a shorter row, for probabilities, which converge"
-    LARGEST = "that of a shorter row, enlarged up to the largest float, for decision functions"
+    LARGEST = "that of a shorter row, enlarged up to the largest float, for decision functions and coordinates"
 
 
 class Classifier(ClassifierMixin, Estimator):

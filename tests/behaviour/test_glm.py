@@ -275,6 +275,26 @@ def test_the_score_of_rows_without_events_is_that_of_a_perfect_null_model():
     assert model.score(X[:5], np.zeros(5), offset=offset[:5]) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("family", "y", "message"),
+    [
+        ("poisson", [1.0, 1e154, 2.0], "y is 1e.154 in row 2 .* too large to square"),
+        ("gamma", [1.0, 2.0, 1e154], "y is 1e.154 in row 3 .* too large to square"),
+        ("gamma", [1e-310, 2.0, 3.0], "y is 1e-310 in row 1 .* too small to invert"),
+        ("binomial", [[1, 2], [1e308, 1e308], [3, 0]], "in row 2 .* nor greater than 1e.130"),
+    ],
+)
+def test_targets_whose_sums_overflow_are_refused(family, y, message):
+    X = np.arange(3.0)[:, None]
+    with pytest.raises(DataError, match=message):
+        GeneralizedLinearModel(family, alpha=0.1).fit(X, y)
+
+
+def test_the_score_of_rows_whose_deviance_overflows_is_minus_infinity():
+    model = GeneralizedLinearModel().fit(np.arange(4.0)[:, None], [1.0, 3.0, 2.0, 4.0])
+    assert model.score([[1e300], [-1e300]], [1.0, 2.0]) == -np.inf
+
+
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
 def test_copies_keep_the_training_rows_and_pickles_do_not(duplicate):
     model = GeneralizedLinearModel("bernoulli").fit(X, Y)

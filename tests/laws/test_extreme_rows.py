@@ -181,6 +181,19 @@ def test_decision_functions_do_not_decrease_along_a_ray(name):
     assert (np.sign(a) == np.sign(a[0])).all()
 
 
+@pytest.mark.parametrize("model", [sx.LinearDiscriminantAnalysis(), sx.FisherDiscriminant()], ids=repr)
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_coordinates_of_extreme_rows_are_finite(model, convert):
+    rng = np.random.default_rng(0)
+    model.fit(rng.normal(size=(30, 3)), np.arange(30) % 3)
+    rows = rng.choice([-LARGEST, LARGEST], size=(20, 3))
+    Z = model.transform(convert(rows))
+    assert np.isfinite(Z).all()
+    expected = (rows * 2.0**-10) @ model.scalings_
+    ratio = np.abs(expected).max(axis=1, keepdims=True) / np.abs(Z).max(axis=1, keepdims=True)
+    np.testing.assert_allclose(Z * ratio, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
 def test_infinity_and_missing_values_are_errors_even_next_to_an_extreme_value():
     model, _ = fitted("logistic", 3, "dense")
     for value in (np.inf, -np.inf, np.nan):

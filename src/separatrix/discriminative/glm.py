@@ -303,7 +303,8 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         likelihood = self.likelihood_
         targets = open_targets(y, likelihood, len(a), sample_weight=sample_weight, offset=offset)
         flat = null_deviance(likelihood, targets)
-        rest = -2.0 * targets.weighted_sum(likelihood.derivatives(a, targets.t).log_p)
+        with np.errstate(over="ignore"):  # far from the training rows, the deviance may be infinite
+            rest = -2.0 * targets.weighted_sum(likelihood.derivatives(a, targets.t).log_p)
         return float(1.0 - rest / flat) if flat > 0 else float(rest == 0.0)
 
     def test(self, columns: Any, *, method: str = "likelihood-ratio") -> TestResult:

@@ -43,7 +43,7 @@ from separatrix._linalg import (
 from separatrix._text import counted
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
-from separatrix.likelihoods import MeanLikelihood, NormalIdentity, NormalLog
+from separatrix.likelihoods import MAX_TARGET, MeanLikelihood, NormalIdentity, NormalLog
 from separatrix.priors import Flat, Gaussian
 from separatrix.rows import NOT_NUMBERS, Block, Source, Summed, check_weight, in_memory, to_numbers
 from separatrix.separation import Separability, Support, check_separation, separability
@@ -127,14 +127,7 @@ def open_targets(
     _require_finite("Input y", t)
     is_binomial = likelihood.response.name == "binomial"
     if is_binomial and t.ndim == 2 and t.shape[1] == 2:
-        wrong = np.flatnonzero((t < 0).any(axis=1))
-        if len(wrong):
-            value = f"y is {t[wrong[0]].tolist()} in row {wrong[0] + 1} (counted from 1)"
-            raise DataError(f"{value}; successes and failures must not be negative.")
-        trials = t.sum(axis=1)
-        if not trials.any():
-            raise DataError("y has no trials: every row has 0 successes and 0 failures.")
-        t = t[:, 0] / np.where(trials > 0, trials, 1.0)
+        t, trials = _fractions(t)
     elif is_binomial:
         count, trials = None, count
     t = np.asarray(column_or_1d(t, warn=True))
@@ -160,6 +153,20 @@ def open_targets(
             )
         known = np.log(factor) if known is None else known + np.log(factor)
     return Targets(t, count, trials, known)
+
+
+def _fractions(counts: Array) -> tuple[Array, Float]:
+    """Fractions of successes and numbers of trials, from columns of successes and failures (N, 2)."""
+    wrong = np.flatnonzero(((counts < 0) | (counts > MAX_TARGET)).any(axis=1))
+    if len(wrong):
+        raise DataError(
+            f"y is {counts[wrong[0]].tolist()} in row {wrong[0] + 1} (counted from 1); successes and failures must not "
+            f"be negative, nor greater than {MAX_TARGET:g}."
+        )
+    trials = counts.sum(axis=1)
+    if not trials.any():
+        raise DataError("y has no trials: every row has 0 successes and 0 failures.")
+    return counts[:, 0] / np.where(trials > 0, trials, 1.0), trials
 
 
 def per_row(name: str, given: Any, n_rows: int) -> Float | None:

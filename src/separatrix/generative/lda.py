@@ -19,6 +19,7 @@ from separatrix._arguments import check_count
 from separatrix._array import Array, Float, Rows, in_single
 from separatrix._linalg import SingularError
 from separatrix._special import MAX_CANCELLING_NATS
+from separatrix.estimator import Limit
 from separatrix.exceptions import CollinearError
 from separatrix.generative.classifier import log_probability
 from separatrix.generative.covariance import NormalClasses
@@ -182,7 +183,9 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
         """Coordinates V'(φ(x) - m) along the directions, shape (N, Q); NaN if a value is missing."""
         V = self.scalings_
         shift = self.priors_ @ self.means_ @ V
-        return self._map_rows(X, lambda Phi: Phi @ V.astype(Phi.dtype, copy=False) - shift, allow_nan=True)
+        return self._map_rows(
+            X, lambda Phi: Phi @ V.astype(Phi.dtype, copy=False) - shift, allow_nan=True, limit=Limit.LARGEST
+        )
 
     @property
     def _n_features_out(self) -> int:

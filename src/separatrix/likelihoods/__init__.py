@@ -25,10 +25,12 @@ from separatrix.likelihoods.mean import (
     normal_quantile,
 )
 from separatrix.likelihoods.probit import Probit, probit_law, reaches
+from separatrix.likelihoods.response import MAX_TARGET
 from separatrix.likelihoods.softmax import Softmax
 
 __all__ = [
     "LIKELIHOODS",
+    "MAX_TARGET",
     "Bernoulli",
     "CLogLog",
     "ClassLikelihood",

@@ -51,7 +51,7 @@ class Normal:
 
     def check_targets(self, t: Array) -> None:
         """Raise if targets are too large to sum their squares."""
-        _refuse(t, np.abs(t) > MAX_TARGET, "too large to square", "Divide y by a constant.")
+        _refuse_large(t)
 
     def check_mean(self, mean: float) -> None:
         """Any mean is possible."""
@@ -122,8 +122,9 @@ class Poisson:
         return np.where(t > 0, -LOG_SQRT_2PI - 0.5 * np.log(safe) - stirling_error(safe), 0.0)
 
     def check_targets(self, t: Array) -> None:
-        """Raise if a count is negative."""
+        """Raise if a count is negative, or too large."""
         _refuse(t, ~(t >= 0), "negative", "Counts are 0, 1, 2, ...")
+        _refuse_large(t)
 
     def check_mean(self, mean: float) -> None:
         """Raise if all counts are 0."""
@@ -152,14 +153,20 @@ class Gamma:
         return np.asarray(0.5 * np.log(k) - LOG_SQRT_2PI - stirling_error(k) - np.log(t))
 
     def check_targets(self, t: Array) -> None:
-        """Raise if a target is not positive."""
+        """Raise if a target is not positive, or if its square or its inverse is too large."""
         _refuse(t, ~(t > 0), "not positive", "Drop rows of 0, or model separately whether a target is 0.")
+        _refuse(t, t < 1 / MAX_TARGET, "too small to invert", "Multiply y by a constant.")
+        _refuse_large(t)
 
     def check_mean(self, mean: float) -> None:
         """Any mean of positive targets is possible."""
 
 
 Response = Normal | Binary | Poisson | Gamma
+
+
+def _refuse_large(t: Array) -> None:
+    _refuse(t, np.abs(t) > MAX_TARGET, "too large to square", "Divide y by a constant.")
 
 
 def _refuse(t: Array, wrong: Array, what: str, remedy: str) -> None:

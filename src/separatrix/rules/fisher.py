@@ -45,7 +45,7 @@ from separatrix._linalg import (
 from separatrix._special import MAX_CANCELLING_NATS
 from separatrix._text import columns_are, counted
 from separatrix._threads import blas_for
-from separatrix.estimator import LinearClassifier, unchanged_on_error
+from separatrix.estimator import Limit, LinearClassifier, unchanged_on_error
 from separatrix.exceptions import CollinearError, CollinearWarning, DataError, warn
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, ClassScatter, FactoredScatter, PooledScatter, collect_moments
@@ -320,7 +320,7 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         """Coordinates V'(φ(x) - m) along the directions, shape (N, Q)."""
         check_is_fitted(self)
         V, shift = self.scalings_, self.mean_ @ self.scalings_
-        return self._map_rows(X, lambda Phi: Phi @ V.astype(Phi.dtype, copy=False) - shift)
+        return self._map_rows(X, lambda Phi: Phi @ V.astype(Phi.dtype, copy=False) - shift, limit=Limit.LARGEST)
 
     @property
     def _n_features_out(self) -> int:
