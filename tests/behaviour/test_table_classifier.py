@@ -217,6 +217,17 @@ def test_blanks_around_labels_are_not_part_of_them(tmp_path, place):
     assert plain.classes_.tolist() == sorted(set(spelled))  # other models keep labels as they are
 
 
+def test_weights_of_rows_without_a_label_are_checked():
+    frame, y = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0]}), [0, 1, None, 1]
+    with pytest.raises(DataError, match="sample_weight is not numeric"):
+        TableClassifier(sx.NaiveBayes()).fit(frame, y, sample_weight=[[1], [1, 2], [1], [1]])
+
+
+def test_an_estimator_that_is_no_classifier_is_refused():
+    with pytest.raises(TypeError, match=r"TableClassifier\(estimator=Polynomial\(\)\): .* must be a classifier"):
+        TableClassifier(sx.basis.Polynomial()).fit(pd.DataFrame({"a": [1.0, 2.0]}), [0, 1])
+
+
 def test_a_model_that_uses_rows_without_a_label_gets_them():
     y = np.where(np.arange(300) % 10 == 0, None, Y.astype(object))
     model = TableClassifier(sx.LinearDiscriminantAnalysis(unlabelled="missing"), drop="first").fit(TABLE, y)

@@ -31,7 +31,7 @@ from separatrix.files import Scan, scan
 from separatrix.generative import NaiveBayes
 from separatrix.meta import is_ours, require_fit
 from separatrix.priors import Gaussian
-from separatrix.rows import LabelRules, NamedRows, RowStore, Source, accuracy, is_unlabelled, open_rows
+from separatrix.rows import LabelRules, NamedRows, RowStore, Source, accuracy, check_weight, is_unlabelled, open_rows
 from separatrix.stats import column_moments
 from separatrix.study.pairs import Found, Interactions, indicator_scale, stated_interactions, supported_interactions
 from separatrix.study.ramps import CURVE_OF, Ramps, pair_name
@@ -223,6 +223,11 @@ class TableClassifier(ClassifierMixin, Estimator):
         estimator, moments, interactions = self.configured(encoder.schema_, features, y, sample_weight)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         estimator.fit(named(features, encoder.schema_, estimator), y, **weights)
+        if not hasattr(estimator, "classes_"):
+            raise TypeError(
+                f"TableClassifier(estimator={self.estimator!r}): the estimator must be a classifier, whose fit sets "
+                "classes_."
+            )
         opened = open_rows(features)
         self.encoder_, self.estimator_ = encoder, estimator
         self.classes_ = np.asarray(estimator.classes_)
@@ -478,14 +483,14 @@ def _labelled(batch: Batch, y: Any, sample_weight: Any, unlabelled: Any) -> tupl
     missing = is_unlabelled(labels, "missing")
     if not missing.any() or missing.all():
         return batch, y, sample_weight
+    weight = check_weight(sample_weight, batch.n_rows)
     first = f"the first in row {missing.argmax() + 1:,}"
     warn(f"{missing.sum():,} of {len(labels):,} labels are missing, {first}. These rows are left out.")
     columns = {
         name: column[~missing] if isinstance(column, np.ndarray) else column.filter((~missing).tolist())
         for name, column in batch.columns.items()
     }
-    if np.shape(sample_weight) == labels.shape:
-        sample_weight = np.asarray(sample_weight)[~missing]
+    sample_weight = None if weight is None else weight[~missing]
     kept = np.flatnonzero(~missing)
     return Batch(columns, len(kept), lambda row: row_place(kept[row])), labels[~missing], sample_weight
 
