@@ -103,7 +103,7 @@ def take_rows(X: Any, rows: Codes) -> Any:
         )
     if nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_into_series(X):
         return as_frame(X)[rows].to_native()
-    if not hasattr(X, "__getitem__"):
+    if not isinstance(X, Sequence) and not hasattr(X, "shape"):
         raise DataError(
             f"X is a {type(X).__name__}, which has no rows. Pass an array, a data frame, or a list of rows."
         )

@@ -91,8 +91,9 @@ def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
     if family == "normal_known_variance":
         # σ² is the variance within classes, after adding ``worth`` pseudo-observations with the overall variance.
         overall = families.NormalGamma.weak(facts)  # raises an error with the column if all values are equal
-        scatter = facts.scatter.sum(axis=0, keepdims=True) + 2 * worth * overall.rate
-        sd = np.sqrt(scatter / (facts.count.sum(axis=0, keepdims=True) + worth))
+        total = facts.count.sum(axis=0, keepdims=True) + worth
+        variance = facts.scatter.sum(axis=0, keepdims=True) / total + worth / total * (2 * overall.rate)
+        sd = np.sqrt(variance)
         return families.NormalNormal(overall.mean, sd / np.sqrt(worth), sd)
     return families.FAMILIES[family].conjugate.weak(facts, worth)
 

@@ -297,8 +297,9 @@ class ColumnSurvey:
         values = self.values[d]
         if values is None or len(values) < 2:
             return 1.0
-        steps = np.diff(values)
-        return float(steps[steps > EQUAL_WITHIN * (values[-1] - values[0])].min())
+        with np.errstate(over="ignore"):
+            steps = np.minimum(np.diff(values), np.finfo(np.float64).max)
+        return float(steps[steps > EQUAL_WITHIN * values[-1] - EQUAL_WITHIN * values[0]].min())
 
     def describe(self, d: int) -> str:
         """Describe the column in a few words."""
@@ -340,9 +341,11 @@ def survey_block(block: Block) -> ColumnSurvey:
 
 def distinct_values(column: Array, low: float, high: float, *, whole: bool) -> Array | None:
     """Sorted distinct values of a column; None if there are more than `MAX_DISTINCT_VALUES`."""
-    if whole and (high == low or high - low <= 1):  # the column may contain only infinity
+    with np.errstate(over="ignore"):
+        reach = 0.0 if high == low else high - low  # the column may contain only infinity
+    if whole and reach <= 1:
         return np.array([low, high] if high > low else [low], dtype=np.float64)
-    if whole and high - low < MAX_DISTINCT_VALUES:  # counting is faster than sorting
+    if whole and reach < MAX_DISTINCT_VALUES:  # counting is faster than sorting
         seen = column[~np.isnan(column)]
         return np.asarray(low + np.flatnonzero(np.bincount((seen - low).astype(np.intp))), dtype=np.float64)
     for part in (column[: 2 * MAX_DISTINCT_VALUES], column):  # the first rows usually suffice

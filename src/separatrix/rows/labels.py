@@ -298,7 +298,8 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
             f"The columns of y have names of different types: {', '.join(kinds)}. They are the classes: give them all "
             "one type."
         ) from None
-    total = T.sum(axis=1)
+    with np.errstate(over="ignore"):
+        total = T.sum(axis=1)
     if ((T == 0) | (T == 1)).all() and (total != 1).any():
         raise _not_labels(T)
     wrong = np.flatnonzero(~((T >= 0) & (T <= 1)).all(axis=1))

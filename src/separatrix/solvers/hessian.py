@@ -110,7 +110,7 @@ def factorise(hess: Float, n_outputs: int, free: Array) -> Factor:
     if n_outputs > 1 and free.any():
         P = len(free)
         blocks = hess.reshape(n_outputs, P, n_outputs, P)
-        typical = np.einsum("kpkp->p", blocks) / n_outputs**2 * free
+        typical = free * (np.diagonal(hess).reshape(n_outputs, P) / n_outputs**2).sum(axis=0)
         hess = (blocks + np.diag(typical)[None, :, None, :]).reshape(hess.shape)
     with single_thread_blas():  # NumPy and SciPy each load a BLAS, and their threads wait for each other
         try:
