@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text for messages: counts, lists of names, suggestions for a misspelled name, and passwords masked."""
+"""Text for messages: counts, lists of names, suggestions for a misspelled name, masked passwords, visible controls."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from typing import Any
 
 # In an address such as postgresql://user:secret@host/db, also as a path, which has one slash; and password=secret.
 PASSWORD = re.compile(r"(:/{1,2}[^\s:/@'\"]*:)\S+(?=@)|(\bpassword=)[^\s&'\"]+", re.IGNORECASE)
+
+# Control characters (C0, DEL, C1), marks of direction and of invisible text, line separators, and lone surrogates.
+UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -84,3 +90,17 @@ def decimals(value: float, form: str = ".4f") -> str:
     ('0.2500', '1e+300', '0.0000')
     """
     return f"{value:z{form}}" if abs(value) < 1e7 else f"{value:.4g}"
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    r"""Show unsafe characters, except those in ``keep``, as escapes; bytes of a name that is not UTF-8 as ``\xe9``.
+
+    >>> visible("a\x1b[31mb\udce9\n")
+    'a\\x1b[31mb\\xe9\\n'
+    """
+    return UNSAFE.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+
+
+def _escape(character: str) -> str:
+    byte = ord(character) - 0xDC00  # Python decodes a byte of a file name that is not UTF-8 as such a surrogate
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else repr(character)[1:-1]

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
@@ -273,3 +274,17 @@ def test_no_error_of_a_query_shows_a_password():
     with pytest.raises(sx.exceptions.DataError, match=r"\*\*\*") as found:  # the driver repeats the password
         sx.scan("SELECT 1", connection="postgresql://me:sec%zzret@localhost/db")
     assert "sec%" not in str(found.value)
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+@pytest.mark.parametrize("name", ["plain", f"x{TITLE}"])
+def test_control_characters_of_predictions_are_escaped_on_a_terminal_only(monkeypatch, is_terminal, name):
+    """Files and pipes get the table as it is."""
+    stream = TextIOWrapper(BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(stream, "isatty", lambda: is_terminal, raising=False)
+    monkeypatch.setattr(sys, "stdout", stream)
+    with open_writer("-") as writer:
+        writer.write({name: ["ja\x1b[31mRED", "東京", "two\nlines"]})
+    text = stream.buffer.getvalue().decode()
+    expected = f'{name}\nja\x1b[31mRED\n東京\n"two\nlines"\n'
+    assert text == (visible(expected, keep="\n") if is_terminal else expected)

@@ -14,11 +14,8 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-# Control characters (C0, DEL, C1), marks of direction and of invisible text, line separators, and lone surrogates.
-UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
-    "\U000e0000-\U000e007f]"
-)
+from separatrix._text import UNSAFE, visible
+
 # Replacements of our own symbols in encodings that lack them; a block character becomes its height.
 SYMBOLS = {"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{NO-BREAK SPACE}": " ", "∞": "inf"}
 SYMBOLS |= {"×": "x", "±": "+/-", "─": "-"}
@@ -32,23 +29,9 @@ BREAK_AFTER = "_-./=:,;()"  # where a long word is broken if possible
 WORD_GAP = re.compile(r"(?<![|±])(?<!\bln) (?![|±])")  # p(t | x), ln p and 1.5 ± 0.2 stay on one line
 
 
-def visible(text: str, *, keep: str = "") -> str:
-    r"""Show unsafe characters, except those in ``keep``, as escapes; bytes of a name that is not UTF-8 as ``\xe9``.
-
-    >>> visible("a\x1b[31mb\udce9\n")
-    'a\\x1b[31mb\\xe9\\n'
-    """
-    return UNSAFE.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
-
-
 def printable(text: str, encoding: str) -> str:
     """Text as it appears on a stream of this encoding."""
     return visible(text).encode(encoding, ENCODING_ERRORS).decode(encoding)
-
-
-def _escape(character: str) -> str:
-    byte = ord(character) - 0xDC00  # Python decodes a byte of a file name that is not UTF-8 as such a surrogate
-    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else repr(character)[1:-1]
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:
@@ -56,7 +39,7 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     characters = error.object[error.start : error.end]
-    shown = (STAND_INS.get(c) or (_escape(c) if UNSAFE.match(c) else ascii(c)[1:-1]) for c in characters)
+    shown = (STAND_INS.get(c) or (visible(c) if UNSAFE.match(c) else ascii(c)[1:-1]) for c in characters)
     return "".join(shown), error.end
 
 

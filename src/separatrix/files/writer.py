@@ -20,7 +20,7 @@ from typing import IO, Any, Self
 
 from separatrix._lazy import pa, pc, pq
 from separatrix._output import draft_of
-from separatrix._text import counted
+from separatrix._text import counted, visible
 from separatrix.files.location import READ_BYTES, STANDARD, FileWriteError, Location, open_output
 from separatrix.files.table import Sink
 
@@ -173,10 +173,20 @@ class StandardOutput(TableWriter):
         return self
 
     def _target(self) -> Any:
-        return sys.stdout.buffer
+        return TerminalStream(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
 
     def __exit__(self, *_: object) -> None:
         sys.stdout.buffer.flush()
+
+
+class TerminalStream:
+    """Writes lines of a table to a terminal; control characters, which would change its state, appear as escapes."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, lines: bytes) -> int:
+        return self._stream.write(visible(lines.decode(), keep="\n").encode())
 
 
 class CsvSink(Sink):
