@@ -317,3 +317,129 @@ def test_a_range_is_shown_with_digits_that_distinguish_its_ends():
     low, high = plan.why.removeprefix("whole numbers from ").split(" to ")
     assert low != high
     assert np.allclose([float(low), float(high)], [times.min(), times.max()], rtol=1e-6)
+
+
+RANDOM = np.random.default_rng(5)
+AMOUNTS = RANDOM.uniform(-5000, 5000, 60).round(2).tolist()
+WHOLE = [1200, -850, 15, -3, 940, -1100, 77, -410, 2300, -66, 5, -12, 1750]
+
+
+def in_accounts(numbers, negative, spelling="{:,}"):
+    """Negative numbers as ``negative`` writes them."""
+    return [negative.format(spelling.format(-x)) if x < 0 else spelling.format(x) for x in numbers]
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (in_accounts(AMOUNTS, "({})"), AMOUNTS),
+        (in_accounts(AMOUNTS, "( {} )"), AMOUNTS),
+        (in_accounts(AMOUNTS, "{}-"), AMOUNTS),
+        (in_accounts(AMOUNTS, "({})", "${:,.2f}"), AMOUNTS),
+        (in_accounts([-abs(x) for x in AMOUNTS], "({})"), [-abs(x) for x in AMOUNTS]),
+        (in_accounts(WHOLE * 4, "({})", "{}"), WHOLE * 4),
+        (in_accounts(WHOLE * 4, "{}-", "{}"), WHOLE * 4),
+    ],
+)
+def test_negative_numbers_of_accounts_are_numbers_with_a_note(texts, numbers):
+    found = schema({"c": texts})
+    (plan,) = found.plans
+    assert plan.kind == "number"
+    assert f"{sum(x < 0 for x in numbers)} values were read as negative numbers" in plan.note
+    assert "--types c=categorical" in plan.note
+    np.testing.assert_allclose(found.encode_counted(pd.DataFrame({"c": texts}), sparse=False)[0][:, 0], numbers)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{grade}{sign}" for grade in range(1, 7) for sign in ("", "-")] * 9,
+        [f"{grade}{sign}" for grade in range(1, 16) for sign in ("", "-")] * 9,
+        [f"{grade}{sign}" for grade in ("1", "1.5", "2", "2.5", "3", "3.5", "4") for sign in ("", "-")] * 9,
+        ["1,5", "2-", "2", "2,5", "3-", "3", "4-"] * 9,
+        [f"{age}-" for age in range(18, 90, 6)] * 9,  # from 18 to 23, from 24 to 29, ...
+        [f"({i})" for i in range(1, 40)] * 9,
+        [f"({i})" for i in range(1990, 2020)] * 9,
+        [f"{i}{sign}" for i in range(100, 112) for sign in ("", "-")] * 9,  # revisions of parts
+        ["(1)", "2", "3", "(4)", "5"] * 9,
+    ],
+)
+def test_grades_lists_and_beginnings_of_ranges_are_text_with_a_note(texts):
+    (plan,) = schema({"c": texts}).plans
+    assert plan.kind == "categorical"
+    assert "is read as text. If " in plan.note
+    assert "--types c=number" in plan.note
+    assert "treats these values as missing" not in plan.note
+    (number,) = schema({"c": texts}, {"c": "number"}).plans
+    assert "read as negative numbers" in number.note
+    (given,) = schema({"c": texts}, {"c": "categorical"}).plans
+    assert not given.note
+
+
+def test_grades_that_are_dropped_have_the_remedy_in_the_reason():
+    for count in (1, 4):
+        (plan,) = schema({"c": [f"({i})" for i in range(1900, 1960)] * count}, min_count=5).plans
+        assert plan.kind in ("id or text", "rare levels")
+        assert "If '(1900)' is a negative number" in plan.note
+
+
+def test_a_single_unusual_sign_among_many_numbers_is_an_odd_value():
+    ages = [str(age) for age in range(18, 90)] * 2
+    table = pd.DataFrame({"age": [*ages, "18-"], "x": np.arange(145) % 4})
+    found = infer_types(table_statistics(table), training=table_statistics(table[:100]))
+    assert found.plans[0].kind == "number"
+    assert "'18-' in row 145: treated as missing" in found.plans[0].note
+    assert found.encode_counted(table, sparse=False)[1]["age"].total() == 1
+
+
+def test_many_distinct_amounts_and_codes_are_distinguished_without_their_texts():
+    numbers = RANDOM.integers(-(10**6), 10**6, 300)
+    for texts, kind in (
+        (in_accounts(numbers, "({})", "{}"), "number"),
+        ([f"({abs(x)})" for x in numbers], "id or text"),
+    ):
+        statistics = table_statistics(pd.DataFrame({"c": texts}), max_distinct=50)
+        assert infer_types(statistics).plans[0].kind == kind
+
+
+def test_indian_thousands_are_numbers():
+    texts = ["12,34,567", "1,23,45,678.50", "5,000", "-1,00,000"] * 9
+    found = schema({"c": texts})
+    assert found.plans[0].kind == "number"
+    numbers = [1234567, 12345678.5, 5000, -100000] * 9
+    np.testing.assert_array_equal(found.encode_counted(pd.DataFrame({"c": texts}), sparse=False)[0][:, 0], numbers)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_header_that_is_repeated_in_the_middle_is_reported_as_one(times):
+    rows = [[f"{x:.1f}", "ab"[i % 2], f"2024-01-{1 + i % 28:02d}"] for i, x in enumerate(AMOUNTS)]
+    names = ["size", "kind", "day"]
+    table = pd.DataFrame([*rows, *[names, *rows] * times], columns=names)
+    found = schema(table)
+    assert [plan.kind for plan in found.plans] == ["number", "categorical", "date"]
+    where = "row 61, a header" if times == 1 else "3 rows, first in row 61, headers"
+    assert f"The names of the columns are repeated in {where} in the middle of the table: remove" in found.notes[0]
+    assert "not a number" not in " ".join(found.notes)
+    encoded = found.encode_counted(table, sparse=False)[0]
+    assert encoded[60, found.columns.index("size is missing")] == 1
+    part = pd.DataFrame([*rows, ["size", "a", "2024-01-01"], *rows], columns=names)
+    assert "1 value that is not a number, 'size' in row 61" in schema(part).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_id"),
+    [
+        ("name", ["Ann", "Bob", "Cid", "Dan", "Eve", "Fay"], True),
+        ("customer_id", ["a1", "a2", "a3"], True),
+        ("id", [4, 7, 5, 6], True),
+        ("Unnamed: 0", [0, 1, 2, 3, 4], True),
+        ("column 1", [1, 2, 3, 4, 5], True),
+        ("dose", [1, 2, 3, 4, 5], False),
+        ("column 1", [1, 2, 4, 8, 16], False),
+        ("city", ["A", "B", "C", "D"], False),
+        ("city", ["A", "B", "C", "D", "A"], False),
+    ],
+)
+def test_ids_of_tiny_tables_are_dropped(name, values, is_id):
+    (plan,) = schema({name: values}).plans
+    assert (plan.kind in ("id", "id or text")) == is_id

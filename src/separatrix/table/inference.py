@@ -33,7 +33,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +65,7 @@ from separatrix.table.text import (
     YEAR_FIRST,
     format_number,
     parse_dates,
+    read_numbers,
     tidy,
 )
 from separatrix.table.values import MAX_EXACT, Place, as_text
@@ -79,8 +80,10 @@ NO_YES = [("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on"
 # Text is read as numbers or dates if at most 5 % of its values are odd (a single one is always allowed) and more than
 # `ALWAYS_CATEGORY_LEVELS` distinct values are not odd, so that the sizes 1, 2 and XL remain a category.
 MAX_ODD_FRACTION = 0.05
+GRADE = re.compile(r"\(?(?:\d+|\d{1,2}[.,]5)\)?[-\u2212]?")  # such as 2-, 1.5- and (3), which may be negative numbers
+MIN_AMOUNT = 100  # grades, lists and ages are smaller
 MIN_NOTED_FRACTION = 0.5  # a note reports text in which at least this fraction of the values are numbers or dates
-MIN_ID_ROWS = 20  # fewer numbers are ids only if the column is named like one
+MIN_ID_ROWS = 20  # fewer numbers are ids only if the column is named like one, or has no name
 MIN_DISTINCT_TEXTS = 5  # a column of at least so many texts, all distinct, is an id: new rows have other texts
 ID_RANGE_FILLED = 0.5  # smallest ratio, for an id, of the number of distinct values to the length of their range
 # Smallest fraction of distinct values of an id; the second applies to estimated counts and to columns named like ids.
@@ -94,6 +97,7 @@ TIME_WORDS = frozenset({
     "time", "timestamp", "epoch", "age", "datum", "tag", "woche", "monat", "jahr", "stunde", "zeit",
 })
 # fmt: on
+NAMELESS = re.compile(r"Unnamed: \d+|column \d+")  # the index of a data frame that was written to a file
 CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 NAME_WORD = re.compile(r"[^\W\d_]+")
 CALENDARS = [(1500.0, 2199.0), (15_000_101.0, 21_991_231.0), (1e8, 4.2e9), (1e11, 4.2e12)]  # years, days, seconds, ms
@@ -156,11 +160,12 @@ def infer_types(
         if kind not in TYPES:
             raise DataError(f"Column {name!r} cannot be {kind!r}: unknown type.{did_you_mean(str(kind), TYPES)}")
     plans = []
-    for name, column in statistics.columns.items():
+    read = {name: of if name in overrides else _without_grades(of) for name, of in statistics.columns.items()}
+    for name, column in read.items():
         if name in overrides:
             plan = _PLAN_OF_TYPE[overrides[name]](name, column, options)
         elif name != target:
-            plan = _infer(name, column, options)
+            plan = _noting_grades(_infer(name, column, options), statistics.columns[name], column)
         else:
             continue
         plans.append(plan if training is None else _learn(plan, column, training.columns[name], options))
@@ -253,7 +258,7 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
 
 def _are_read(name: str, column: ColumnStatistics, found: Readings, options: Options) -> bool:
     """Whether a column is read as numbers or dates."""
-    if column.declared or not found.best.count or _are_grades(column, found):
+    if column.declared or not found.best.count:
         return False
     if column.kind is not Kind.TEXT or not found.n_odd or _is_header(name, found, options):
         return True
@@ -267,18 +272,72 @@ def _is_header(name: str, found: Readings, options: Options) -> bool:
     return found.n_odd == options.n_headers and _odd_text_is(name, found)
 
 
-def _are_grades(column: ColumnStatistics, found: Readings) -> bool:
-    """Whether the negative numbers of accounts, such as 2- and (3), may be grades or marks instead."""
-    is_few = column.levels.n_distinct <= ALWAYS_CATEGORY_LEVELS and not column.levels.hashes
-    return is_few and found.best.whole and _n_accounts(found) > 0
+def _without_grades(column: ColumnStatistics) -> ColumnStatistics:
+    """The column without readings of 2- and (3) as negative numbers, if these may be grades, ranges or marks."""
+    if column.kind is not Kind.TEXT or column.declared or not _may_be_grades(column):
+        return column
+    found = column.as_numbers
+    kept = {key: numbers for key, numbers in found.formats.items() if not _is_of_accounts(key[0])}
+    are_codes = _n_accounts(found) > max(1, MAX_ODD_FRACTION * found.n_values)  # like numbers with a leading zero
+    return replace(column, as_numbers=replace(found, formats=kept, padded=found.padded or are_codes))
+
+
+def _may_be_grades(column: ColumnStatistics) -> bool:
+    """Whether the negative numbers of accounts may be something else.
+
+    A value with thousands, a unit or decimals other than one half is an amount. Whole numbers and halves are amounts
+    if both signs are frequent, few of them occur with both signs, and they reach `MIN_AMOUNT`.
+    """
+    found, levels = column.as_numbers, column.levels
+    n_negative, n_read = _n_accounts(found), found.best.count
+    if not n_negative:
+        return False
+    is_mixed = MAX_ODD_FRACTION * n_read < n_negative < n_read and max(-found.best.low, found.best.high) >= MIN_AMOUNT
+    if levels.hashes:
+        return found.best.whole and not is_mixed
+    spelling, unit = found.key
+    texts = list(map(str, levels.counts))
+    numbers, plain = (read_numbers(texts, name, unit) for name in (spelling, _plain_spelling(spelling)))
+    is_negative = np.isnan(plain) & ~np.isnan(numbers)
+    if not all(GRADE.fullmatch(text.strip()) for text in compress(texts, is_negative)):
+        return False
+    is_few = levels.n_distinct <= ALWAYS_CATEGORY_LEVELS
+    n_both = len(np.intersect1d(-numbers[is_negative], plain))
+    return is_few or not is_mixed or n_both > is_negative.sum() / 2
+
+
+def _is_of_accounts(spelling: str) -> bool:
+    return spelling in SPELLINGS and SPELLINGS[spelling].negative != "-1"
+
+
+def _plain_spelling(spelling: str) -> str:
+    """The spelling with a minus sign in front of negative numbers."""
+    return spelling.strip("()-")
 
 
 def _n_accounts(found: Readings) -> int:
     """Number of values that are read as negative numbers although they have no minus sign in front."""
     spelling, unit = found.key
-    if spelling not in SPELLINGS or SPELLINGS[spelling].negative == "-1":
+    if not _is_of_accounts(spelling):
         return 0
-    return found.best.count - found.formats.get((spelling.strip("()-"), unit), NumberStatistics()).count
+    return found.best.count - found.formats.get((_plain_spelling(spelling), unit), NumberStatistics()).count
+
+
+def _noting_grades(plan: Plan, column: ColumnStatistics, read: ColumnStatistics) -> Plan:
+    """The plan of a column of text, with a note if it was ``read`` without negative numbers of accounts."""
+    if read is column:
+        return plan
+    name, found = plan.column, column.as_numbers
+    spelling, unit = found.key
+    texts = list(map(str, column.levels.counts)) or [column.example]
+    plain = read_numbers(texts, _plain_spelling(spelling), unit)
+    example = next(compress(texts, np.isnan(plain) & ~np.isnan(read_numbers(texts, spelling, unit))), texts[0])
+    remedy = f"If {example!r} is a negative number, set the type: types={{{name!r}: 'number'}} (--types {name}=number)"
+    if isinstance(plan, CategoryPlan):
+        return replace(plan, note=f"{plan.note} {name!r} is read as text. {remedy}.".strip())
+    if isinstance(plan, DropPlan) and plan.kind in ("id or text", "rare levels"):
+        return replace(plan, why=f"{plan.why}. {remedy}")
+    return plan
 
 
 def _odd_note(name: str, found: Readings, what: str, options: Options) -> str:
@@ -333,11 +392,12 @@ def reason_for_id(name: str, column: ColumnStatistics) -> str:
     """Reason why a column of numbers is an id; "" if it is not an id."""
     numbers = column.as_numbers.best
     is_named, levels = _is_named_id(name), column.levels
-    if not numbers.whole or numbers.count < (2 if is_named else MIN_ID_ROWS):
+    extent = numbers.high - numbers.low + 1
+    is_index = NAMELESS.fullmatch(name) and numbers.low in (0, 1) and extent == levels.n_distinct
+    if not numbers.whole or numbers.count < (2 if is_named or is_index else MIN_ID_ROWS):
         return ""
     if levels.n_distinct < (ID_DISTINCT_IF_NAMED if levels.hashes or is_named else ID_DISTINCT) * numbers.count:
         return ""
-    extent = numbers.high - numbers.low + 1
     in_calendar = any(low <= numbers.low and numbers.high <= high for low, high in CALENDARS)
     is_time = in_calendar or not TIME_WORDS.isdisjoint(_words_of(name))
     nearly = "" if levels.n_distinct == numbers.count else "nearly "
@@ -473,12 +533,6 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
     why += f"; compared with {reference!r}" if reference else ""
     odd = _odd_text(name, column, options) if levels.n_distinct > ALWAYS_CATEGORY_LEVELS else ""
     notes = [f"{odd}."] if odd else []
-    if column.kind is Kind.TEXT and not column.declared and _are_grades(column, column.as_numbers):
-        example = next(level for level in ranked if not level[-1:].isdigit())
-        notes.append(
-            f"{name!r} is read as text. If {example!r} is a negative number, set the type: types={{{name!r}: "
-            f"'number'}} (--types {name}=number)."
-        )
     fraction = sum(map(counts.__getitem__, pooled)) / sum(counts.values())
     if len(pooled) >= POOLED_LEVELS * len(counts) and fraction >= POOLED_ROWS:
         notes.append(

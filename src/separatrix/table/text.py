@@ -128,9 +128,11 @@ NUMPY_DATE = re.compile(
 
 
 def tidy(texts: Iterable[str]) -> list[str]:
-    """Strip white space, and replace words for a missing value by empty text."""
+    """Strip white space, also inside of parentheses, and replace words for a missing value by empty text."""
     cells = list(map(str.strip, texts))
     for i, cell in enumerate(cells):
+        if cell[:1] == "(" and cell[-1:] == ")":
+            cells[i] = f"({cell[1:-1].strip()})"
         if cell.casefold() in MISSING_WORDS:
             cells[i] = ""
     return cells
