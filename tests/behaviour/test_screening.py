@@ -1,4 +1,4 @@
-"""Columns that give the class away, copies of columns, and outliers."""
+"""Columns that give the class away, copies of columns, outliers, and codes."""
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,10 @@ from separatrix.table import TableEncoder
 RNG = np.random.default_rng(0)
 
 
-def notes_of(table, y, topic="leak"):
+def notes_of(table, y, topic="leak", given=()):
     encoder = TableEncoder().fit(table)
     fold = Fold(NamedRows(encoder.transform(table), encoder.schema_.columns), np.asarray(y), np.arange(len(y)))
-    return [note.text for note in notes_on_columns(encoder.schema_, [fold], "y") if note.topic == topic]
+    return [note.text for note in notes_on_columns(encoder.schema_, [fold], "y", given) if note.topic == topic]
 
 
 y = RNG.permutation(np.arange(200) % 3 == 0).astype(int)
@@ -76,3 +76,46 @@ def test_outliers_are_named_with_value_and_row():
 def test_skewed_and_mostly_constant_columns_have_no_outliers():
     table = pd.DataFrame({"skewed": np.exp(3 * noise), "rare": np.where(np.arange(200) == 5, 1e6, 0.0), "z": noise})
     assert notes_of(table, y, "outlier") == []
+
+
+def classes_of(log_odds, rng):
+    return (rng.random(len(log_odds)) < 1 / (1 + np.exp(-log_odds))).astype(int)
+
+
+def test_numbers_that_act_as_names_are_reported_with_a_remedy():
+    rng = np.random.default_rng(1)
+    code = rng.integers(7, size=900)
+    region = np.array([1, 3, 7, 9, 20, 31, 45])[code]
+    table = pd.DataFrame({"region": region, "x": rng.normal(size=900)})
+    classes = classes_of(np.array([1.5, -1.5, 1, -1, 2, -2, 0])[code], rng)
+    (text,) = notes_of(table, classes, "codes")
+    assert text.startswith(
+        "'region' has 7 whole numbers from 1 to 45 with gaps, and y depends on them but neither rises"
+    )
+    assert "--types region=categorical; in Python, types={'region': 'categorical'}." in text
+    assert notes_of(table, classes, "codes", given=["region"]) == []
+    rare = table.assign(region=np.where(np.arange(900) < 9, 12, region))  # hides nothing
+    assert "has 8 whole numbers" in notes_of(rare, classes, "codes")[0]
+    of_three = np.array([0, 2, 1, 0, 2, 1, 0])[code] * (rng.random(900) < 0.5)
+    assert len(notes_of(table, of_three, "codes")) == 1
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        lambda i: 0.0 * i,
+        lambda i: 0.3 * i,
+        lambda i: 0.3 * (i - 4.5) ** 2 - 3,  # largest at both ends
+        lambda i: 2.0 * (i > 4),
+        lambda i: 2.0 * np.sin(2 * np.pi * i / 10),
+    ],
+)
+def test_numbers_with_a_smooth_effect_or_none_are_not_codes(effect):
+    alarms = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rank = rng.integers(10, size=900)
+        for values in (rank, rank**2):
+            table = pd.DataFrame({"x": values, "z": rng.normal(size=900)})
+            alarms += len(notes_of(table, classes_of(effect(rank), rng), "codes"))
+    assert not alarms

@@ -182,6 +182,7 @@ HEADINGS = {
     **SEVERE,
     "outlier": ("Outliers", ""),
     "identical": ("Identical columns", ""),
+    "codes": ("Numbers that may be codes", ""),
     "collinear": (
         "Redundant columns",
         "Predictions are not affected, but only the joint effect of these columns is determined, not each weight.",

@@ -151,7 +151,7 @@ def compare_models(
     on_table = notes_on_table(schema, [fold.X.array for fold in folds], rows.classes, rows.counts)
     not_compared = [f"{name}: {reason}" for name, reason in left_out.items() if models is None]
     unsuited = [Note("left out", f"Not compared: {'; '.join(not_compared)}.")] if not_compared else []
-    notes = (*some.notes, *notes_on_columns(schema, folds, target), *on_table, *unsuited)
+    notes = (*some.notes, *notes_on_columns(schema, folds, target, inputs or ()), *on_table, *unsuited)
     return Compared(
         Question(name, target, types, test_share, seed, time),
         rows,

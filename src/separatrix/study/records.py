@@ -36,6 +36,7 @@ Topic = Literal[  # in the order of importance for the reader
     "few rows",
     "outlier",  # a value is far from all others of its column
     "identical",  # a column is a copy of another
+    "codes",  # whole numbers that may be names of categories
     "collinear",
     "warning",  # any other warning, such as an ambiguous column
     "new values",  # values that the training rows did not have

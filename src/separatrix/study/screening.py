@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Columns to check before a model is trusted: columns that give the class away, copies of columns, and outliers.
+"""Columns to check before a model is trusted: leaks of the class, copies of columns, outliers, and codes.
 
 All checks use the encoded features, one column at a time, and cost about as much as sorting them.
 """
@@ -7,7 +7,7 @@ All checks use the encoded features, one column at a time, and cost about as muc
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,19 @@ MAX_CHANCE = 0.01  # probability that any of the columns predicts so well by cha
 MAX_LEAK_ROWS = 20_000  # more rows are thinned out evenly
 MIN_OUTLIER_RATIO = 100  # distance of an outlier from the median, relative to the farthest ordinary value
 MAX_OUTLIERS, MAX_OUTLIER_FRACTION, MIN_OUTLIER_ROWS = 3, 0.01, 10
+MIN_CODES, MAX_CODES, MIN_CODE_ROWS = 5, 30, 10  # distinct values of a column of codes, and rows of each
+MIN_CONSECUTIVE_CODES = 7  # fewer consecutive numbers may be ratings, with an effect that is largest at both ends
+MIN_CODE_RATIO = 5  # of chi-squared to its degrees of freedom: the classes depend on the codes beyond chance
+MIN_NEIGHBOUR_RATIO = 0.7  # of differences between neighbouring values to those of any two; a smooth function has less
+CODE_SAMPLE_ROWS = 2000  # columns with more than `MAX_CODES` distinct values in the first rows are skipped
 CELLS_PER_CHUNK = 2_000_000
 
 
-def notes_on_columns(schema: Schema, folds: Sequence[Fold], target: str) -> Iterator[Note]:
-    """Notes on leaks and identical columns in the first fold, which has most rows, and on outliers in all folds."""
+def notes_on_columns(schema: Schema, folds: Sequence[Fold], target: str, given: Container[str] = ()) -> Iterator[Note]:
+    """Notes on leaks, identical columns and codes in the first fold, which has most rows, and on outliers in all folds.
+
+    The types of the columns ``given`` were stated, so they are not codes.
+    """
     features, codes, groups = folds[0].X.array, folds[0].codes, schema.groups
     step = -(-len(codes) // MAX_LEAK_ROWS)
     yield from _leaks(schema, groups, _by_column(features[::step]), codes[::step], target)
@@ -67,6 +75,8 @@ def notes_on_columns(schema: Schema, folds: Sequence[Fold], target: str) -> Iter
                 f"as far from the median as all others: {', '.join(shown)}. Such values dominate means and weights: "
                 "correct them, or leave them empty if they are errors.",
             )
+        elif plan.column not in given and len(codes) >= MIN_CODES * MIN_CODE_ROWS:
+            yield from _code_notes(plan.column, x[seen < len(codes)], codes[seen[seen < len(codes)]], target)
 
 
 def _by_column(X: Any) -> Any:
@@ -75,6 +85,41 @@ def _by_column(X: Any) -> Any:
 
 def _drop(column: str) -> str:
     return f"--drop {column}; in Python, types={{{column!r}: 'drop'}}"
+
+
+def _code_notes(column: str, x: Float, codes: Codes, target: str) -> Iterator[Note]:
+    """A note if numbers act as names: the classes depend on them, but neighbours have no more in common than others.
+
+    Class proportions are compared between the distinct values, per class as in Pearson's chi-squared. Half of the mean
+    squared difference of neighbours, divided by the variance, is about 1 for names and near 0 for a smooth function
+    (von Neumann's ratio).
+    """
+    if len(np.unique(x[:CODE_SAMPLE_ROWS])) > MAX_CODES:
+        return
+    values, level, counts = np.unique(x, return_inverse=True, return_counts=True)
+    n_values, low, high = len(values), values[0], values[-1]
+    is_frequent = counts >= MIN_CODE_ROWS  # values of fewer rows are left out
+    gaps = " with gaps" if high - low >= n_values else ""
+    L = int(is_frequent.sum())
+    if n_values > MAX_CODES or (MIN_CODES if gaps else MIN_CONSECUTIVE_CODES) > L or (values != np.floor(values)).any():
+        return
+    kept = is_frequent[level]
+    level, codes, counts = (np.cumsum(is_frequent) - 1)[level[kept]], codes[kept], counts[is_frequent]
+    of_class = np.bincount(codes)
+    table = np.bincount(level * len(of_class) + codes, minlength=L * len(of_class)).reshape(L, -1)[:, of_class > 0]
+    share = of_class[of_class > 0] / len(codes)
+    scaled: Float = (table / counts[:, None] - share) / np.sqrt(share)
+    chi_squared = float((counts[:, None] * scaled**2).sum())
+    variance = float(scaled.var(axis=0, ddof=1).sum())
+    between = float((np.diff(scaled, axis=0) ** 2).sum()) / (2 * (L - 1))
+    if chi_squared >= MIN_CODE_RATIO * (L - 1) * (len(share) - 1) > 0 and between >= MIN_NEIGHBOUR_RATIO * variance:
+        yield Note(
+            "codes",
+            f"{column!r} has {n_values} whole numbers from {low:g} to {high:g}{gaps}, and {target} depends on them but "
+            "neither rises nor falls with them: they may be codes of categories. If so, set the type: --types "
+            f"{column}=categorical; in Python, types={{{column!r}: 'categorical'}}.",
+            (column,),
+        )
 
 
 def _leaks(schema: Schema, groups: Mapping[str, range], X: Any, codes: Codes, target: str) -> Iterator[Note]:
