@@ -28,7 +28,7 @@ from separatrix._array import Array, Codes, Float
 from separatrix._text import listed
 from separatrix.estimator import unchanged_on_error
 from separatrix.exceptions import DataError
-from separatrix.meta import AbstractWrapper, choose_reject_label, fit_arguments, labels_with_reject
+from separatrix.meta import AbstractWrapper, choose_reject_label, fit_arguments, labels_with_reject, require_fit
 from separatrix.metrics import require_probabilities
 
 __all__ = ["DecisionRule", "decide", "expected_cost"]
@@ -172,6 +172,7 @@ class DecisionRule(AbstractWrapper):
         X, y and ``sample_weight`` may be anything that the wrapped classifier accepts.
         """
         check_flags(self)
+        require_fit(type(self).__name__, self.estimator)
         _require_predict_proba(self.estimator)
         with unchanged_on_error(self):
             if not self.prefit:

@@ -229,3 +229,20 @@ def test_an_object_that_is_no_table_is_named(model, kind):
 def test_text_of_variable_width_is_refused_in_words():
     with pytest.raises(ValueError, match="Column 'x1' holds 'red' in row 1"):
         open_memory(np.array([["1", "red"]], dtype=np.dtypes.StringDType()))
+
+
+def test_other_shapes_of_sparse_arrays_are_refused_by_wrappers_too():
+    cube = sparse.coo_array(np.ones((1, 4, 2)))
+    for model in (
+        sx.LogisticRegression(),
+        sx.OneVsOne(sx.LogisticRegression()),
+        sx.Calibrated(sx.LogisticRegression()),
+    ):
+        with pytest.raises(DataError, match=r"sparse array of shape \(1, 4, 2\). Expected 2 dimensions"):
+            model.fit(cube, [0, 1, 0, 1])
+
+
+def test_a_memory_view_is_a_table():
+    table = np.random.default_rng(0).normal(size=(20, 2))
+    model = sx.OneVsOne(sx.LogisticRegression()).fit(memoryview(table), np.arange(20) % 3)
+    assert_array_equal(model.predict(memoryview(table)), model.predict(table))

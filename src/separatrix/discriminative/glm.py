@@ -44,7 +44,7 @@ from separatrix.discriminative.inference import (
     run_test,
     wald_tests,
 )
-from separatrix.estimator import check_columns, check_results, known_columns, truth_in_memory, unchanged_on_error
+from separatrix.estimator import Limit, check_columns, check_results, known_columns, truth_in_memory, unchanged_on_error
 from separatrix.exceptions import CollinearWarning, warn
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 from separatrix.rows import Block, RowMap, in_memory, open_rows, readable_again, targets_in_memory
@@ -407,13 +407,14 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         def activate(Phi: Rows) -> Array:
             return self._design.activate(Block(Phi, None, None, range(Phi.shape[0])), self.solution_.value)
 
-        a: Float = in_memory(self._map_rows(X, activate))[0]
+        a: Float = in_memory(self._map_rows(X, activate, Limit.LARGEST))[0]
         known = per_row("offset", offset, len(a))
         return a if known is None else a + known
 
-    def _map_rows(self, X: Any, row_function: Callable[[Rows], Array]) -> Array:
+    def _map_rows(self, X: Any, row_function: Callable[[Rows], Array], limit: Limit | None = None) -> Array:
         """Apply ``row_function`` to every row; if a result is not finite, the error names the column."""
         check_is_fitted(self)
         opened = open_rows(X, known_columns(self))
         check_columns(self, opened.template, reset=False)
-        return opened.each(partial(check_results, row_function=row_function, basis=self.basis_))  # type: ignore[no-any-return]
+        results = partial(check_results, row_function=row_function, basis=self.basis_, limit=limit)
+        return opened.each(results)  # type: ignore[no-any-return]

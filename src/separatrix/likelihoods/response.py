@@ -84,6 +84,7 @@ class Binary:
                 f"Every target in y (of positive weight) is {mean:g}: the likelihood increases without limit as the "
                 f"intercept goes to {'-' if mean == 0 else '+'}infinity. Both kinds of rows are needed."
             )
+        _refuse_small_mean(mean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ class Poisson:
                 "Every count in y (of positive weight) is 0: the likelihood increases without limit as the intercept "
                 "goes to -infinity. Rows with events are needed."
             )
+        _refuse_small_mean(mean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,11 @@ class Gamma:
 
 
 Response = Normal | Binary | Poisson | Gamma
+
+
+def _refuse_small_mean(mean: float) -> None:
+    if mean < 1 / MAX_TARGET:  # the variances of the coefficients would overflow
+        raise DataError(f"The mean of y is {mean:.3g}, which is too close to 0 for a fit. Check the unit of y.")
 
 
 def _refuse_large(t: Array) -> None:

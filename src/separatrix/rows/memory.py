@@ -98,6 +98,10 @@ class NamedRows:
 
 def as_table(X: Any) -> Any:
     """Convert an Arrow stream or record batch to an Arrow table, which can be read twice; return other tables as is."""
+    if is_sparse(X) and X.ndim != 2:
+        raise DataError(f"X is a sparse array of shape {X.shape}. Expected 2 dimensions: a row for each sample.")
+    if isinstance(X, memoryview):
+        return np.asarray(X)
     if isinstance(X, np.ndarray | list | NamedRows) or is_sparse(X) or nw.dependencies.is_into_dataframe(X):
         return X
     if nw.dependencies.is_into_series(X):
@@ -166,8 +170,6 @@ def open_memory(X: Any) -> Memory:
         raise DataError(f"X has dates or durations ({X.dtype}), which are not numbers. {TO_ENCODE}")
     if X.ndim == 2:
         require_cells(X.shape)
-    elif is_sparse(X):
-        raise DataError(f"X is a sparse array of shape {X.shape}. Expected 2 dimensions: a row for each sample.")
     X = X.astype(object) if X.dtype.kind == "T" else X  # scikit-learn's check knows no other kind of text
     is_valid = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
     try:  # scikit-learn's checks of shape and type; NaN and infinity are found during the first pass
