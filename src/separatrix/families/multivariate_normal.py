@@ -177,7 +177,7 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments], of=MultivariateNor
         """Prior with ``worth`` pseudo-observations that have the means and variances of all classes, uncorrelated."""
         overall = facts.overall()
         variance = np.diagonal(overall.scatter, axis1=-2, axis2=-1) / overall.count[..., None]
-        constant = variance <= (0.5 * np.finfo(np.float64).eps * overall.mean) ** 2
+        constant = np.sqrt(variance) <= 0.5 * np.finfo(np.float64).eps * np.abs(overall.mean)
         FactsError.unless(~constant, "all values are equal", "drop the column", overall=True)
         nu, D = np.asarray(worth), variance.shape[-1]
         return cls(overall.mean, nu, nu + D + 2, nu * np.eye(D) * variance[..., None])

@@ -121,5 +121,6 @@ class ExponentialFamilyClassifier(FamilyClassifier):
             together = type(facts)(facts.count.sum(), np.zeros_like(facts.mean[0]), facts.scatter.sum(axis=0))
             return MultivariateNormal(facts.mean, MultivariateNormal.ml(together[None]).covariance)
         each, count = prior.updated(facts), (prior.count + facts.count)[:, None, None]
-        covariance = (count * each.mode.covariance).sum(axis=0, keepdims=True) / count.sum()
+        weight = count / count.max()
+        covariance = (weight * each.mode.covariance).sum(axis=0, keepdims=True) / weight.sum()
         return MultivariateNormal(each.mean, covariance)
