@@ -8,8 +8,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# In an address such as postgresql://user:secret@host/db, also as a path, which has one slash; and password=secret.
-PASSWORD = re.compile(r"(:/{1,2}[^\s:/@'\"]*:)\S+(?=@)|(\bpassword=)[^\s&'\"]+", re.IGNORECASE)
+# In an address such as postgresql://user:secret@host/db, also as a path, which has one slash; password=secret, also in
+# quotes, which a repr escapes; and parameters such as ?token=secret.
+PASSWORD = re.compile(
+    r"(:/{1,2}[^\s:/@'\"]*:)\S+(?=@)"
+    r"|(\b\w*(?:password|passwd|pwd)\s*=\s*)(?:\\'[^']*'|'(?:\\.|[^'\\])*'|[^\s&'\"]+)"
+    r"|([?&]\w*(?:token|secret|sig|signature|key|credential)=)[^\s&'\"]+",
+    re.IGNORECASE,
+)
 
 # Control characters (C0, DEL, C1), marks of direction and of invisible text, line separators, and lone surrogates.
 UNSAFE = re.compile(
@@ -41,14 +47,16 @@ def masked(text: str, address: str = "") -> str:
 
     >>> masked("postgresql://me:secret@host/db and host=h password=secret")
     'postgresql://me:***@host/db and host=h password=***'
+    >>> masked("https://host/t.csv?token=secret&sslPassword=secret and password = 'two words' x")
+    'https://host/t.csv?token=***&sslPassword=*** and password = *** x'
     >>> masked("invalid token: se%cret", "postgresql://me:se%cret@host/db")
     'invalid token: ***'
     """
-    found = [match[0][match.end(match.lastindex or 0) - match.start() :] for match in PASSWORD.finditer(address)]
+    found = [address[match.end(match.lastindex or 0) : match.end()].strip("'") for match in PASSWORD.finditer(address)]
     parts = {part for password in found for part in (password, *password.split("@")) if len(part) > 2}
     for part in sorted(parts, key=len, reverse=True):
         text = text.replace(part, "***")
-    return PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
+    return PASSWORD.sub(lambda found: f"{found[found.lastindex or 0]}***", text)
 
 
 def counted(n: float, noun: str) -> str:

@@ -255,6 +255,10 @@ def test_models_and_pictures_may_have_names_that_are_not_utf8(home):
         "x://:secret@h",
         "postgresql://me:sec/ret@host/db",
         "postgresql://host/db?user=me&password=secret",
+        "https://me:secret@host/t.csv?token=secret&x=1",
+        "jdbc:postgresql://host/db?user=me&sslpassword=secret",
+        "host=h password='secret word' dbname=d",
+        "host=h dbname=d PGPASSWORD=secret",
     ],
 )
 @pytest.mark.parametrize("option", [(), ("--json",), ("--debug",)])
@@ -264,6 +268,15 @@ def test_no_error_shows_a_password(url, option):
         assert result.exit_code in (2, 3, 4)
         assert "sec" not in result.output
     assert str(CommandError("data", f"{url} and more")).endswith(" and more")
+    assert "sec" not in str(CommandError("data", repr(f'{url} "')))
+
+
+@pytest.mark.usefixtures("home")
+def test_a_demo_in_an_address_is_refused():
+    result = run("demo", "--folder", "postgresql://me:secret@host/db")
+    assert result.exit_code == 4
+    assert "postgresql://me:***@host/db is a URL" in result.stderr
+    assert not os.path.exists("postgresql:")
 
 
 def test_no_error_of_a_query_shows_a_password():

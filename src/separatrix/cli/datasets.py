@@ -14,7 +14,7 @@ from separatrix._lazy import pa
 from separatrix._text import counted, did_you_mean
 from separatrix.cli.console import Printer
 from separatrix.cli.errors import STANDARD, CommandError, writing, written
-from separatrix.cli.files import require_free
+from separatrix.cli.files import require_free, require_local
 from separatrix.cli.fit import study_file
 from separatrix.cli.layout import TextTable
 from separatrix.cli.options import Force, Json, command, complete_from, within
@@ -97,6 +97,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Fit a model to a table of loans that comes with the package, in less than a minute."""
+    require_local([folder])
     printer, home, target = Printer(as_json=as_json), Path(folder), CATALOGUE["loans"][0]
     data, model, report = (str(home / name) for name in ("loans.csv", "model.sx", "report.html"))
     is_new = not home.exists()

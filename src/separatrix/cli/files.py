@@ -137,9 +137,7 @@ def require_free(paths: Collection[str | None], *, force: bool, inputs: Iterable
         [Path(path.partition("::")[0]) for path in group if path is not None and path != STANDARD]  # without the table
         for group in (paths, inputs)
     )
-    for path in filter(None, paths):
-        if "://" in path:
-            raise CommandError("output", f"{path} is a URL, and only local files can be written. Name a local file.")
+    require_local(filter(None, paths))
     for i, file in enumerate(outputs):
         if file in outputs[:i]:
             problem = f"{file} is named for two outputs. Give each output its own name."
@@ -149,6 +147,13 @@ def require_free(paths: Collection[str | None], *, force: bool, inputs: Iterable
             problem = output_problem(file, force=force, option="--force")
         if problem:
             raise CommandError("output", problem)
+
+
+def require_local(paths: Iterable[str]) -> None:
+    """Raise if an output path is a URL."""
+    for path in paths:
+        if "://" in path:
+            raise CommandError("output", f"{path} is a URL, and only local files can be written. Name a local file.")
 
 
 def require_ending(path: str, endings: Iterable[str], *, what: str) -> None:
