@@ -114,7 +114,8 @@ def test_a_quiet_fit_says_what_was_chosen_where_it_is_and_what_to_check(tables):
     text = fit("plain.csv", "prior,linear", "--quiet")
     assert text.splitlines()[0].startswith("Chosen: linear discriminant, with a log-loss of 0.")
     assert text.splitlines()[-1] == "Written: m.sx, m.html"
-    assert len(text.splitlines()) <= 3
+    assert "Odds, effects and decisions refer to yes; --positive no" in " ".join(text.split())
+    assert len(text.splitlines()) <= 5
     text = " ".join(fit("leak.csv", "prior,linear", "--quiet", "--force").split())
     assert text.startswith("Warning: 'status' alone predicts bought without error")
     assert text.index("Warning: 'total' alone") < text.index("Chosen: linear")

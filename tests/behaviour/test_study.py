@@ -554,6 +554,7 @@ MEANS_YES = [
     ("Non", "Oui"), ("no", "sí"), ("não", "sim"), ("нет", "да"), ("nie", "tak"), ("ne", "ano"), ("ne", "da"),
     ("aniyo", "ne"), ("όχι", "ναι"), ("いいえ", "はい"), ("thumbs down", "thumbs up"), ("no churn", "churn"),
     ("non-smoker", "smoker"), ("n", "j"), ("0.0", "1.0"),
+    ("👎", "👍"), ("❌", "✅"), ("absence", "presence"),
 ]  # fmt: skip
 SAYS_NOTHING = [(1, 2), ("1", "2"), ("blue", "red"), ("good", "bad"), ("type n", "type a"), ("group 1", "group 2")]
 

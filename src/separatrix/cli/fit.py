@@ -58,7 +58,8 @@ def fit(
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print only the choice, the files and severe warnings.")
+        bool,
+        typer.Option("--quiet", "-q", help="Print only the choice, the files and severe warnings."),
     ] = False,
     force: opt.Force = False,
     as_json: opt.Json = False,
@@ -263,13 +264,15 @@ def class_label(classes: Sequence[Any], given: str | None) -> Any:
 
 
 def print_choice(study: Study, compared: Compared, outputs: dict[str, str], printer: Printer) -> None:
-    """Print severe warnings, the chosen model with its log-loss, and the files."""
+    """Print severe warnings, the chosen model with its log-loss, the positive class, and the files."""
     from separatrix.report import severe_warnings
 
     printer.text(*(f"Warning: {text}" for text in severe_warnings(study)))
     trial, comparison = compared.comparison[compared.choice.name], compared.comparison
     loss, rows = -trial.test.log_likelihood.value, counted(len(comparison.test_rows), f"{comparison.tested} row")
     printer.text(f"Chosen: {trial.name}, with a log-loss of {decimals(loss)} nats per row on {rows}.")
+    if study.on_positive:
+        printer.text(study.on_positive)
     printer.line(f"Written: {', '.join(outputs.values())}")
 
 

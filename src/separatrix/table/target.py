@@ -32,7 +32,7 @@ INVISIBLE = "\u200b\u2060\ufeff"  # characters of width zero
 # Pairs of words for no and yes. Pairs are compared, because a word may mean yes in one language and no in another.
 NO_YES_PAIRS = """
 no yes, n y, false true, f t, negative positive, neg pos, - +, off on, down up, absent present, without with,
-inactive active, dislike like, disagree agree, 0 1, -1 1, -1 +1,
+absence presence, inactive active, dislike like, disagree agree, 0 1, -1 1, -1 +1, 👎 👍, ❌ ✅, ✗ ✓,
 nein ja, n j, falsch wahr, falsch richtig, negativ positiv, aus an, nee ja, onwaar waar, nei ja, nej ja, nej jo,
 non oui, n o, faux vrai, negatif positif, no si, n s, falso verdadero, falso vero, f v, falso verdadeiro, nao sim,
 negativo positivo, nu da, fals adevarat, jo po, ez bai, ei kylla, ei joo, ei jah, hayır evet, hayir evet, nem igen,
