@@ -189,6 +189,27 @@ def test_values_that_cannot_be_read_are_missing_in_predictions(tables):
         text.split()
     )
     assert len(pd.read_csv("out.csv")) == 2
+    pd.DataFrame({"x": ["abc", "d"], "z": [0, 1], "c": ["a", "b"]}).to_csv("new.csv", index=False)
+    code, text = run("predict", "m.sx", "new.csv", "-o", "out.csv", "--force")
+    assert code == 0
+    assert "'x' has 2 values that are not numbers, the first is 'abc' in row 1 (line 2)" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("z,c\n0,a\n", "no column 'x'"),
+        ("x,z,c\n2024-01-01,0,a\n", "Column 'x' had numbers when its type was inferred, and now it has dates"),
+        ("x,z,c\n1,0\n", "line 2: expected 3 fields, as in line 1, but found 2"),
+    ],
+)
+def test_a_column_that_is_missing_or_of_another_type_ends_a_prediction(tables, text, words):
+    fit("plain.csv", "prior,linear", "-q")
+    Path("new.csv").write_text(text)
+    code, said = run("predict", "m.sx", "new.csv", "-o", "out.csv")
+    assert code == 3
+    assert words in " ".join(said.split())
+    assert not Path("out.csv").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")

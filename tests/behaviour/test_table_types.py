@@ -2,11 +2,15 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.table import infer_types, table_statistics
+from separatrix import TableClassifier
+from separatrix.exceptions import DataError
+from separatrix.table import TableEncoder, infer_types, table_statistics
 from separatrix.table.inference import reason_for_id
 
 N = 200
@@ -443,3 +447,14 @@ def test_a_header_that_is_repeated_in_the_middle_is_reported_as_one(times):
 def test_ids_of_tiny_tables_are_dropped(name, values, is_id):
     (plan,) = schema({name: values}).plans
     assert (plan.kind in ("id", "id or text")) == is_id
+
+
+@pytest.mark.parametrize(
+    "kind", [pd.DataFrame, pl.DataFrame, lambda _: pa.table({}), lambda _: pd.DataFrame(index=ROW)]
+)
+def test_a_table_without_columns_is_reported_as_one(kind):
+    for fit in (TableEncoder().fit, lambda table: TableClassifier().fit(table, ROW[: len(table)] % 2)):
+        with pytest.raises(DataError, match=r"The table has no columns, so there is nothing to predict from\."):
+            fit(kind({}))
+    with pytest.raises(DataError, match="no columns"):
+        TableClassifier().fit(pd.DataFrame({"y": ROW % 2}), "y")

@@ -136,7 +136,7 @@ def infer_types(
     fit.
     """
     check_option("infer_types", "drop", drop, ("none", "first"))
-    if not statistics.n_rows:
+    if statistics.columns and not statistics.n_rows:
         raise DataError("The table has no rows (n_samples = 0), so the types of its columns cannot be inferred.")
     if not any(name != target for name in statistics.columns):
         raise DataError(
