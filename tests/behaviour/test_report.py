@@ -783,10 +783,30 @@ def test_a_leak_is_one_story_from_the_summary_to_the_effects(kind, n_classes, mo
     assert study.about["leak"].startswith("'leak' alone predicts colour without error")
 
 
+def test_two_leaks_are_both_named_and_columns_that_correct_for_them_have_no_importance():
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 1000))
+    y = x + rng.logistic(size=1000) > 0
+    columns = {"x": x, "z": z, "total": np.where(y, 5, -5) + 0.1 * z, "status": np.where(y, "paid", "late")}
+    study = conduct(pd.DataFrame(columns | {"y": y}), "y", models=["linear discriminant"])
+    assert set(study.leaks) == {"status", "total"}
+    rows = {name: value for name, _, value in importance_rows(study)}
+    assert rows["status"] == rows["total"] == "gives the class away"
+    assert rows["z"] == "not determined"
+    assert float(rows["x"]) < 10
+    caveat = main_caveat(warnings_on(study, performance_of(study)), study.leaks)
+    assert caveat.startswith(f"'{study.leaks[0]}' alone predicts y without error")
+    assert f"The same holds for '{study.leaks[1]}'." in caveat
+    captions = {card["column"]: card["caption"] for card in effects_section(study, performance_of(study))["cards"]}
+    assert captions["status"].endswith("; gives the class away")
+    assert captions["total"].endswith("; gives the class away")
+    assert "away" not in captions["x"]
+
+
 def test_a_missing_value_has_an_effect_in_the_caption_of_its_card():
     study = conduct(leaking_table("missing number", 2), "colour", models=["logistic (Bayesian)"])
     caption = effects_section(positive_view(study), performance_of(positive_view(study)))["cards"][0]["caption"]
-    assert caption.endswith("% if missing")
+    assert caption.endswith("% if missing; gives the class away")
 
 
 def test_a_factor_over_a_million_is_stated_as_what_it_is():

@@ -93,6 +93,17 @@ def test_models_that_do_not_suit_a_table_are_named_with_the_limit():
         compare_models(wide, "y", models=[CURVED])
 
 
+def test_a_model_without_interactions_is_named_if_it_equals_the_model_without():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 2))
+    table = pd.DataFrame(x, columns=["a", "b"]).assign(y=x[:, 0] + rng.logistic(size=500) > 0)
+    name = "curved logistic with interactions (Bayesian)"
+    compared = compare_models(table, "y", models=["prior only", CURVED, name])
+    assert name not in compared.comparison.names
+    (note,) = [note for note in compared.notes if note.topic == "left out"]
+    assert note.text == f"Not compared: {name}: no interaction was found, so it is the same model as without."
+
+
 @pytest.mark.parametrize("size", [(7043, 1400, 2, 60), (50_000, 60, 40, 20)])
 def test_the_stated_limit_on_weights_is_the_largest_number_allowed(size):
     n_rows, n_columns, n_classes, n_numbers = size

@@ -46,7 +46,7 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
             style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
             sentences=summary.answer_sentences(study, perf),
             figures=summary.headline_figures(perf, has_leak=bool(study.leaks)),
-            caveat=summary.main_caveat(warned),
+            caveat=summary.main_caveat(warned, study.leaks),
             data=sections.data_section(whole if perf.is_one_of_many else study) | {"positive": whole.on_positive},
             models=sections.models_section(study),
             importance=sections.importance_rows(study),

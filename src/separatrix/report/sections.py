@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import version
-from math import isfinite, nan
+from math import inf, isfinite, log, nan
 from pathlib import PurePath
 from shlex import quote
 from typing import Any
@@ -23,11 +23,13 @@ from separatrix.report import drawing
 from separatrix.report.drawing import Mark, Scale, bar, nice_scale
 from separatrix.report.performance import Performance
 from separatrix.report.summary import influential
+from separatrix.report.weights import MAX_STATED_FACTOR
 from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number, percent, seconds, shortened
 from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study
 
 N_COLOURS = 8  # colours in the style sheet; further classes reuse them with dashed lines
 MAX_NAME_LETTERS, MAX_COLUMN_LETTERS = 60, 80
+LEAK_CAPTION = "gives the class away"
 N_LISTED_FEATURES = 6  # for one column
 SMALLEST_PROBABILITY = 1e-9  # model probabilities are shown between this and its complement
 WHISKER_IN_SE = 1.96
@@ -158,14 +160,19 @@ def _comparison_columns(comparison: Comparison) -> dict[str, list[tuple[str, str
 def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
     """Columns with bars of their importance, the most important first; columns that give the class away have no number.
 
-    The importance of such a column is only limited by the prior, or not at all.
+    The importance of such a column is only limited by the prior, or not at all. The same holds for columns that correct
+    for it, whose weights are not determined either.
     """
     rows, leaks, found = [], study.leaks, influential(study)
-    most = max((effect.importance for effect in found if effect.column not in leaks), default=1.0)
+    limit = log(MAX_STATED_FACTOR) if leaks else inf
+    stated = [e.importance for e in found if e.column not in leaks and e.importance <= limit]
+    most = max(stated, default=1.0)
     for effect in found:
         name, value = shortened(effect.column, MAX_NAME_LETTERS), number(effect.importance, 2)
         if effect.column in leaks:
-            rows.append((name, bar(1.0, f"{name}: gives the class away"), "gives the class away"))
+            rows.append((name, bar(1.0, f"{name}: {LEAK_CAPTION}"), LEAK_CAPTION))
+        elif effect.importance > limit:
+            rows.append((name, bar(0.0, f"{name}: not determined"), "not determined"))
         else:
             rows.append((name, bar(effect.importance / most, f"{name}: {value} nats"), value))
     return rows
@@ -181,6 +188,9 @@ def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
     upright = nice_scale([0.0, max(tops, default=1.0)], at_ticks=True)
     base = float(study.counts[1] / study.counts.sum()) if K == 2 else nan
     cards = [_card(effect, drawn, upright, base) for effect in ranked[: N_VISIBLE_CARDS + N_FOLDED_CARDS]]
+    for card, effect in zip(cards, ranked, strict=False):
+        if effect.column in study.leaks:  # its curve may be flat, if another column gives the class away, too
+            card["caption"] = "; ".join(filter(None, [card["caption"], LEAK_CAPTION]))
     return {
         "event": perf.labels[1] if K == 2 else "",
         "cards": cards[:N_VISIBLE_CARDS],

@@ -242,10 +242,14 @@ def warnings_on(study: Study, perf: Performance) -> list[Warned]:
     return warned
 
 
-def main_caveat(warned: list[Warned]) -> str:
-    """Most severe warning with its remedy, for the top of the report."""
+def main_caveat(warned: list[Warned], leaks: Sequence[str] = ()) -> str:
+    """Most severe warning with its remedy, for the top of the report; it names all columns that give the class away."""
     first = next((item for item in warned if item.topic in SEVERE), None)
-    return SAME_SOURCE if first is None else f"{first.text} {SEVERE[first.topic][1]}"
+    if first is None:
+        return SAME_SOURCE
+    others = leaks[1:] if first.topic == "leak" else ()
+    more = f" The same holds for {enumerated([repr(shortened(name, 32)) for name in others])}." if others else ""
+    return f"{first.text}{more} {SEVERE[first.topic][1]}"
 
 
 def severe_warnings(study: Study) -> list[str]:

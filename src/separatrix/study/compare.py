@@ -79,6 +79,7 @@ MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
 MAX_ENCODING_FRACTION = 0.3  # of the time left, to encode the folds of a cross-validation; fewer folds otherwise
 MIN_LEAD_NATS = float(np.log(20))
+NO_INTERACTION = "no interaction was found, so it is the same model as without"
 
 
 def compare_models(
@@ -150,6 +151,7 @@ def compare_models(
     comparison, warnings = _run_trials(offered, costs, schema, folds, rows.classes, stages, repeats)
     on_table = notes_on_table(schema, [fold.X.array for fold in folds], rows.classes, rows.counts)
     not_compared = [f"{name}: {reason}" for name, reason in left_out.items() if models is None]
+    not_compared += [f"{name}: {NO_INTERACTION}" for name in offered if name not in comparison.names]
     unsuited = [Note("left out", f"Not compared: {'; '.join(not_compared)}.")] if not_compared else []
     notes = (*some.notes, *notes_on_columns(schema, folds, target, inputs or ()), *on_table, *unsuited)
     return Compared(
