@@ -818,3 +818,22 @@ def test_a_factor_over_a_million_is_stated_as_what_it_is():
 
 def test_factors_beyond_the_range_of_floats_are_infinite():
     assert [factor_text(x) for x in (5000.0, -5000.0, np.log(2))] == ["×∞", "÷∞", "×2"]
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 100])
+@pytest.mark.parametrize("label", ["no", "yes"])
+def test_rows_of_one_class_have_a_report(n_rows, label, tmp_path):
+    """Class proportions predict them without error, so no sentence compares the model with these."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=300)})
+    table["y"] = np.where(table.x + rng.logistic(size=300) > 0, "yes", "no")
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0))).fit(table, "y")
+    study = positive_view(examine(model, table[table.y == label][:n_rows], "y"))
+    perf = performance_of(study)
+    assert np.isnan(perf.r2)
+    assert f"All of them are of class {label}, so they cannot show whether it is useful." in answer(study)
+    warned = warnings_on(study, perf)
+    assert "nothing beats the shares" not in [item.topic for item in warned]
+    assert "class proportions" not in passed_checks(study, perf, warned)
+    page = re.sub(r"<[^>]+>", " ", render(study))
+    assert not re.search(r"\bnan\b|\b1 (rows|columns|features|values)\b", page)

@@ -89,6 +89,9 @@ def test_models_that_do_not_suit_a_table_are_named_with_the_limit():
     (note,) = [note.text for note in found.notes if note.topic == "left out"]
     assert "quadratic discriminant: it needs at most 30 features, and there are 40" in note
     assert f"{CURVED}: it needs at least 200 rows, and there are 90" in note
+    assert "needs at least 10 rows for 1 feature, and" in unsuitable(4, 1, 2)["quadratic discriminant"]
+    with pytest.raises(DataError, match="has 1 distinct value in 1 row: 'ja'"):
+        compare_models(pd.DataFrame({"x": [1.0], "y": ["ja"]}), "y")
     with pytest.raises(ValueError, match="does not suit this table: it needs at least 200 rows, and there are 90"):
         compare_models(wide, "y", models=[CURVED])
 
@@ -360,6 +363,9 @@ def test_notes_on_dropped_columns_missing_values_rare_classes_and_few_rows():
     assert "kind (1 %) and age (0.5 %)" in notes[1].text
     assert "'yes' has 2 of 99 rows (2 %)" in notes[2].text
     assert len(list(notes_on_table(encoder.schema_, [features], classes, np.array([100, 100])))) == 2
+    (imbalance, few) = list(notes_on_table(encoder.schema_, [features], classes, np.array([1, 0])))[2:]
+    assert "'yes' has 0 of 1 row (0 %)" in imbalance.text
+    assert few.text.startswith("There is only 1 row: ")
     rare = pd.DataFrame({"age": [0.5, *[np.nan] * 199], "x": rng.normal(size=200)})
     encoder = TableEncoder().fit(rare)
     missing = next(notes_on_table(encoder.schema_, [encoder.transform(rare)], classes, np.array([100, 100])))

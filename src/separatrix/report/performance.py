@@ -9,6 +9,7 @@ report rely on that order.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,11 @@ class Performance:
     is_prior_only: bool
 
     @property
+    def has_one_class(self) -> bool:
+        """Whether all evaluated rows are of one class, which the class proportions predict without error."""
+        return self.baseline_loss == 0
+
+    @property
     def is_calibrated(self) -> bool:
         """Whether chance can explain the calibration error."""
         return self.ece.value <= max(MAX_CHANCE_RATIO * self.ece_if_calibrated, NEGLIGIBLE_ECE)
@@ -88,7 +94,7 @@ def performance_of(study: Study) -> Performance:
         baseline=f"always predicting {labels[largest] if is_one_of_many else 'the largest class'}",
         baseline_loss=baseline_loss,
         baseline_accuracy=float((codes == largest).mean()),
-        r2=1 + log_likelihood.value / baseline_loss,
+        r2=1 + log_likelihood.value / baseline_loss if baseline_loss else nan,
         excess_confidence=float(P.max(axis=1).mean()) - accuracy.value,
         labels=labels,
         largest=largest,

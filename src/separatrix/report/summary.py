@@ -87,6 +87,9 @@ def _quality(study: Study, perf: Performance) -> str:
     else:
         against = f"better than {baseline}"
     sentence = f"{rows} had an accuracy of {percent(perf.accuracy.value)}, {against}."
+    if perf.has_one_class:
+        label = perf.labels[perf.largest]
+        return f"{sentence} All of them are of class {label}, so they cannot show whether it is useful."
     if perf.n_rows < MIN_ROWS_TO_JUDGE:
         return sentence
     if not perf.r2 > 0:
@@ -214,7 +217,7 @@ def warnings_on(study: Study, perf: Performance) -> list[Warned]:
     Each remedy appears once, after the last sentence on its topic.
     """
     noted = [(str(note.topic), note.text) for note in study.notes if note.topic not in OTHER_MODEL_TOPICS]
-    if not perf.r2 > 0 and "nothing beats the shares" not in dict(noted):
+    if not perf.r2 > 0 and not perf.has_one_class and "nothing beats the shares" not in dict(noted):
         text = (
             f"On {perf.evaluated}, the probabilities are no better than the class proportions. Look for columns that "
             "contain more information about the target."
@@ -262,7 +265,8 @@ def passed_checks(study: Study, perf: Performance, warned: list[Warned]) -> str:
     """Sentence on the checks that found no problem; checks that were not made are not listed."""
     checks = {"few of a class": f"classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}"}
     if perf.n_rows >= MIN_ROWS_TO_JUDGE and not study.leaks:
-        checks["nothing beats the shares"] = "probabilities no better than the class proportions"
+        if not perf.has_one_class:
+            checks["nothing beats the shares"] = "probabilities no better than the class proportions"
         checks["calibration"] = "a calibration error larger than chance explains"
     if study.separation != "unknown":
         checks["separation"] = "a hyperplane that separates the classes"

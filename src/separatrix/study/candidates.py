@@ -15,7 +15,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Array, Rows, bincount
-from separatrix._text import did_you_mean
+from separatrix._text import counted, did_you_mean
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
@@ -83,7 +83,8 @@ def unsuitable(n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 
     if n_columns > MAX_QUADRATIC_COLUMNS:
         reasons[QUADRATIC] = f"it needs at most {MAX_QUADRATIC_COLUMNS} features, and there are {n_columns:,}"
     elif n_rows < least:
-        reasons[QUADRATIC] = f"it needs at least {least:,} rows for {n_columns:,} features, and there are {n_rows:,}"
+        of = counted(n_columns, "feature")
+        reasons[QUADRATIC] = f"it needs at least {least:,} rows for {of}, and there are {n_rows:,}"
     bent = _n_bent(n_rows, n_columns, n_numbers)
     sizes = {CURVED: (MIN_CURVED_ROWS, bent), PAIRED: (MIN_PAIRED_ROWS, bent + max_products(n_columns))}
     for name, (min_rows, features) in sizes.items():

@@ -23,7 +23,7 @@ import numpy as np
 
 from separatrix._arguments import check_number, check_positive, generator
 from separatrix._array import Array, Codes
-from separatrix._text import decimals, enumerated, listed
+from separatrix._text import counted, decimals, enumerated, listed
 from separatrix._threads import single_thread_blas
 from separatrix.comparison import MIN_SHOWN_NATS, NOT_TRIED, Comparison, Fold, Trial, run_trial
 from separatrix.exceptions import DataError
@@ -270,7 +270,7 @@ def labelled_rows(table: Any, target: str, types: Mapping[str, str] | None = Non
     if (~single).sum() < 2:
         seen = ", ".join(f"{label!r} ({n})" for label, n in zip(rows.classes.tolist()[:6], counts, strict=False))
         raise DataError(
-            f"{target!r} has {len(counts)} distinct value{'s' * (len(counts) > 1)} in {rows.n_rows} rows: {seen}. "
+            f"{target!r} has {counted(len(counts), 'distinct value')} in {counted(rows.n_rows, 'row')}: {seen}. "
             "A classifier needs at least two classes with two rows each. Choose another column, or add rows."
         )
     if not single.any():

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from separatrix._array import Array, Codes
-from separatrix._text import first_few
+from separatrix._text import counted, first_few
 from separatrix.bayesian import BayesianLogisticRegression, Levels, Limit, Products
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, open_rows
@@ -123,11 +123,13 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
     if counts[least] < min(MAX_RARE_FRACTION, MAX_RARE_RATIO / len(counts)) * N:
         yield Note(
             "imbalance",
-            f"Class {classes.tolist()[least]!r} has {counts[least]} of {N} rows ({100 * counts[least] / N:.2g} %): "
+            f"Class {classes.tolist()[least]!r} has {counts[least]} of {counted(N, 'row')} "
+            f"({100 * counts[least] / N:.2g} %): "
             "accuracy hardly depends on it, so use log-loss and AUC, and let the costs of errors decide.",
         )
     if N < MIN_ROWS:
-        yield Note("few rows", f"There are only {N} rows: the scores are imprecise; see their standard errors.")
+        only = "is only 1 row" if N == 1 else f"are only {N} rows"
+        yield Note("few rows", f"There {only}: the scores are imprecise; see their standard errors.")
 
 
 def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[Note]:

@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from separatrix._array import Codes, Float
 from separatrix._lazy import pa
-from separatrix._text import listed
+from separatrix._text import counted, listed
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian import interval_tails
 from separatrix.comparison import Fold, one_line
@@ -254,7 +254,7 @@ def examine(
     places = np.array([known[as_text(label)] for label in rows.classes.tolist()], dtype=np.intp)
     rows = replace(rows, classes=model.classes_, codes=places[rows.codes])
     positive = positive_class(rows.classes, rows.counts, positive)
-    stages(f"predicting {rows.n_rows:,} rows")
+    stages(f"predicting {counted(rows.n_rows, 'row')}")
     schema = model.encoder_.schema_
     features, unseen, odd = model.encoder_.encode(rows.X)
     with captured() as warned, watched(stages.rows):
@@ -263,7 +263,7 @@ def examine(
     new_values = [str(cells._replace(row=int(rows.rows[cells.row]))) for cells in odd.values()]
     for column, values in unseen.items():
         if column not in odd:
-            where = f"in {values.total()} rows, such as {next(iter(values))!r}"
+            where = f"in {counted(values.total(), 'row')}, such as {next(iter(values))!r}"
             new_values.append(f"{column} has values that the training rows did not have, {where}.")
     fold = Fold(NamedRows(features, schema.columns), rows.codes, rows.rows)
     leaks = [note for note in notes_on_columns(schema, [fold], target) if note.topic == "leak"]
