@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse, stats
 
+from separatrix.exceptions import NoEstimateError
 from separatrix.families import FAMILIES, Bernoulli, Poisson, ValueCounts
 from separatrix.generative import ExponentialFamilyClassifier, LinearDiscriminantAnalysis, NaiveBayes
 from separatrix.generative.densities import GroupedDensity, affine_form, density_of, log_prior, prior_of
@@ -169,3 +170,23 @@ def test_the_linear_forms_of_groups_add():
     X = rng.integers(0, 2, (6, 4)).astype(float)
     exact = both.log_density(X, "abcd")
     np.testing.assert_allclose(np.diff(affine_form(both).scores(X), axis=1), np.diff(exact, axis=1), rtol=1e-10)
+
+
+def test_a_row_that_no_class_allows_has_the_log_odds_of_the_prior():
+    model = ExponentialFamilyClassifier("categorical", estimate="ml").fit([[0], [1], [0], [2], [0]], [0, 1, 0, 1, 0])
+    np.testing.assert_allclose(model.predict_proba([[3]]), [[0.6, 0.4]])
+    np.testing.assert_allclose(model.decision_function([[3], [0]]), [np.log(2 / 3), -np.inf])
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e305])
+def test_values_beyond_the_range_of_an_estimate_are_named(scale):
+    model = ExponentialFamilyClassifier("exponential", pseudo_count=1e6)
+    with pytest.raises(NoEstimateError, match="Family 'exponential': values of 'x0' are too large or too small"):
+        model.fit(np.full((4, 1), scale), [0, 1, 0, 1])
+
+
+def test_the_pseudo_count_has_a_range():
+    with pytest.raises(
+        ValueError, match=r"pseudo_count=1e\+308\): pseudo_count must be a finite number, between 1e-100"
+    ):
+        ExponentialFamilyClassifier(pseudo_count=1e308).fit([[0.0], [1.0]], [0, 1])

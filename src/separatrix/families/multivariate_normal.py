@@ -145,9 +145,9 @@ class MultivariateNormal(Family[VectorMoments]):
         """Maximum likelihood: the mean, and the scatter matrix divided by the count."""
         facts.require_some()
         covariance = facts.scatter / facts.count[..., None, None]
-        rounding = (0.5 * np.finfo(np.float64).eps * facts.mean) ** 2
+        rounding = 0.5 * np.finfo(np.float64).eps * np.abs(facts.mean)
         for k, each in enumerate(covariance):
-            varies = np.diag(each) > rounding[k]
+            varies = np.sqrt(np.diag(each)) > rounding[k]
             try:
                 cholesky_of_correlation(each * np.outer(varies, varies))
             except SingularError as singular:

@@ -228,7 +228,11 @@ class GenerativeClassifier(Classifier):
             joint = self._scores(rows)
             return np.asarray(joint[:, 1] - joint[:, 0])  # (4.58)
 
-        return self._map_rows(X, log_odds, allow_nan=True, limit=Limit.LARGEST)
+        a = self._map_rows(X, log_odds, allow_nan=True, limit=Limit.LARGEST)
+        if not np.isnan(a).any():
+            return a
+        log_pi = log_probability(self.priors_)  # as in `predict_log_proba`
+        return np.where(np.isnan(a), log_pi[1] - log_pi[0], a)
 
     def log_density(self, X: Any) -> Float:
         """ln p(x) = ln Σ_k p(x | C_k) p(C_k), (N,), which is low for rows that differ from the training rows."""

@@ -22,9 +22,9 @@ import narwhals as nw
 import numpy as np
 from scipy.special import logsumexp
 
-from separatrix._arguments import check_option, check_positive
+from separatrix._arguments import check_number, check_option, check_positive
 from separatrix._array import Array, Float, Rows
-from separatrix._text import columns_are
+from separatrix._text import columns_are, listed
 from separatrix.estimator import known_columns
 from separatrix.exceptions import DataError, NoEstimateError
 from separatrix.families import FactsError, Moments, NormalNormal, SupportError
@@ -53,6 +53,8 @@ from separatrix.stats import (
     require_squares,
     require_support,
 )
+
+MAX_PSEUDO_COUNT = 1e100  # sums and products of larger numbers may overflow
 
 
 class Layout(NamedTuple):
@@ -83,6 +85,7 @@ class FamilyClassifier(GenerativeClassifier):
         name = type(self).__name__
         check_option(name, "estimate", self.estimate, ESTIMATES)
         check_positive(name, "pseudo_count", self.pseudo_count)
+        check_number(name, "pseudo_count", self.pseudo_count, low=1 / MAX_PSEUDO_COUNT, high=MAX_PSEUDO_COUNT)
         check_temper(name, self.temper)
 
     def _require_mergeable(self) -> None:
@@ -234,10 +237,17 @@ class FamilyClassifier(GenerativeClassifier):
     def _named(self, group: Group, function: Any, *arguments: Any) -> Any:
         """Call ``function(*arguments)``; if no estimate exists, raise an error with the classes and columns."""
         try:
-            return function(*arguments)
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                return function(*arguments)
         except FactsError as error:
             problem = error.describe(self.classes_.tolist(), group.names(self._columns))
             raise NoEstimateError(f"Family {group.family!r}: {problem}") from None
+        except ArithmeticError as error:
+            columns = listed(group.names(self._columns))
+            raise NoEstimateError(
+                f"Family {group.family!r}: values of {columns} are too large or too small for an estimate "
+                f"({error}). Multiply them by a constant, or choose a smaller pseudo_count."
+            ) from None
 
     def _map_rows(self, X: Any, row_function: Callable[[Rows], Array], **options: Any) -> Array:
         """As in `Classifier`. All classes have the family of a column, so a value outside its support is an error."""
