@@ -28,6 +28,7 @@ import pyarrow as pa
 import pytest
 import sklearn
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
@@ -77,6 +78,10 @@ MODELS: dict[str, Callable[[], Any]] = {
     "NaiveBayes tempered": lambda: sx.NaiveBayes("normal", temper=True, unlabelled="missing"),
     "ExponentialFamilyClassifier": sx.ExponentialFamilyClassifier,
     "ExponentialFamilyClassifier full": lambda: sx.ExponentialFamilyClassifier("multivariate_normal"),
+    "ExponentialFamilyClassifier of counts": lambda: sx.ExponentialFamilyClassifier("poisson"),
+    "ExponentialFamilyClassifier of amounts": lambda: sx.ExponentialFamilyClassifier("gamma"),
+    "ExponentialFamilyClassifier of fractions": lambda: sx.ExponentialFamilyClassifier("dirichlet"),
+    "ExponentialFamilyClassifier of codes": lambda: sx.ExponentialFamilyClassifier("categorical", estimate="ml"),
     "LogisticRegression": sx.LogisticRegression,
     "LogisticRegression weighed": lambda: sx.LogisticRegression(class_weight="balanced", prior_correction=True),
     "LogisticRegression sparse": lambda: sx.LogisticRegression(prior=sx.ElasticNet(0.5)),
@@ -87,6 +92,12 @@ MODELS: dict[str, Callable[[], Any]] = {
     "BayesianLogisticRegression": lambda: sx.BayesianLogisticRegression(approximation="laplace", tune=None),
     "BayesianLogisticRegression tuned": sx.BayesianLogisticRegression,
     "PriorOnly": sx.study.PriorOnly,
+}
+GOOD_TABLES: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # from normal numbers
+    "ExponentialFamilyClassifier of counts": lambda X: np.abs(np.rint(X)),
+    "ExponentialFamilyClassifier of amounts": np.exp,
+    "ExponentialFamilyClassifier of fractions": lambda X: softmax(X, axis=1),
+    "ExponentialFamilyClassifier of codes": lambda X: np.abs(np.rint(X)),
 }
 REGRESSORS: dict[str, Callable[[], Any]] = {
     "GeneralizedLinearModel": sx.GeneralizedLinearModel,
@@ -168,6 +179,8 @@ def numbers(rng: np.random.Generator, n: int = N, d: int = D) -> np.ndarray:
             X[:, 0] = pick(rng, np.nan, 3.0, 1e16)
         case 11:
             X += 1e9
+        case 12:
+            X = rng.dirichlet(np.ones(d), size=n)
     return X
 
 
@@ -702,7 +715,7 @@ def fitted(name: str, is_named: bool) -> tuple[Any, Any, np.ndarray]:
     rng = np.random.default_rng(1)
     model = made(name)
     y = np.arange(N) % (2 if name in REGRESSORS or isinstance(model, sx.ProbitRegression) else 3)
-    X = rng.normal(size=(N, D)) + y[:, None]
+    X = GOOD_TABLES.get(name, np.asarray)(rng.normal(size=(N, D)) + y[:, None])
     X, y = (frame(X) if is_named else X), (y + 1.0 if "times" in name else y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
