@@ -75,6 +75,15 @@ class Estimator(BaseEstimator):
 
         cls.__init__ = checked  # type: ignore[method-assign]
 
+    def __dir__(self) -> list[str]:
+        """Names of attributes, without methods that are not available; properties may be expensive, so none is read."""
+        kind = type(self)
+        return [
+            name
+            for name in object.__dir__(self)
+            if isinstance(inspect.getattr_static(kind, name, None), property) or hasattr(self, name)
+        ]
+
     def set_params(self, **params: Any) -> Self:
         """Set arguments, as in scikit-learn.
 

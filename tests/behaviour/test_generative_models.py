@@ -177,3 +177,9 @@ def test_a_refit_with_another_estimate_removes_the_linear_form():
     assert "coef_" not in vars(model)
     quadratic = sx.QuadraticDiscriminantAnalysis().fit(X, Y).set_params(estimate="predictive")
     assert quadratic.coef_.shape == (3, 4)  # of the model that was fitted
+
+
+def test_names_of_attributes_are_listed_without_an_estimate():
+    """After one row of each class there is no covariance yet, and the names are read by completion in notebooks."""
+    model = sx.LinearDiscriminantAnalysis().partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
+    assert {"scalings_", "means_", "partial_fit"} <= set(dir(model))
