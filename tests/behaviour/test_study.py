@@ -767,6 +767,26 @@ def test_folds_that_lack_the_odd_value_of_the_table_end_no_model(x):
     assert [trial.failure for trial in found.comparison] == ["", ""]
 
 
+def test_the_columns_are_not_searched_once_for_each_column(monkeypatch):
+    """With 90,000 columns, cross-validation took minutes before the first fit."""
+
+    class Counted(list):
+        n_passes = 0
+
+        def __iter__(self):
+            Counted.n_passes += 1
+            return super().__iter__()
+
+    monkeypatch.setattr("separatrix.study.validation.complete_numbers", lambda schema: Counted(schema.inputs))
+    n_passes = []
+    for n_columns in (20, 80):
+        table = {f"x{i}": np.random.default_rng(i).normal(size=60) for i in range(n_columns)}
+        Counted.n_passes = 0
+        compare_models(pd.DataFrame(table | {"y": ["a", "b"] * 30}), "y", models=["prior only"])
+        n_passes.append(Counted.n_passes)
+    assert n_passes[0] == n_passes[1]
+
+
 @pytest.mark.parametrize("n_rows", [999, 1000, 2500])
 def test_tables_are_cross_validated_if_the_time_suffices_and_folds_are_stated(n_rows):
     columns, labels = make_mixed_types(n_rows, as_frame=True, rng=0)

@@ -117,7 +117,8 @@ def splits_of(
     schema = encoder.schema_
     same = complete_numbers(schema)
     numbers = to_dense(features[:, [schema.groups[column].start for column in same]])
-    others = [column for column in schema.inputs if column not in set(same)]
+    given = set(same)
+    others = [column for column in schema.inputs if column not in given]
     rest = nw.from_native(table.X, eager_only=True).select(others).to_native()
     of_rest = TableStatistics({column: of_all.columns[column] for column in others}, of_all.n_rows)
     types = {column: kind for column, kind in (encoder.types or {}).items() if column in others}
