@@ -172,6 +172,7 @@ def test_a_mixture_predicts_the_average_of_its_nodes(tmp_path):
     model = sx.BayesianLogisticRegression(tune="evidence").fit(X, y)
     q = model.posterior_.approximation
     assert isinstance(q, AveragedApproximation)
+    model.draws_ = None  # which intervals would be computed from
     new = np.random.default_rng(1).normal(size=(50, 30))
     parts = [q_j.activations(new, model.posterior_.design) for q_j in q.nodes]
     z = np.linspace(-8, 8, 801)

@@ -196,7 +196,7 @@ def test_every_method_returns_its_own_approximation(two, method):
     assert (found.draws is not None) == (method in ("importance", "hmc"))
     assert found.pareto_k < 0.7 or method == "hmc"
     assert found.warnings == ()
-    assert (found.probability_error > 0.005) == (method == "laplace")
+    assert (found.errors.average > 0.005) == (method == "laplace")
     assert found.tuning is None
     assert_allclose(found.factors, 1.0)
 
@@ -267,8 +267,8 @@ def test_a_poor_approximation_warns():
     problem = load("few_rows").problem
     objective = posed(problem.X, problem.y, problem.scale, standardize=False)
     found = infer(objective, options("laplace"))
-    assert found.probability_error > 0.03
-    assert "average error 0.04" in found.warnings[0]
+    assert found.errors.average > 0.03
+    assert f"average error {found.errors.average:.2g}" in found.warnings[0]
     assert "approximation='ep' or 'importance'" in found.warnings[0]
     assert infer(objective, options("ep")).warnings == ()
 

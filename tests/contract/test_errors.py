@@ -922,7 +922,7 @@ TABLES = mistakes(
      DataError, "'c' cannot be 'categorical'", "at most 20 are counted"),
     ("target that is missing", lambda: _inferred(AGES, target="age"), DataError, "no column 'age'", "'Age'"),
     ("table without rows", lambda: _inferred(AGES[:0]), DataError, "no rows"),
-    ("no batches", lambda: table.TableEncoder().fit_batches([]), DataError, "no rows"),
+    ("no batches", lambda: table.TableEncoder().fit_batches([]), DataError, "no columns"),
     ("table of constants", lambda: table.TableEncoder().fit(pd.DataFrame({"a": [1, 1]})), DataError,
      "No column is left", "a was dropped"),
     ("table of identifiers", lambda: table.TableEncoder().fit(pd.DataFrame({"id": range(50)})), DataError,

@@ -368,7 +368,8 @@ def test_the_order_of_the_classes_does_not_matter(n, n_columns, structure, appro
     X = rng.normal(size=(n, n_columns))
     y = (X[:, :1] * [0.0, 2.0, -3.0, 1.0] + X[:, 1:2] * [1.0, 0.0, 1.0, 3.0] + rng.gumbel(size=(n, 4))).argmax(axis=1)
     new_label = np.array([2, 0, 3, 1])
-    one, other = (sx.BayesianLogisticRegression(tune=tune, rng=0).fit(X, t) for t in (y, new_label[y]))
+    prior = sx.Gaussian(0.2) if structure == "by class" and tune is None else None  # or chains replace the posterior
+    one, other = (sx.BayesianLogisticRegression(prior, tune=tune, rng=0).fit(X, t) for t in (y, new_label[y]))
     assert one.posterior_.structure == structure
     assert one.approximation_ == approximation
     new = rng.normal(size=(200, n_columns))

@@ -315,7 +315,8 @@ def assert_same(found, wanted, rtol):
     assert found.keys() == wanted.keys()
     for what, value in wanted.items():
         if value.dtype.kind == "f":
-            largest = np.abs(value).max(initial=0.0, where=np.isfinite(value))
+            unit = 1.0 if what.endswith("error_") else 0.0  # differences of probabilities
+            largest = np.abs(value).max(initial=unit, where=np.isfinite(value))
             np.testing.assert_allclose(found[what], value, rtol, atol=rtol * largest, err_msg=what)
         else:
             np.testing.assert_array_equal(found[what], value, err_msg=what)

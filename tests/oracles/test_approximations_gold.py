@@ -169,7 +169,10 @@ def test_the_corrected_mean(name):
 
 
 def test_pareto_k_is_poor_if_the_mean_of_laplace_is_far_off():
-    k = {name: pareto_k(posed(name).objective, posed(name).laplace) for name in PROBLEMS}
+    k = {
+        name: np.mean([pareto_k(posed(name).objective, posed(name).laplace, rng=rng) for rng in range(5)])
+        for name in PROBLEMS
+    }
     far = {name for name in PROBLEMS if posed(name).errors(posed(name).laplace)[0] > 0.5}
-    assert min(k[name] for name in far) > 0.6
-    assert max(k[name] for name in k.keys() - far) < 0.6
+    assert min(k[name] for name in far) > 0.5
+    assert max(k[name] for name in k.keys() - far) < 0.5

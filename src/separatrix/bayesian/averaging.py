@@ -105,7 +105,9 @@ def scale_nodes(
     axes = effect_axes(precision, scale_effect(scales, found, objective))[:, :n_pairs]
     corners = linalg.hadamard(n_pairs)[:, : axes.shape[1]] @ axes.T
     etas, parabola = np.concatenate([corners, -corners]), Parabola(found, objective.prior)
-    fits = tuple(parabola.under(scales.prior(eta)) for eta in etas)
+    pairs = [(parabola.under(scales.prior(eta)), eta) for eta in etas]
+    pairs.sort(key=lambda pair: pair[0].log_evidence)  # an order of their own, in which draws are moved to them
+    fits, etas = tuple(fit for fit, _ in pairs), np.stack([eta for _, eta in pairs])
     return Nodes(fits, np.full(len(etas), 1 / len(etas)), np.exp(2 * etas), top + log_volume)
 
 
@@ -307,8 +309,8 @@ def _moved(best: Approximation, found: Approximation, fits: Sequence[Approximati
 
 def _changes(best: Approximation, found: Approximation) -> tuple[Float, Float | None, Float]:
     """Return the differences of the better Gaussian in precision, of both kinds, and in precision times mean."""
-    A, precision = _matrix(found.factor), _matrix(best.factor)
-    moments = None if best.moments is None else _matrix(best.moments) - A
+    A, precision = found.factor.matrix, best.factor.matrix
+    moments = None if best.moments is None else best.moments.matrix - A
     return precision - A, moments, precision @ best.mean[0] - A @ found.mean[0]
 
 
@@ -316,7 +318,7 @@ def _added(
     best: Approximation, fit: Approximation, change: Float, of_moments: Float | None, pull: Float
 ) -> Approximation | None:
     """Return the Gaussian at the node of a fit, or None if a precision is not positive definite."""
-    B = _matrix(fit.factor)
+    B = fit.factor.matrix
     matrices = [B + change, *([] if of_moments is None else [B + of_moments])]
     if not all((np.diag(matrix) > 0).all() for matrix in matrices):
         return None
@@ -355,13 +357,6 @@ def _transport(found: Approximation, fit: Approximation) -> tuple[Float, Float]:
         values, axes = linalg.eigh(mixed @ mixed.T)
         left, right = found.factor.root @ axes, axes.T @ A.T
     return (left / np.sqrt(values)) @ right, (left * np.sqrt(values)) @ right
-
-
-def _matrix(factor: Factor) -> Float:
-    """Return the factorised matrix."""
-    G = _lower(factor)
-    with single_thread_blas():
-        return np.asarray(G @ G.T)
 
 
 def _lower(factor: Factor) -> Float:

@@ -494,12 +494,14 @@ def correct(objective: Posterior, ep: Approximation, at: Iterate) -> Approximati
         return ep
     pairs = pair_sums(objective, at.result, at.q, method)
     with single_thread_blas():
-        values = linalg.eigvalsh(0.5 * pairs)
-        if values[0] <= -0.5 or values[-1] > MAX_VARIANCE_CHANGE:
-            return ep
         # With A = (DL)(DL)' and R = (DL)^-T, the precision of θ is (DL) Cov[z]⁻¹ (DL)'.
         outer = ep.factor.scale[:, None] * ep.factor.L
-        precision = outer @ linalg.solve(np.eye(len(pairs)) + 0.5 * pairs, outer.T, assume_a="pos")
+        turn = outer.T @ at.q.factor.root  # from coordinates of the last sweep to those of its prediction
+        added = 0.5 * turn @ pairs @ turn.T
+        values = linalg.eigvalsh(added)
+        if values[0] <= -0.5 or values[-1] > MAX_VARIANCE_CHANGE:
+            return ep
+        precision = outer @ linalg.solve(np.eye(len(added)) + added, outer.T, assume_a="pos")
     factor = factorise(0.5 * (precision + precision.T), 1, objective.prior.free)
     return replace(ep, moments=factor, log_evidence=ep.log_evidence + float(np.trace(pairs)) / 12)
 

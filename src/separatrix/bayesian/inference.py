@@ -55,9 +55,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
+from scipy import special
 
 from separatrix._arguments import generator
 from separatrix._array import Array, Float, to_dense
@@ -65,6 +66,7 @@ from separatrix._text import counted
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.averaging import average, average_draws
 from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, has_cheap_shape, tune_by_class
+from separatrix.bayesian.draws import NEGLIGIBLE_ERROR, Draws, Errors
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import (
     MIN_ROTATED_COLUMNS,
@@ -89,14 +91,13 @@ from separatrix.bayesian.posterior import (
     laplace_by_class,
     weight_names,
 )
-from separatrix.bayesian.predictive import class_probabilities
+from separatrix.bayesian.predictive import class_probabilities, intervals
 from separatrix.bayesian.sampling import (
     LEAPFROG_STEPS_PER_PATH,
     N_CHAINS,
     N_WARM_PATHS,
     USABLE_K,
     Chains,
-    Draws,
     Proposal,
     evaluations,
     hamiltonian,
@@ -170,9 +171,10 @@ FINAL_EP_TOL_IN_STD = 0.05  # and at the end: the step that is predicted from th
 
 # Errors of probabilities
 MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # a warning is given above this; Laplace's method if requested
-NEGLIGIBLE_ERROR = 0.005  # up to this, a Gaussian predicts instead of the draws, which takes a fraction of the time
-N_KEPT_DRAWS = 4096
+MIN_ERROR_IN_NOISE = 3.0  # standard errors of averages over draws, above which they replace those of a Gaussian
+N_KEPT_DRAWS, MAX_KEPT_FLOATS = 4096, 2**20
 N_CHECKED_ROWS, N_MIXED_ROWS, MIXED_FRACTION, ANY_CLASS_FRACTION = 64, 256, 1 / 2, 1 / 3
+CHECKED_TAILS = np.array([0.025, 0.975])  # of intervals that are compared
 MIN_MIXED_ROWS = 8  # mixtures of fewer rows do not represent new rows
 MAX_ROUNDING = 1.0  # nats: largest rounding error of the log likelihood of K classes
 EVIDENCE_NOISE, MAX_EVIDENCE_NOISE = 0.1, 0.3  # nats: Laplace's evidence is kept below; a note is given above
@@ -262,42 +264,67 @@ def pareto_k(
     return weighted_draws(objective, proposal, n, generator(rng)).smoothed.k
 
 
-class Difference(NamedTuple):
-    """Average difference of probabilities from those of draws, and the average standard error of the latter."""
+def errors_of(
+    objective: Posterior,
+    approximation: Approximation | UncoupledApproximation,
+    draws: Draws,
+    *,
+    has_typical_rows: bool = True,
+) -> tuple[Errors, Errors]:
+    """Compare a Gaussian with draws from the posterior, at training rows and, if they are typical, mixtures of two.
 
-    average: float
-    noise: float
-
-
-def average_error(
-    objective: Posterior, approximation: Approximation | UncoupledApproximation, draws: Draws
-) -> Difference:
-    """Compare probabilities of a Gaussian with those of draws from the posterior, at training rows and mixtures of two.
-
-    The larger of both averages is returned. The variance of the averages over the draws is subtracted from squared
-    differences.
+    Return the errors of the Gaussian, and the standard errors of the draws, which are subtracted from the squared
+    differences. Those of quantiles follow from the order statistics around them.
     """
-    X, likelihood = checked_rows(objective), cast(ClassLikelihood, objective.likelihood)
-    P = class_probabilities(likelihood, approximation.activations(X, objective.design), "exact")
-    mean, error = draws.probability_and_error(X, objective.design, likelihood)
-    away = (P if mean.ndim == 2 else P[:, 1]) - mean
-    size = np.sqrt(np.maximum(away**2 - error**2, 0.0))
-    return Difference(float(max(part.mean() for part in np.split(size, 2))), float(error.mean()))
+    X = checked_rows(objective, approximation.mean, mixed=has_typical_rows)
+    likelihood = cast(ClassLikelihood, objective.likelihood)
+    a = approximation.activations(X, objective.design)
+    P = class_probabilities(likelihood, a, "exact")
+    mean, noise = draws.probability_and_error(X, objective.design, likelihood)
+    size = max((draws.weights**2).sum(), 1 / N_KEPT_DRAWS)
+    level_noise = np.sqrt(CHECKED_TAILS * (1 - CHECKED_TAILS) * size)
+    levels = np.concatenate([CHECKED_TAILS, CHECKED_TAILS - level_noise, CHECKED_TAILS + level_noise])
+    # Quantiles of draws with equal weights take less time.
+    equal = draws if draws.n_chains else draws.resampled(min(len(draws.theta), N_KEPT_DRAWS))
+    quantiles = equal.probability_quantiles(X, objective.design, likelihood, np.clip(levels, 0.0, 1.0))
+    bounds, low, high = np.split(quantiles, 3, axis=-1)
+    bound_noise = 0.5 * (high - low)
+    sizes = _without_noise((P if mean.ndim == 2 else P[:, 1]) - mean, noise)
+    off = _without_noise(intervals(likelihood, a, CHECKED_TAILS) - bounds, bound_noise)
+    n_kinds = len(X) // N_CHECKED_ROWS
+    return Errors.of(sizes, off, n_kinds), Errors.of(noise, bound_noise, n_kinds)
 
 
-def checked_rows(objective: Posterior) -> Array:
-    """Return training rows, and as many mixtures of two.
+def _without_noise(difference: Float, noise: Float) -> Float:
+    return np.asarray(np.sqrt(np.maximum(difference**2 - noise**2, 0.0)))
+
+
+def checked_rows(objective: Posterior, mean: Float, *, mixed: bool = True) -> Array:
+    """Return training rows and, if ``mixed``, as many mixtures of two.
 
     Half of the columns of each mixture comes from another row: of any class in a third of the mixtures, and of the same
-    class in the others.
+    class in the others. Random numbers belong to rows in the order of their log-odds under the ``mean`` of the
+    weights, and to columns in the order of their weights, so that other orders have no effect.
     """
     rng = np.random.default_rng(0)
     block = collect_sample(objective.source, N_MIXED_ROWS).as_block()
-    rows, t = to_dense(block.X), block.codes if block.codes.ndim == 1 else block.codes.argmax(axis=1)
+    X, t = to_dense(block.X), block.codes if block.codes.ndim == 1 else block.codes.argmax(axis=1)
+    t = np.round(t).astype(np.intp)  # soft targets of two classes are fractions
+    A = objective.design.activate(replace(block, offset=None), mean)
+    A = np.column_stack([-A, A]) if A.ndim == 1 else A
+    of_class = np.arange(len(t)), t
+    own, A[of_class] = A[of_class], -np.inf
+    order = np.argsort(own - special.logsumexp(A, axis=1), kind="stable")
+    rows, t = X[order], t[order]
     at, is_any = rng.integers(len(rows), size=N_CHECKED_ROWS), rng.random(N_CHECKED_ROWS) < ANY_CLASS_FRACTION
+    if not mixed:
+        return rows[at]
     partners = [rng.choice(np.flatnonzero((t == t[i]) | free)) for i, free in zip(at, is_any, strict=True)]
     one, other = rows[at], rows[partners]
-    return np.concatenate([one, np.where(rng.random(one.shape) < MIXED_FRACTION, other, one)])
+    contrast = (mean - mean.mean(axis=0) if len(mean) > 1 else mean) * objective.column_units
+    rank = np.argsort(np.argsort((contrast**2).sum(axis=0)[: rows.shape[1]], kind="stable"))
+    is_other = rng.random(one.shape)[:, rank] < MIXED_FRACTION
+    return np.concatenate([one, np.where(is_other, other, one)])
 
 
 def choose(objective: Posterior, found: Skewness) -> str:
@@ -520,12 +547,12 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
                 warnings = (*found.warnings, SKEWED_AT_MODE.format(shift=largest))
                 at_mode = replace(q, log_evidence=shifted.log_evidence)
                 return replace(found, approximation=at_mode, rule="map", warnings=warnings)
-            X, likelihood = checked_rows(objective), cast(ClassLikelihood, objective.likelihood)
+            X, likelihood = checked_rows(objective, q.mean), cast(ClassLikelihood, objective.likelihood)
             a = (each.activations(X, objective.design) for each in (q, shifted))
             before, after = (class_probabilities(likelihood, each, "exact") for each in a)
             notes = (SKEWED_BY_CLASS.format(shift=largest),) if largest > MODERATE_SHIFT else ()
             error = float(np.abs(after - before).mean())  # of Laplace's Gaussian, to first order
-            return replace(found, approximation=shifted, notes=notes, probability_error=error)
+            return replace(found, approximation=shifted, notes=notes, errors=Errors(error))
     if estimated_by_class_seconds(objective) <= MAX_BY_CLASS_SECONDS:
         q = variational_by_class(objective, q)
         found = found.accept(q)
@@ -533,7 +560,8 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
     if not _is_affordable(objective, FEW_WARM_PATHS + CHECK_PATHS, MAX_FEW_EVALUATIONS, N_FEW_CHAINS):
         return replace(found, notes=(LOW_EVIDENCE,))
     chains = few(n_paths=CHECK_PATHS, n_warm=FEW_WARM_PATHS)
-    error = average_error(objective, q, chains.draws).average
+    errors, _ = errors_of(objective, q, chains.draws)
+    error = errors.average
     is_replaced = error > MAX_AVERAGE_ERROR and q.name == "variational"
     if is_replaced:
         chains = few(n_paths=SAMPLED_PATHS, n_warm=LONG_WARM_PATHS)
@@ -541,12 +569,11 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
     notes = (ROUGH_EVIDENCE.format(noise=noise),) if noise > MAX_EVIDENCE_NOISE else ()
     if noise > MAX_BRIDGE_NOISE:
         log_evidence, notes = q.log_evidence, (LOW_EVIDENCE,)
-    found = replace(found, approximation=replace(q, log_evidence=log_evidence), probability_error=error, notes=notes)
+    found = replace(found, approximation=replace(q, log_evidence=log_evidence), errors=errors, notes=notes)
     if is_replaced:
         sampled = sampled_by_class(q, chains.draws, log_evidence)
-        noise = average_error(objective, sampled, chains.draws).noise
-        found = replace(found, approximation=sampled, draws=chains.draws, probability_error=noise)
-        return _with_convergence(found, chains)
+        _, errors = errors_of(objective, sampled, chains.draws)
+        return _with_convergence(replace(found, approximation=sampled, draws=chains.draws, errors=errors), chains)
     if error <= MAX_AVERAGE_ERROR:
         return found
     warning = (
@@ -562,9 +589,9 @@ def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
 
     ``remedy`` is empty if no other method can be used, as in the span of few rows.
     """
-    if found.draws is None and np.isnan(found.probability_error):
-        found = _check(found, options, has_typical_rows=bool(remedy))
-    objective, name, error = found.objective, found.approximation.name, found.probability_error
+    if found.draws is None and np.isnan(found.errors.average):
+        found = _check(found, options, is_whole=bool(remedy))
+    objective, name, error = found.objective, found.approximation.name, found.errors.average
     if error > (MAX_LAPLACE_ERROR if options.method == "laplace" else MAX_AVERAGE_ERROR):
         is_k_class_auto = options.method == "auto" and objective.shape[0] > 1
         if is_k_class_auto and _is_affordable(objective, N_WARM_PATHS + SAMPLED_PATHS, MAX_SAMPLED_EVALUATIONS):
@@ -582,19 +609,28 @@ def _diagnose(found: Inference, options: Options, remedy: str) -> Inference:
     return replace(found, warnings=(*found.warnings, warning))
 
 
-def _check(found: Inference, options: Options, *, has_typical_rows: bool) -> Inference:
-    """Compute Pareto k, the error of probabilities, and for K classes and "auto" the evidence, if affordable."""
+def _check(found: Inference, options: Options, *, is_whole: bool) -> Inference:
+    """Compute Pareto k, the errors of the Gaussian, and for K classes and "auto" the evidence, if affordable.
+
+    If the Gaussian has poor probabilities or intervals, "auto" keeps draws, from which they are then computed.
+    ``is_whole`` is False for the part of a posterior in the span of few rows: the draws of other weights are not known.
+    """
     objective, q = found.objective, found.full
     factor = q.moments or q.factor
     if factor.singular is not None:  # weights of rows beyond 1e16 leave no digit of the prior
         raise improper(objective, factor.singular)
-    is_bound = options.method == "auto" and q.name == "variational"
+    is_auto = options.method == "auto"
+    is_bound = is_auto and q.name == "variational"
     draws, is_small = None, evaluations(objective, PARETO_DRAWS) <= MAX_PARETO_EVALUATIONS
     if is_small:
         proposal = Proposal(q.mean, factor, None)
         draws, smoothed = weighted_draws(objective, proposal, PARETO_DRAWS, options.rng)
         found, log_evidence = replace(found, pareto_k=smoothed.k), smoothed.log_mean
-    if not found.pareto_k < USABLE_K:  # unusable or unknown
+    is_usable = found.pareto_k < USABLE_K  # False if it is unknown
+    if is_small and is_auto and not is_usable and q.name == "ep" and q.mean.size <= MAX_DRAWN_WEIGHTS:
+        better = importance(objective, q, n=PARETO_DRAWS, rng=options.rng)  # from a wider proposal
+        draws, is_usable = better.draws, better.k < USABLE_K
+    if not is_usable:
         if not is_small and not (
             q.name == "variational" and _is_affordable(objective, N_WARM_PATHS + CHECK_PATHS, MAX_CHECKED)
         ):
@@ -604,12 +640,26 @@ def _check(found: Inference, options: Options, *, has_typical_rows: bool) -> Inf
         if is_bound and noise > MAX_EVIDENCE_NOISE:
             found = replace(found, notes=(ROUGH_EVIDENCE.format(noise=noise),))
     assert draws is not None, "weighted draws or chains"
-    if has_typical_rows and objective.source.n_rows >= MIN_MIXED_ROWS:
-        found = replace(found, probability_error=average_error(objective, q, draws).average)
+    has_typical_rows = is_whole and objective.source.n_rows >= MIN_MIXED_ROWS
+    errors, noise_of_draws = errors_of(objective, q, draws, has_typical_rows=has_typical_rows)
+    found = replace(found, errors=errors if has_typical_rows else Errors())
     is_off = q.name == "variational" or abs(log_evidence - q.log_evidence) > EVIDENCE_NOISE
-    if options.method == "auto" and objective.shape[0] > 1 and is_off:
+    if is_auto and objective.shape[0] > 1 and is_off:
         found = replace(found, approximation=replace(q, log_evidence=log_evidence))
+    is_better = is_usable and noise_of_draws.bounds < errors.bounds
+    if is_auto and is_whole and is_better and not options.is_batch and not errors.are_negligible:
+        return keep_draws(found, draws, errors, noise_of_draws)
     return found
+
+
+def keep_draws(found: Inference, draws: Draws, errors: Errors, noise: Errors) -> Inference:
+    """Keep draws with equal weights for intervals, and for averages too if those of the Gaussian are clearly poor."""
+    n = min(N_KEPT_DRAWS, MAX_KEPT_FLOATS // draws.theta[0].size)
+    is_poor = not errors.average <= max(NEGLIGIBLE_ERROR, MIN_ERROR_IN_NOISE * noise.average)
+    kept = replace(draws.resampled(n), for_averages=is_poor)
+    return replace(
+        found, draws=kept, errors=noise if is_poor else replace(noise, average=errors.average, largest=errors.largest)
+    )
 
 
 def _is_affordable(objective: Posterior, n_paths: int, limit: float, n_chains: int = N_CHAINS) -> bool:
@@ -622,8 +672,8 @@ def _sampled(found: Inference, q: Approximation, options: Options) -> Inference:
     objective = found.objective
     chains: Chains = hamiltonian(objective, q, n_paths=SAMPLED_PATHS, n_warm=LONG_WARM_PATHS, rng=options.rng)
     approximation, draws = sampled_approximation(objective, q, chains, options.rng), chains.draws
-    noise = average_error(objective, approximation, draws).noise
-    found = replace(found, approximation=approximation, draws=draws, probability_error=noise)
+    _, errors = errors_of(objective, approximation, draws)
+    found = replace(found, approximation=approximation, draws=draws, errors=errors)
     return _with_convergence(found, chains)
 
 
@@ -659,12 +709,10 @@ def _improve_auto(found: Inference, options: Options) -> Inference:
     objective, first = found.objective, found.full
     if method == "importance" and better.draws is not None:
         if better.pareto_k < USABLE_K:
-            error, noise = average_error(objective, better.full, better.draws)
-            if error > NEGLIGIBLE_ERROR:
-                kept = better.draws.resampled(N_KEPT_DRAWS, options.rng)
-                draws = Draws(kept, np.full(N_KEPT_DRAWS, 1 / N_KEPT_DRAWS))
-                return replace(better, draws=draws, probability_error=noise)
-            return replace(better, draws=None, probability_error=error)  # their Gaussian predicts 100 times faster
+            errors, noise = errors_of(objective, better.full, better.draws)
+            if errors.are_negligible:
+                return replace(better, draws=None, errors=errors)  # their Gaussian predicts 100 times faster
+            return keep_draws(better, better.draws, errors, noise)
         better = found
     if better.approximation is first and shift.largest > MODERATE_SHIFT:
         better = _improve_by(better, "variational", options)

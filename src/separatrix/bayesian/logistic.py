@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
 from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -32,10 +31,9 @@ from separatrix.bayesian.inference import METHODS, infer
 from separatrix.bayesian.posterior import STRUCTURES, Activations, UncoupledApproximation, weight_names
 from separatrix.bayesian.predictive import (
     RULES,
-    class_intervals,
     class_probabilities,
+    intervals,
     probabilities_and_errors,
-    two_class_interval,
 )
 from separatrix.bayesian.shapes import Options
 from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise, with_bias
@@ -114,10 +112,13 @@ class BayesianLogisticRegression(LinearClassifier):
     effective_parameters_ : number of directions of the weights that the data determine
     prior_ : the prior that was used; after tuning, with the most probable scales
     probability_error_ : estimated average error of probabilities that is due to the approximation; NaN if not computed
+    largest_error_ : the same, for the row at the 99th percentile
+    interval_error_ : the same, for the bounds of 95 % intervals on average
     pareto_k_ : shape of the tail of importance weights, a second measure of accuracy; NaN if not computed
     approximation_ : name of the approximation that was used
     tuning_ : record of the tuning: scales, evidence and gradient of each step, and limits reached; None if not tuned
-    draws_ : weighted draws of the weights that predictions average over; None if a Gaussian is as accurate
+    draws_ : weighted draws of the weights; None if a Gaussian is as accurate. Intervals and summaries are their
+        quantiles, and if ``draws_.for_averages``, probabilities average over them
     notes_ : notes on the fit, which ``summary()`` also prints; most of them are also warnings
     class_weight_ : ndarray of shape (K,), the factor of each class
     classes_, n_features_in_, feature_names_in_, n_passes_, n_steps_, solution_ : as in `LogisticRegression`
@@ -131,7 +132,7 @@ class BayesianLogisticRegression(LinearClassifier):
     >>> model.predict_proba(X[77:78]).round(2)
     array([[0.61, 0.39]])
     >>> model.predict_interval(X[77:78]).round(2)
-    array([[0.05, 0.82]])
+    array([[0.04, 0.82]])
     """
 
     _variance_factor = 1.0  # of files that were saved by older versions
@@ -271,7 +272,9 @@ class BayesianLogisticRegression(LinearClassifier):
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
         if self.draws_ is not None:
             self.draws_ = replace(self.draws_, theta=with_bias(self.draws_.theta, self._shift()))
-        self.probability_error_ = found.probability_error
+        errors = found.errors
+        self.probability_error_, self.largest_error_ = errors.average, errors.largest
+        self.interval_error_ = errors.bounds
         self._rule = found.rule  # None unless averages would be misleading
         self._variance_factor = found.variance_factor
         limits = () if found.tuning is None else found.tuning.boundary
@@ -339,12 +342,12 @@ class BayesianLogisticRegression(LinearClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Return p(C_k | x, D), shape (N, K), averaged over the posterior."""
         check_is_fitted(self)
-        rule = self._rule or self.predictive
+        rule, draws = self._rule or self.predictive, self.draws_
 
         def averaged(Phi: Rows, a: Activations) -> Array:
-            if self.draws_ is None or rule == "map":
+            if draws is None or not draws.for_averages or rule == "map":
                 return class_probabilities(self.likelihood_, self._averaged_over(a), rule)
-            p = self.draws_.probability(Phi, self.posterior_.design, self.likelihood_)
+            p = draws.probability(Phi, self.posterior_.design, self.likelihood_)
             p[~a.is_finite] = np.nan
             return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
 
@@ -375,10 +378,7 @@ class BayesianLogisticRegression(LinearClassifier):
                 return draws.probability_quantiles(Phi, self.posterior_.design, likelihood, tails)
 
             return self._map_rows(X, quantiles, limit=Limit.EQUAL)
-        if len(self.coef_) > 1:
-            return self._map_activations(X, lambda _, a: class_intervals(likelihood, a, tails), limit=Limit.EQUAL)
-        z = special.ndtri(tails)
-        return self._map_activations(X, lambda _, a: two_class_interval(likelihood, a, z), limit=Limit.EQUAL)
+        return self._map_activations(X, lambda _, a: intervals(likelihood, a, tails), limit=Limit.EQUAL)
 
     def decision_distribution(self, X: Any) -> ActivationDistribution:
         """Return mean and variance of the activation of each row, over the posterior."""

@@ -85,16 +85,17 @@ def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int
     return P, error
 
 
-def two_class_interval(likelihood: ClassLikelihood, a: Activations, z: Float) -> Array:
-    """Return p(C_1) at the quantiles ``z`` of a standard normal, (n, 2), with NaN if an activation is not finite.
-
-    The probability increases with the activation, so it maps quantiles of a exactly to those of p.
-    """
+def intervals(likelihood: ClassLikelihood, a: Activations, tails: Float) -> Array:
+    """Return quantiles of p(C_1), (n, 2), or of each p(C_k), (n, K, 2), with NaN if an activation is not finite."""
+    if a.mean.ndim > 1:
+        return class_intervals(likelihood, a, tails)
+    z = special.ndtri(tails)
     bounds = a.mean[:, None] + np.sqrt(a.cov)[:, None] * z
     if a.weights is not None:
         mean, var = (np.stack([getattr(part, name) for part in a.parts]) for name in ("mean", "cov"))
-        bounds = mixture_quantiles(a.weights, mean, np.sqrt(var), special.ndtr(z))
+        bounds = mixture_quantiles(a.weights, mean, np.sqrt(var), tails)
     bounds[~a.is_finite] = np.nan
+    # The probability increases with the activation, so it maps quantiles of a exactly to those of p.
     return np.asarray(likelihood.probability(bounds.ravel()).reshape(bounds.shape))
 
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse, special
+from scipy import linalg, sparse, special
 
 from separatrix._arguments import check_count, generator
 from separatrix._array import Array, Float, Rows, is_sparse
@@ -59,7 +59,7 @@ MAX_SPARSE_FRACTION = 0.15  # of entries other than zero, up to which sparse pro
 MAX_SPARSE_ORIGIN = 100.0  # |origin| of a column in standard deviations, up to which its correction keeps enough digits
 MAX_MULTIPLIED_ROWS = 512  # rows whose factors, each at most 2, are multiplied
 
-MAX_PRINCIPAL_WEIGHTS = 500  # principal axes of more weights take seconds, and their importance weights are unusable
+MAX_ORDERED_WEIGHTS = 500  # roots of more weights take seconds, and their importance weights are unusable
 
 # Hamiltonian Monte Carlo
 N_CHAINS, N_WARM_PATHS = 64, 4
@@ -157,8 +157,7 @@ class Proposal(NamedTuple):
         if degrees is not None:  # √(ν/χ²) turns a normal into a Student's t
             stretch = np.sqrt(degrees / (2 * special.gammaincinv(0.5 * degrees, u[:, D])))
         stretch = np.concatenate([stretch, stretch])[:n]
-        is_ordered = len(self.mean) > 1 and D <= MAX_PRINCIPAL_WEIGHTS
-        root = principal_root(self.factor) if is_ordered else self.factor.root
+        root = ordered_root(self.factor, self.mean) if D <= MAX_ORDERED_WEIGHTS else self.factor.root
         theta = self.mean + ((z * stretch[:, None]) @ root.T).reshape(n, *self.mean.shape)
         squared = np.einsum("sd,sd->s", z, z) * stretch**2
         log_q = -0.5 * squared - D * LOG_SQRT_2PI
@@ -202,13 +201,19 @@ def inverse_factor(S: Float) -> Factor:
     return factorise(np.asarray((inverse + inverse.T) / 2), 1, np.zeros(len(S), dtype=bool))
 
 
-def principal_root(factor: Factor) -> Float:
-    """Return R with R R' = A⁻¹, whose columns are principal axes: points then do not depend on the order of classes."""
-    R = factor.scale[:, None] * factor.root  # of the correlations, so that units do not matter
+def ordered_root(factor: Factor, mean: Float) -> Float:
+    """Return R with R R' = A⁻¹: the symmetric root of the correlations, with the columns in the order of the means.
+
+    A column belongs to the weight with the next smaller |mean|, in conditional standard deviations, and has its sign.
+    So the order and the units of columns have no effect on draws mean + R z, nor has the order of the classes.
+    """
+    unit = np.sqrt(factor.diagonal)
     with single_thread_blas():
-        axes, sizes, _ = np.linalg.svd(R)
-    axes *= np.copysign(1.0, (axes**3).sum(axis=0))
-    return np.asarray(axes * sizes / factor.scale[:, None])
+        sizes, axes = linalg.eigh(factor.matrix / np.outer(unit, unit))
+        root = (axes / np.sqrt(sizes)) @ axes.T / unit[:, None]
+    size = mean.ravel() * unit
+    order = np.argsort(-np.abs(size), kind="stable")
+    return np.asarray(root[:, order] * np.copysign(1.0, size[order]))
 
 
 def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.random.Generator) -> Weighted:
@@ -298,6 +303,15 @@ def hamiltonian(
     """
     prior, D, source = objective.prior, q.mean.size, generator(rng)
     is_mirrored = not isinstance(q, Approximation)
+    from_unit, to_unit_slope = q.from_unit, q.to_unit_slope
+    if isinstance(q, Approximation) and D <= MAX_ORDERED_WEIGHTS:
+        root = ordered_root(q.moments or q.factor, q.mean)
+
+        def from_unit(z: Float) -> Float:
+            return np.asarray(q.mean + (z @ root.T).reshape(len(z), *q.mean.shape))
+
+        def to_unit_slope(slope: Float) -> Float:
+            return np.asarray(slope.reshape(len(slope), -1) @ root)
 
     def normal() -> Float:
         """Return standard normal numbers of all chains, (chains, D)."""
@@ -308,10 +322,10 @@ def hamiltonian(
 
     def at(z: Float) -> tuple[Float, Float, Float]:
         """Return θ, ln p(D, θ) and its slope in z."""
-        theta = q.from_unit(z)
+        theta = from_unit(z)
         sums = objective.reduce(log_likelihood_slopes, theta=theta, single=not isinstance(q, Approximation)).grad
         log_prior, pull = _log_prior(prior, theta)
-        return theta, sums[:, 0] + log_prior, q.to_unit_slope((sums[:, 1:] - pull).reshape(theta.shape))
+        return theta, sums[:, 0] + log_prior, to_unit_slope((sums[:, 1:] - pull).reshape(theta.shape))
 
     def log_ratio(z: Float, value: Float) -> Float:
         """Return ln p(D, θ) - ln q(θ)."""

@@ -22,9 +22,9 @@ from separatrix._array import Float
 from separatrix._text import counted
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.averaging import Nodes, merged, scale_nodes
+from separatrix.bayesian.draws import Draws, Errors
 from separatrix.bayesian.evidence import FitEP, Fitter, PriorScales, prior_scales
 from separatrix.bayesian.posterior import AnyApproximation, Approximation, UncoupledApproximation
-from separatrix.bayesian.sampling import Draws
 from separatrix.bayesian.tuning import Limit, Parabola, Search, TuningReport, tune_scales
 from separatrix.solvers import Posterior, Solution
 
@@ -59,7 +59,7 @@ class Inference:
     ``fitter`` with which it was tuned; ``log_det_slope`` is its ∂ ln |A|/∂θ, if known. ``widening`` is the average
     prior variance relative to the most probable one. ``rule`` replaces the requested rule for probabilities if averages
     would be misleading, and is None otherwise; averages multiply the variances of activations by ``variance_factor``.
-    ``probability_error`` is the estimated average error of probabilities, NaN if unknown. ``notes`` are not warnings.
+    ``errors`` are those of probabilities and intervals. ``notes`` are not warnings.
     ``warnings`` are reasons to distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for
     scale 1, and ``law`` has the law of the scale. ``simpler`` is the inference with a prior that is not aligned, or
     with one scale instead of one for each column; the average includes it.
@@ -80,7 +80,7 @@ class Inference:
     fitter: Fitter | None = field(default=None, repr=False)
     log_det_slope: Float | None = field(default=None, repr=False)
     widening: float = 1.0
-    probability_error: float = float("nan")
+    errors: Errors = field(default_factory=Errors)
     notes: tuple[str, ...] = ()
     law: PriorScales | None = field(default=None, repr=False)
     shape: Float | None = field(default=None, repr=False)

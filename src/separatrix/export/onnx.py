@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_option
@@ -109,15 +108,19 @@ def to_onnx(
     elif found.scores is not None:
         outputs["scores"] = (found.scores, kind, ["N"] if len(found.labels) == 2 else ["N", "K"])
     if intervals:
-        if found.centre is None or found.spread is None:
+        if found.quantile is None:
             raise ExportError(
                 f"to_onnx(intervals=True): {type(model).__name__} with {len(found.labels)} classes has no interval in "
-                "closed form; only Bayesian models of two classes whose posterior is one Gaussian have one. Use the "
-                "model's predict_interval instead, or state the prior (prior=sx.Gaussian(1.0))."
+                "ONNX; only Bayesian models of two classes have one, if their posterior is one Gaussian or has draws "
+                "of equal weight. Use the model's predict_interval instead, or state the prior "
+                "(prior=sx.Gaussian(1.0))."
             )
-        reach = float(special.ndtri(interval_tails("to_onnx", level)[1])) * found.spread
-        ends = {"lower": found.centre - reach, "upper": found.centre + reach}
-        outputs |= {name: (found.link(end), kind, ["N"]) for name, end in ends.items()}
+        tails = interval_tails("to_onnx", level)
+        outputs |= {
+            name: (found.quantile(float(tail)), kind, ["N"])
+            for name, tail in zip(("lower", "upper"), tails, strict=True)
+            for name, tail in zip(("lower", "upper"), tails, strict=True)
+        }
     proto = graph.assemble(outputs, type(model).__name__)
     proto.producer_name, proto.producer_version = "separatrix", import_module("separatrix").__version__
     names = getattr(model, "feature_names_in_", None)

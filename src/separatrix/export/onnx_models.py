@@ -8,6 +8,7 @@ rows with missing values, although the model marginalises over them. Graphs do n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial, reduce, singledispatch
 from operator import add
@@ -35,8 +36,8 @@ class Predictions:
     """Predictions for N rows. Fields that a model does not have are None.
 
     ``code`` (N,) is the index of the class in ``labels``. ``scores`` is the ``decision_function``, (N,) for two classes
-    and (N, K) for more. ``probabilities`` is (N, K). ``mean`` (N,) is the prediction of a regression. ``centre`` and
-    ``spread`` (N,) are the mean and standard deviation of the activation; ``link`` maps it to a probability.
+    and (N, K) for more. ``probabilities`` is (N, K). ``mean`` (N,) is the prediction of a regression. ``quantile``
+    returns a quantile (N,) of the probability of ``labels[1]`` for a level.
     """
 
     labels: Array
@@ -44,9 +45,7 @@ class Predictions:
     scores: Value | None = None
     probabilities: Value | None = None
     mean: Value | None = None
-    centre: Value | None = None
-    spread: Value | None = None
-    link: Any = None
+    quantile: Callable[[float], Value] | None = None
 
 
 @singledispatch
@@ -261,23 +260,44 @@ def _(model: bayesian.BayesianLogisticRegression, X: Value) -> Predictions:
     Phi = Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z  # φ̃ = (x - c, 1)
     posterior, rule, K = model.posterior_.approximation, model._rule or model.predictive, len(model.classes_)
     nodes, weights = getattr(posterior, "nodes", ()), model.posterior_.mixture_weights
-    if model.draws_ is not None and model.predictive != "map":  # Σ_s weight_s p(t | x, θ_s) over posterior draws
-        theta, draw_weights, p = model.draws_.theta, model.draws_.weights, partial(probability, model.likelihood_)
-        A = Phi @ theta.reshape(-1, theta.shape[-1]).T
+    draws = model.draws_
+    if draws is not None:
+        A = Phi @ draws.theta.reshape(-1, draws.theta.shape[-1]).T
+    if draws is not None and draws.for_averages and rule != "map":  # Σ_s weight_s p(t | x, θ_s) over posterior draws
+        p = partial(probability, model.likelihood_)
         if K == 2:
-            P = A.graph.stack([p(-A) @ draw_weights, p(A) @ draw_weights])
+            P = A.graph.stack([p(-A) @ draws.weights, p(A) @ draws.weights])
         else:
-            A = Phi.graph.op("Reshape", A, np.array([-1, *theta.shape[:2]]))
-            P = (p(A) * draw_weights[:, None]).sum(1)
+            A = Phi.graph.op("Reshape", A, np.array([-1, *draws.theta.shape[:2]]))
+            P = (p(A) * draws.weights[:, None]).sum(1)
     elif nodes and rule != "map":  # a mixture
         P = reduce(add, (_averaged(model, node, Phi, rule) * float(w) for node, w in zip(nodes, weights, strict=True)))
     else:
         P = _averaged(model, posterior, Phi, rule)
     found = Predictions(model.classes_, P.argmax(), activation(model, X), P)
-    if K > 2 or nodes:
+    if K > 2:
+        return found
+    if draws is not None:
+        has_quantiles = draws.weights.min() == draws.weights.max()
+        of_draws = partial(_quantile, A, len(draws.weights), model.likelihood_)
+        return replace(found, quantile=of_draws if has_quantiles else None)
+    if nodes:
         return found
     mean, var = activations(posterior, Phi)
-    return replace(found, centre=mean, spread=var.sqrt(), link=partial(probability, model.likelihood_))
+    return replace(
+        found, quantile=lambda level: probability(model.likelihood_, mean + float(special.ndtri(level)) * var.sqrt())
+    )
+
+
+def _quantile(A: Value, S: int, likelihood: Any, level: float) -> Value:
+    """Quantile (N,) of the probabilities at activations (N, S) with equal weights, as `weighted_quantiles` has it."""
+    position = min(max(level * S - 0.5, 0.0), S - 1.0)
+    low, is_upper = int(position), level > 0.5
+    n = S - low if is_upper else min(low + 2, S)  # of the largest or smallest activations
+    ordered, _ = A.graph.ops("TopK", A, np.array([n]), n_outputs=2, axis=1, largest=int(is_upper))
+    at = [n - 1, max(n - 2, 0)] if is_upper else [low, min(low + 1, n - 1)]
+    below, above = (probability(likelihood, ordered.column(k)) for k in at)
+    return below + (position - low) * (above - below)
 
 
 def _averaged(model: bayesian.BayesianLogisticRegression, posterior: Any, Phi: Value, rule: str) -> Value:
