@@ -43,8 +43,7 @@ from separatrix.bayesian.predictive import (
     hermite_nodes,
     with_unit_covariance,
 )
-from separatrix.likelihoods import ClassLikelihood, Derivatives, Likelihood, Logit
-from separatrix.likelihoods.softmax import MIN_SINGLE_EXPONENT
+from separatrix.likelihoods import MIN_SINGLE_EXPONENT, ClassLikelihood, Derivatives, Likelihood, Logit
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, Grad, ValueGradHess

@@ -26,11 +26,12 @@ from separatrix.likelihoods.mean import (
 )
 from separatrix.likelihoods.probit import Probit, probit_law, reaches
 from separatrix.likelihoods.response import MAX_TARGET
-from separatrix.likelihoods.softmax import Softmax
+from separatrix.likelihoods.softmax import MIN_SINGLE_EXPONENT, Softmax
 
 __all__ = [
     "LIKELIHOODS",
     "MAX_TARGET",
+    "MIN_SINGLE_EXPONENT",
     "Bernoulli",
     "CLogLog",
     "ClassLikelihood",
