@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
+import separatrix as sx
+from problems import blobs
+from separatrix.discriminative import DiscriminativeClassifier
+from separatrix.likelihoods import CLogLog, LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 
 REACH = np.concatenate([-np.geomspace(1e9, 1e-6, 40), [0.0], np.geomspace(1e-6, 1e9, 40)])
 
@@ -237,3 +240,52 @@ def test_two_classes_of_k_are_the_two_class_model(rates, t):
     assert_allclose(ours.slope, np.column_stack([-two.slope, two.slope]), rtol=1e-9, atol=1e-15)
     assert_allclose(ours.curvature.block(1, 1), two.curvature, rtol=1e-9, atol=1e-15)
     assert_allclose(ours.curvature.block(0, 1), -two.curvature, rtol=1e-9, atol=1e-15)
+
+
+# All of them
+
+EVERY = {
+    "logit": Logit(),
+    "probit": Probit(),
+    "cloglog": CLogLog(),  # not symmetric: p(C_0 | a) is not p(C_1 | -a)
+    "label noise": LabelNoise(0.1, 0.2),
+    "softmax": Softmax(3),
+    "softmax label noise": SoftmaxLabelNoise(CONFUSION),
+}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_probabilities_of_all_classes_sum_to_one_and_agree_with_their_logarithms_and_derivatives(name, rng):
+    likelihood = EVERY[name]
+    K = max(2, likelihood.n_outputs)
+    size = (200,) if K == 2 else (200, K)
+    a = rng.normal(size=size) * 10.0 ** rng.uniform(-3, 2, size=size)
+    P, L = likelihood.probabilities(a), likelihood.log_probabilities(a)
+    assert P.shape == L.shape == (200, K)
+    assert_allclose(P.sum(axis=1), 1.0, rtol=1e-14)
+    assert_allclose(np.log(P, where=P > 1e-300, out=L.copy()), L, rtol=1e-12, atol=1e-15)
+    one = likelihood.probability(a)
+    assert_allclose(one, P[:, 1] if K == 2 else P, rtol=1e-14, atol=1e-300)
+    if "noise" not in name:  # noisy labels are not the classes
+        for k in range(K):
+            assert_allclose(likelihood.derivatives(a, np.full(200, k)).log_p, L[:, k], rtol=1e-12, atol=1e-15)
+    far = np.array([-1e9, 1e9]) if K == 2 else np.array([[-1e9, 0.0, 1e9], [1e9, 0.0, -1e9]])
+    assert np.isfinite(likelihood.probabilities(far)).all()
+
+
+class CLogLogRegression(DiscriminativeClassifier):
+    """A classifier with a likelihood that is not symmetric."""
+
+    def _likelihood(self, n_classes):
+        return CLogLog()
+
+
+def test_a_classifier_with_a_likelihood_of_its_own_is_the_generalised_linear_model():
+    X, y = blobs(200, n_classes=2, distance=0.5)
+    ours = CLogLogRegression(alpha=0.0, tol=1e-10).fit(X, y)
+    theirs = sx.GeneralizedLinearModel("binomial", link="cloglog", alpha=0.0, tol=1e-10).fit(X, y)
+    assert_allclose(ours.coef_.ravel(), theirs.coef_.ravel(), rtol=1e-6)
+    P = ours.predict_proba(X)
+    assert_allclose(P[:, 1], theirs.predict(X), atol=1e-8)
+    assert_allclose(P.sum(axis=1), 1.0, rtol=1e-14)
+    assert_allclose(np.exp(ours.predict_log_proba(X)), P, rtol=1e-12)

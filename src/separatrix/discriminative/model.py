@@ -142,24 +142,19 @@ class DiscriminativeClassifier(LinearClassifier):
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), shape (N, K); columns are in the order of ``classes_``."""
         return self._map_rows(
-            X, lambda Phi: self._of_classes(self.likelihood_.probability, Phi), read_once=True, limit=Limit.EQUAL
+            X, lambda Phi: self._of_classes(self.likelihood_.probabilities, Phi), read_once=True, limit=Limit.EQUAL
         )
 
     def predict_log_proba(self, X: Any) -> Array:
         """ln p(C_k | x), finite even if p underflows."""
         return self._map_rows(
-            X, lambda Phi: self._of_classes(self.likelihood_.log_probability, Phi), read_once=True, limit=Limit.EQUAL
+            X, lambda Phi: self._of_classes(self.likelihood_.log_probabilities, Phi), read_once=True, limit=Limit.EQUAL
         )
 
-    def _of_classes(self, probability: Callable[[Array], Array], Phi: Any) -> Array:
-        """Probabilities of all classes; NaN if the activation overflows, because its sign may be that of a partial sum.
-
-        For two classes, the first class has the activation -a.
-        """
+    def _of_classes(self, probabilities: Callable[[Array], Array], Phi: Any) -> Array:
+        """Probabilities of all classes; NaN if the activation overflows: its sign may be that of a partial sum."""
         a = self._activation(Phi)
-        P = probability(a)
-        if P.ndim == 1:
-            P = np.stack([probability(-a), P], axis=1)
+        P = probabilities(a)
         if not np.isfinite(a).all():
             P[~np.isfinite(a.reshape(len(P), -1)).all(axis=1)] = np.nan
         return P

@@ -106,12 +106,11 @@ class ProbitRegression(DiscriminativeClassifier):
         """ln p(C_k | x), finite even if p underflows."""
         if self._undone is None:
             return super().predict_log_proba(X)
-        factors, log_p = self._undone, self.likelihood_.log_probability
+        factors = self._undone
         boundary = special.ndtri(factors[1] / factors.sum())
 
         def corrected(a: Array) -> Array:
-            a = a + boundary
-            L = np.column_stack([log_p(-a), log_p(a)]) - np.log(factors)
+            L = self.likelihood_.log_probabilities(a + boundary) - np.log(factors)
             return np.asarray(L - np.logaddexp.reduce(L, axis=1, keepdims=True))
 
         return self._map_rows(X, lambda Phi: self._of_classes(corrected, Phi), read_once=True, limit=Limit.EQUAL)

@@ -200,7 +200,7 @@ class GenerativeClassifier(Classifier):
 
         def log_posterior(rows: Rows) -> Float:
             with np.errstate(invalid="ignore"):
-                return Softmax(len(self.classes_)).log_probability(self._scores(rows))  # (4.62)
+                return Softmax(len(self.classes_)).log_probabilities(self._scores(rows))  # (4.62)
 
         log_proba = self._map_rows(X, log_posterior, allow_nan=True, limit=Limit.EQUAL)
         if not np.isnan(log_proba).any():

@@ -95,6 +95,15 @@ class LogConcave:
         """The exact curvature, which is never negative."""
         return np.asarray(self.derivatives(a, t).curvature)
 
+    def probabilities(self, a: Array) -> Array:
+        """p(C_0 | a) and p(C_1 | a), (n, 2), if the targets are classes."""
+        return np.exp(self.log_probabilities(a))
+
+    def log_probabilities(self, a: Array) -> Array:
+        """ln p of the targets 0 and 1, (n, 2), if the targets are classes."""
+        targets = (np.zeros(len(a), dtype=np.intp), np.ones(len(a), dtype=np.intp))
+        return np.stack([self.derivatives(a, t).log_p for t in targets], axis=1)
+
 
 class ScalarLikelihood(Likelihood, Protocol):
     """p(t | a) with one activation per row."""
@@ -104,10 +113,13 @@ class ScalarLikelihood(Likelihood, Protocol):
 
 
 class ClassLikelihood(Likelihood, Protocol):
-    """A likelihood of classes."""
+    """A likelihood of classes. `LogConcave` derives the probabilities of two classes from ``derivatives``."""
 
     def probability(self, a: Array) -> Array:
         """p(C_1 | a) (n,) for one activation per row; p(C_k | a) (n, K) for K activations."""
 
-    def log_probability(self, a: Array) -> Array:
-        """Logarithm of the probability, precise even below 1e-308 and near 1."""
+    def probabilities(self, a: Array) -> Array:
+        """p(C_k | a), (n, K), of every class; each is precise even near 0."""
+
+    def log_probabilities(self, a: Array) -> Array:
+        """ln p(C_k | a), (n, K), precise even below -700 and near 0."""

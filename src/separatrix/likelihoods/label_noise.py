@@ -98,9 +98,13 @@ class LabelNoise:
         """p(true class 1 | a)."""
         return sigmoids(a)[0]
 
-    def log_probability(self, a: Array) -> Array:
-        """ln p(true class 1 | a)."""
-        return log_sigmoid(a)
+    def probabilities(self, a: Array) -> Array:
+        """p(true class 0 | a) and p(true class 1 | a)."""
+        return np.stack(sigmoids(a)[::-1], axis=1)
+
+    def log_probabilities(self, a: Array) -> Array:
+        """ln p(true class 0 | a) and ln p(true class 1 | a)."""
+        return np.stack([log_sigmoid(-a), log_sigmoid(a)], axis=1)
 
     def observed(self, a: Array) -> Array:
         """p(label 1 | a)."""

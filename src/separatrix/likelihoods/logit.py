@@ -49,9 +49,13 @@ class Logit(LogConcave):
         e = np.exp(-np.abs(a))
         return np.asarray(np.where(a >= 0, 1.0, e) / (1.0 + e))
 
-    def log_probability(self, a: Array) -> Array:
-        """ln σ(a)."""
-        return log_sigmoid(a)
+    def probabilities(self, a: Array) -> Array:
+        """σ(-a) and σ(a)."""
+        return np.stack(sigmoids(a)[::-1], axis=1)
+
+    def log_probabilities(self, a: Array) -> Array:
+        """ln σ(-a) and ln σ(a)."""
+        return np.stack([log_sigmoid(-a), log_sigmoid(a)], axis=1)
 
 
 def logit_law(a: Any, t: Any) -> tuple[Any, Any, Any]:

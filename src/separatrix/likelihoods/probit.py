@@ -66,9 +66,9 @@ class Probit(LogConcave):
         """p(t = 1 | a)."""
         return np.asarray(special.ndtr(a))
 
-    def log_probability(self, a: Array) -> Array:
-        """ln Φ(a)."""
-        return self.derivatives(a, np.ones(len(a), dtype=np.intp)).log_p
+    def probabilities(self, a: Array) -> Array:
+        """Φ(-a) and Φ(a)."""
+        return np.stack([special.ndtr(-a), special.ndtr(a)], axis=1)
 
 
 def reaches(x: Any, bound: float) -> bool:

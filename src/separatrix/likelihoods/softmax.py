@@ -36,7 +36,11 @@ class SoftmaxProbabilities:
         """p(true class k | a), (n, K)."""
         return probabilities(below_largest(a))[0].T
 
-    def log_probability(self, a: Array) -> Array:
+    def probabilities(self, a: Array) -> Array:
+        """p(true class k | a), (n, K)."""
+        return self.probability(a)
+
+    def log_probabilities(self, a: Array) -> Array:
         """ln p(true class k | a), (n, K)."""
         return log_probabilities(a)
 
