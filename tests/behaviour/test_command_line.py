@@ -883,6 +883,17 @@ def drawn(monkeypatch):
     return seen
 
 
+def test_weights_per_standard_deviation_leave_out_levels_without_rows(folder, loans, drawn):
+    table = loans.select(["purpose", "income"])
+    model = TableClassifier().fit(table, loans["outcome"].to_pylist())
+    assert model.is_new_level_.any()  # with a weight that follows the prior
+    sx.save(model, "levels.sx", about={"target": "outcome"})
+    assert run("plot", "levels.sx", "loans.csv", "-o", "p.png").exit_code == 0
+    (display,) = drawn
+    found = dict(zip(display.names, display.weight[0], strict=True))
+    assert found == pytest.approx({c.name: c.per_spread for c in explain(model)})
+
+
 def test_one_of_three_classes_has_its_own_weights_and_calibration(tmp_path, monkeypatch, drawn):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

@@ -315,7 +315,8 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
         labels = list(dict.fromkeys(c.label for c in found))
         weights = np.array([[c.weight, c.lower, c.upper] for c in found]).reshape(len(labels), -1, 3)
         names = [c.name for c in found if c.label == labels[0]]
-        spread = None if data is None else fitted.spread_  # if rows are given, weights are per standard deviation
+        # If rows are given, weights are per standard deviation. Levels that did not occur in training are not drawn.
+        spread = None if data is None else fitted.spread_[~fitted.is_new_level_]
         bounds = np.moveaxis(weights, 2, 0)
         return display.from_values(names, *bounds, labels=labels, level=WHISKER_LEVEL, spread=spread).figure_
     if data is None:
