@@ -246,6 +246,18 @@ def test_intervals_of_two_classes(likelihood, level):
     np.testing.assert_allclose(bounds, model.predict_interval(rows, level), atol=1e-5)
 
 
+@pytest.mark.parametrize("likelihood", ["logit", "probit"])
+@pytest.mark.parametrize("level", [0.95, 0.999])
+def test_intervals_from_draws(likelihood, level):
+    rows = np.float32(np.random.default_rng(0).normal(size=(12, 2))).astype(float)
+    options = {"likelihood": likelihood, "approximation": "hmc", "rng": 0}
+    model = sx.BayesianLogisticRegression(sx.Gaussian(30.0), **options).fit(rows, rows[:, 0] > 0.2)
+    assert model.draws_ is not None
+    found = export(model, rows, "float64", intervals=True, level=level)
+    bounds = np.column_stack([found["lower"], found["upper"]])
+    np.testing.assert_allclose(bounds, model.predict_interval(rows, level), atol=1e-5)
+
+
 # Bases
 
 POINTS = np.random.default_rng(0).normal(size=(60, 2)) * [1.0, 30.0] + [0.0, 500.0]

@@ -119,7 +119,6 @@ def to_onnx(
         outputs |= {
             name: (found.quantile(float(tail)), kind, ["N"])
             for name, tail in zip(("lower", "upper"), tails, strict=True)
-            for name, tail in zip(("lower", "upper"), tails, strict=True)
         }
     proto = graph.assemble(outputs, type(model).__name__)
     proto.producer_name, proto.producer_version = "separatrix", import_module("separatrix").__version__

@@ -290,14 +290,14 @@ def _(model: bayesian.BayesianLogisticRegression, X: Value) -> Predictions:
 
 
 def _quantile(A: Value, S: int, likelihood: Any, level: float) -> Value:
-    """Quantile (N,) of the probabilities at activations (N, S) with equal weights, as `weighted_quantiles` has it."""
+    """Probability (N,) at a quantile of the activations (N, S), which have equal weights, as `quantiles` has it."""
     position = min(max(level * S - 0.5, 0.0), S - 1.0)
     low, is_upper = int(position), level > 0.5
     n = S - low if is_upper else min(low + 2, S)  # of the largest or smallest activations
     ordered, _ = A.graph.ops("TopK", A, np.array([n]), n_outputs=2, axis=1, largest=int(is_upper))
     at = [n - 1, max(n - 2, 0)] if is_upper else [low, min(low + 1, n - 1)]
-    below, above = (probability(likelihood, ordered.column(k)) for k in at)
-    return below + (position - low) * (above - below)
+    below, above = (ordered.column(k) for k in at)
+    return probability(likelihood, below + (position - low) * (above - below))
 
 
 def _averaged(model: bayesian.BayesianLogisticRegression, posterior: Any, Phi: Value, rule: str) -> Value:
