@@ -9,7 +9,14 @@ from scipy import special, stats
 
 import separatrix as sx
 from separatrix.bayesian import AveragedApproximation, averaging, tuning
-from separatrix.bayesian.averaging import average, average_draws, scale_nodes, scale_precision
+from separatrix.bayesian.averaging import (
+    average,
+    average_draws,
+    effect_axes,
+    scale_effect,
+    scale_nodes,
+    scale_precision,
+)
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import FitEP, FitLaplace, prior_scales
 from separatrix.bayesian.posterior import LAPLACE, mixture_quantiles
@@ -221,3 +228,17 @@ def test_the_scale_of_many_weights_solves_mackays_equation(monkeypatch, structur
     monkeypatch.setattr(tuning, "MAX_TUNED_WEIGHTS", 10)
     model = sx.BayesianLogisticRegression(sx.Gaussian(30.0), tune="evidence", structure=structure).fit(X, t)
     assert_allclose(np.log(model.prior_.scale / 30), exact, atol=tol)
+
+
+def test_axes_without_an_effect_do_not_depend_on_the_order_of_the_columns():
+    """Scales of two copies of a column have no effect if one rises and the other falls."""
+    X, t = simulate(60, 2, 1.0)
+    X = np.column_stack([X, X, np.ones(60)])
+    axes = []
+    for order in (np.arange(5), np.array([4, 2, 1, 0, 3]), np.array([3, 4, 0, 2, 1])):
+        objective, found, scales = tuned(X[:, order], t, groups="columns")
+        u = effect_axes(scale_precision(scales, found, objective), scale_effect(scales, found, objective))
+        axes.append(u[np.argsort(order)])
+        assert_allclose(u @ u.T, np.linalg.inv(scale_precision(scales, found, objective)), rtol=1e-6, atol=1e-9)
+    assert_allclose(np.abs(axes[1]), np.abs(axes[0]), atol=1e-3)
+    assert_allclose(np.abs(axes[2]), np.abs(axes[0]), atol=1e-3)

@@ -53,6 +53,7 @@ N_NODES = 5  # nodes for one scale; the rule is exact for polynomials of degree 
 MIN_PAIRS, MAX_PAIRS = 8, 32
 MIN_SPREAD = 0.05  # standard deviation of ln scale below which the average equals the posterior at its mode
 MIN_EFFECT = 0.1  # the same for changes of means and variances by one standard deviation of ln scale
+EFFECT_ALONE = 1e-6  # fraction of the effect of each scale alone that orders axes without an effect
 MAX_SPREAD = 1.5 * LEVEL_STD  # larger estimates occur only if the evidence is not concave at its maximum
 MAX_INNER_FITS, MAX_SPREAD_RATIO = 3, 1.3  # fits of an inner node, and the last change of the spread
 MIN_FALL = 0.05  # nats
@@ -180,7 +181,10 @@ def effect_axes(precision: Float, effect: Float) -> Float:
     """Return axes u_k (G, G) of the Gaussian with a precision: Σ_k u_k u_k' is its covariance, and u_k' F u_l = 0.
 
     F is the squared ``effect`` of η (`scale_effect`); the first axes have the largest. Their signs depend on no order.
+    Changes of several scales may cancel in F, as those of equal columns do. So that rounding errors do not choose the
+    axes among them, a small part of the effects of each scale alone is added to F.
     """
+    effect = effect + EFFECT_ALONE * np.diag(np.diag(effect))
     values, vectors = linalg.eigh(precision)
     root = vectors * np.maximum(values, MAX_SPREAD**-2.0) ** -0.5
     axes = root @ linalg.eigh(root.T @ effect @ root)[1][:, ::-1]
