@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from separatrix.exceptions import DataError
 from separatrix.rows import LabelRules, encode_labels, encode_shares, is_shares, pair
+from separatrix.rows import labels as labels_module
 from separatrix.rows.labels import FIRST_LABELS
 
 LABELS = {
@@ -95,3 +96,19 @@ def test_labels_become_codes_among_the_known_classes():
     assert (paired.classes.tolist(), paired.targets[0].t.tolist()) == (["b", "c", "a"], [2, 0, 2])
     some = pair(["a", -1, "b"], None, 3, LabelRules(known=np.array(["b", "c", "a"], object), unlabelled=-1))
     assert (some.targets[0].t.tolist(), some.n_unlabelled) == ([2, -1, 0], 1)
+
+
+@pytest.mark.parametrize("odd", [["a"], {"a": 1}, frozenset("a"), (1, [2])])
+def test_labels_that_are_no_single_values_are_named_with_their_row(odd):
+    y = np.empty(4, dtype=object)
+    y[:] = [1, 2, odd, None]
+    with pytest.raises(DataError, match=r"label of row 3 .* must be single values"):
+        encode_labels(y, unlabelled="missing")
+
+
+def test_plain_objects_are_checked_by_their_types(monkeypatch):
+    """A check of each label would take as long as a fit."""
+    monkeypatch.setattr(labels_module, "is_hashable", pytest.fail)
+    classes, codes = encode_labels(np.array([2, np.int64(3), 2.0, True], dtype=object))
+    assert classes.tolist() == [1, 2, 3]
+    assert codes.tolist() == [1, 2, 1, 0]

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from numbers import Number
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +25,7 @@ NEGLIGIBLE_WEIGHT = 1e-60  # relative to the largest weight; smaller weights cou
 LABEL_KINDS = {"b": "booleans", "U": "text", "S": "bytes", "M": "dates", "m": "durations"} | dict.fromkeys(
     "iuf", "numbers"
 )
+SINGLE_TYPES = (str, bytes, Number, NoneType, np.number, np.bool_)  # labels of these types need no check of each row
 FIRST_LABELS = 2_000  # rows whose labels are first taken as all classes; the other rows are then checked
 
 
@@ -156,6 +159,8 @@ def _plain_objects(labels: Array) -> Array:
     """
     if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
         return labels.astype(str)
+    if labels.dtype.kind == "O" and all(issubclass(kind, SINGLE_TYPES) for kind in set(map(type, labels))):
+        return labels
     for n, label in enumerate(labels):
         if not is_hashable(label) or isinstance(label, Set) or labels.dtype.kind == "V":
             raise DataError(
