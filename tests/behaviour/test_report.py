@@ -5,6 +5,7 @@ import hashlib
 import math
 import re
 import shutil
+import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -590,6 +591,12 @@ def test_a_failed_report_leaves_no_file(study_of_two, tmp_path):
 def test_text_that_is_not_unicode_is_written(study_of_two, tmp_path):
     path = write_report(study_of_two, tmp_path / "report.html", model_path="caf\udce9.sx")
     assert "caf" in path.read_text(encoding="utf-8")
+
+
+def test_control_characters_of_names_are_shown_as_escapes(study_of_two):
+    page = render(replace(study_of_two, question=replace(study_of_two.question, name="a\x1b[2J\u202eb.csv")))
+    assert r"a\x1b[2J\u202eb.csv" in page
+    assert not [c for c in page if unicodedata.category(c) == "Cc" and c not in "\n\t"]
 
 
 def luminance(colour):

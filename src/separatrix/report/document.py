@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix._output import output_problem, write_atomically
+from separatrix._text import visible
 from separatrix.exceptions import optional_import
 from separatrix.report import sections, summary
 from separatrix.report.performance import performance_of, positive_view
@@ -38,7 +39,7 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
     warned = summary.warnings_on(study, perf)
     style = TEMPLATES.joinpath("report.css").read_text(encoding="utf-8")
     path = "model.sx" if model_path is None else os.fspath(model_path)
-    return str(
+    page = str(
         _template().render(
             study=study,
             perf=perf,
@@ -63,6 +64,7 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
             provenance=sections.provenance(study, perf, written or datetime.now(UTC).astimezone(), path),
         )
     )
+    return visible(page, keep="\n\t")  # HTML allows no other control characters
 
 
 def write_report(
