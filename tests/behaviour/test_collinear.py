@@ -238,7 +238,7 @@ def test_shrinkage_is_no_remedy_for_a_column_without_variance_within_classes(kin
     X, _, y = table
     leak, new = np.column_stack([X, y]), np.column_stack([X[::-1], y])
     for rows, labels in ((leak, y), (da.from_array(leak, chunks=(40, 5)), da.from_array(y, chunks=40))):
-        model = fitted(kind(**options), rows, labels, "^Column 'x4' is constant within .*Drop those columns.$")
+        model = fitted(kind(**options), rows, labels, "^Column 'x4' is constant within .*Drop that column.$")
         assert_allclose(model.predict(new), y)
 
 

@@ -396,8 +396,8 @@ def test_a_note_on_collinear_columns_has_a_remedy_for_the_command_line(rng):
     assert [note.topic for note in notes] == ["collinear", "collinear"]
     assert notes[0].text.endswith("'x3' is a combination of 'x0' and 'x1'. Leave out those columns.")
     assert notes[1].text == (
-        "Column 'x3' is constant within every class, so a row belongs to the class with the nearest value. Drop those "
-        "columns."
+        "Column 'x3' is constant within every class, so a row belongs to the class with the nearest value. Drop that "
+        "column."
     )
 
 

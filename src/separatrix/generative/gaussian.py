@@ -211,7 +211,10 @@ class GaussianClassifier(GenerativeClassifier):
         more = f"The same is true of {counted(len(leaks) - 2, 'other class')}." * (len(leaks) > 2)
         # Shrinkage is towards variances, so it does not help if a column has none within any class.
         helps = singular.combination or len(leaks) > within.any()
-        remedy = "Drop those columns" + (", or set shrinkage=0.1 or shrinkage='evidence'." if helps else ".")
+        is_one = not used and len(leaks) == 1 and leaks[0].startswith("Column ")
+        remedy = f"Drop {'that column' if is_one else 'those columns'}" + (
+            ", or set shrinkage=0.1 or shrinkage='evidence'." if helps else "."
+        )
         if not used and not leaks:  # at the limit of precision
             return ""
         return " ".join(filter(None, ["Collinear columns." * bool(used), used, *leaks[:2], more, remedy]))

@@ -209,6 +209,7 @@ HEADINGS = {
     "separation not checked": ("Separation", ""),
     "effects": ("Effects", ""),
 }
+CONSTANT_WITHIN = " constant within "  # in a warning of discriminant analysis
 
 
 def warnings_on(study: Study, perf: Performance) -> list[Warned]:
@@ -241,6 +242,8 @@ def warnings_on(study: Study, perf: Performance) -> list[Warned]:
     warned = []
     for i, (topic, text) in enumerate(noted):
         title, remedy = HEADINGS.get(topic, ("Note", ""))
+        if topic == "collinear" and CONSTANT_WITHIN in text:  # predictions depend on these columns most
+            title, remedy = "Columns that are constant within a class", ""
         warned.append(Warned(topic, title, text, remedy if last[topic] == i else ""))
     return warned
 

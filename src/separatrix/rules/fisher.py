@@ -162,7 +162,8 @@ def _warn_of_collinear(
     helps = shrinkage == 0 and (singular.combination or n_vanishing > len(within))
     if clauses:  # none at the limit of precision
         remedy = ", or set shrinkage=0.1." if helps else "."
-        warn(f"{' '.join(clauses)} Drop those columns{remedy}", CollinearWarning)
+        which = "that column" if len(clauses) == 1 and clauses[0].startswith("Column ") else "those columns"
+        warn(f"{' '.join(clauses)} Drop {which}{remedy}", CollinearWarning)
 
 
 def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Float]:
