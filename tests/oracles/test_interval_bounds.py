@@ -69,7 +69,9 @@ def test_bounds_are_near_the_exact_quantiles_and_their_reported_error_is_true(na
     assert off.mean() < 0.01
     assert off.max() < 0.05
     assert np.abs(model.predict_proba(new)[:, 1] - p).mean() < 0.008
-    if len(y) >= 8:  # fewer rows do not represent new rows
+    if len(y) < 8:  # they do not represent new rows
+        assert np.isnan([model.probability_error_, model.largest_error_, model.interval_error_]).all()
+    else:
         assert model.interval_error_ < 0.01
         assert model.largest_error_ < 0.03
         assert model.probability_error_ < 0.005

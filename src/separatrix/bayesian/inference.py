@@ -648,7 +648,8 @@ def _check(found: Inference, options: Options, *, is_whole: bool) -> Inference:
         found = replace(found, approximation=replace(q, log_evidence=log_evidence))
     is_better = is_usable and noise_of_draws.bounds < errors.bounds
     if is_auto and is_whole and is_better and not options.is_batch and not errors.are_negligible:
-        return keep_draws(found, draws, errors, noise_of_draws)
+        kept = keep_draws(found, draws, errors, noise_of_draws)
+        return kept if has_typical_rows else replace(kept, errors=Errors())
     return found
 
 
