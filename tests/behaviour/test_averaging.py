@@ -25,7 +25,7 @@ from separatrix.bayesian.tuning import Parabola, tune_scales, tune_structure
 from separatrix.export import load, save
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.rows import as_source
-from separatrix.solvers import pose
+from separatrix.solvers import factorise, pose
 
 
 def simulate(n, p, scale, seed=0, n_classes=2):
@@ -242,3 +242,19 @@ def test_axes_without_an_effect_do_not_depend_on_the_order_of_the_columns():
         assert_allclose(u @ u.T, np.linalg.inv(scale_precision(scales, found, objective)), rtol=1e-6, atol=1e-9)
     assert_allclose(np.abs(axes[1]), np.abs(axes[0]), atol=1e-3)
     assert_allclose(np.abs(axes[2]), np.abs(axes[0]), atol=1e-3)
+
+
+def test_a_moved_gaussian_is_not_much_wider_than_the_tuned_one():
+    """A better Gaussian that is wider in some direction may leave hardly any precision under a wider prior."""
+    X, t = simulate(20, 5, 2.0, seed=3)
+    objective, found, scales = tuned(X, t)
+    nodes = scale_nodes(objective, scales, found, FitLaplace(1e-8))
+    widest = max(nodes.fits, key=lambda fit: fit.std.max())
+    least = np.linalg.eigvalsh(np.linalg.solve(found.factor.matrix, widest.factor.matrix)).min()
+    for fraction in (0.999 * least, 0.5 * least):
+        matrix = found.factor.matrix - fraction * found.factor.matrix
+        best = replace(found, moments=factorise(matrix, 1, np.zeros(len(matrix), dtype=bool)))
+        (moved,) = averaging._moved(best, found, [widest])
+        assert moved.moments is not None
+        ratio = np.linalg.eigvals(np.linalg.solve(widest.factor.matrix, moved.moments.matrix)).real.min()
+        assert ratio > 1 / 8
