@@ -105,7 +105,7 @@ def take_rows(X: Any, rows: Codes) -> Any:
         return as_frame(X)[rows].to_native()
     if not isinstance(X, Sequence) and not hasattr(X, "shape"):
         raise DataError(
-            f"X is a {type(X).__name__}, which has no rows. Pass an array, a data frame, or a list of rows."
+            f"X is of type {type(X).__name__}, which has no rows. Pass an array, a data frame, or a list of rows."
         )
     return [X[n] for n in rows] if isinstance(X, Sequence) else X[rows]
 

@@ -221,7 +221,7 @@ NO_TABLES = {"object": object(), "set": {1}, "list_iterator": iter([[1.0]]), "di
     + [(sx.TableClassifier(), kind) for kind in NO_TABLES if kind not in ("dict", "list")],  # records
 )
 def test_an_object_that_is_no_table_is_named(model, kind):
-    named = "X has values of type dict and shape" if kind == "list" else f"X is a {kind}"
+    named = "X has values of type dict and shape" if kind == "list" else f"X is of type {kind}, not a table"
     with pytest.raises(DataError, match=f"^{named}.*Pass an array, a data frame"):
         model.fit(NO_TABLES[kind], [0])
 

@@ -164,8 +164,8 @@ def _plain_objects(labels: Array) -> Array:
     for n, label in enumerate(labels):
         if not is_hashable(label) or isinstance(label, Set) or labels.dtype.kind == "V":
             raise DataError(
-                f"The label of row {n + 1} (counted from 1) is {label!r}, a {type(label).__name__}. Labels must be "
-                "single values, such as numbers or text."
+                f"The label of row {n + 1} (counted from 1) is {label!r}, of type {type(label).__name__}. Labels must "
+                "be single values, such as numbers or text."
             )
     return labels
 

@@ -366,7 +366,7 @@ def as_array(X: Any) -> Array:
         if isinstance(X, list | tuple) and len(lengths := {len(row) if isinstance(row, Sized) else 1 for row in X}) > 1:
             reason = f"The rows of X have different lengths, from {min(lengths)} to {max(lengths)} values."
         else:
-            reason = f"X is a {type(X).__name__} that is not a table of numbers ({error})."
+            reason = f"X is of type {type(X).__name__}, not a table of numbers ({error})."
         raise DataError(f"{reason} {NOT_A_TABLE}") from error
 
 
