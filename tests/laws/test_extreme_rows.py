@@ -171,6 +171,18 @@ def test_results_have_a_limit_along_a_ray(name, K):
             np.testing.assert_allclose(P, np.broadcast_to(P[0], P.shape), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("name", ["lda", "qda", "logistic", "naive_bayes_normal"])
+def test_rows_of_single_precision_have_the_results_of_double_precision(name, K):
+    X, y = blobs(200, 4, K)
+    model = MODELS[name]().fit(X, y)
+    rays = np.random.default_rng(0).normal(size=(20, 4))
+    rays /= np.abs(rays).max(axis=1, keepdims=True)
+    rows = np.float32(np.concatenate([rays * size for size in (1e30, 1e37, 1e38, 3.4e38)]))
+    np.testing.assert_allclose(model.predict_proba(rows), model.predict_proba(rows.astype(np.float64)), atol=1e-5)
+    assert (model.predict(rows) == model.predict(rows.astype(np.float64))).all()
+
+
 @pytest.mark.parametrize("name", ["least_squares", "perceptron", "logistic", "lda", "qda", "probit", "bayesian"])
 def test_decision_functions_do_not_decrease_along_a_ray(name):
     model, _ = fitted(name, 2, "dense")

@@ -230,7 +230,9 @@ class GaussianClassifier(GenerativeClassifier):
             return self._log_joint(X)
         if not np.isfinite(a).all():
             lost = ~np.isfinite(a[:, self.priors_ > 0]).all(axis=1)
-            a[lost] = self._log_joint(X[lost].astype(np.float64))
+            # Products of float32 overflow first. Densities have no accurate differences of such rows.
+            single = X.dtype == np.float32
+            a[lost] = self._scores(X[lost].astype(np.float64)) if single else self._log_joint(X[lost])
         return a
 
     def _log_likelihood(self, X: Rows) -> Float:
