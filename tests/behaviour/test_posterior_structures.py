@@ -393,6 +393,8 @@ def test_a_dual_posterior_is_improved_like_a_full_one(rng):
         sx.BayesianLogisticRegression(sx.Gaussian(), tune="evidence", structure=s).fit(X, y) for s in ("full", "dual")
     )
     assert full.approximation_ == dual.approximation_ == "ep"
+    assert full.draws_ is not None  # which the span of the rows does not have
+    full.draws_ = None
     assert_allclose(dual.log_evidence_, full.log_evidence_, atol=1e-3)
     assert_allclose(dual.predict_proba(X + 0.1), full.predict_proba(X + 0.1), atol=1e-3)
 

@@ -88,8 +88,21 @@ def test_a_fit_does_not_depend_on_how_rows_are_blocked(basis, rows_per_block):
 @every_basis
 def test_targets_and_weights_do_not_affect_the_fit(basis):
     rng = np.random.default_rng(1)
-    labelled = as_source(X, rng.integers(0, 3, 120), rng.uniform(size=120))
+    weight = np.ones(120) if isinstance(basis, Ramps) else rng.uniform(size=120)
+    labelled = as_source(X, rng.integers(0, 3, 120), weight)
     np.testing.assert_array_equal(fit_basis(basis, labelled).evaluate(X), fit_basis(basis, as_source(X)).evaluate(X))
+
+
+def test_knots_of_ramps_count_a_row_of_weight_k_as_k_rows():
+    rng = np.random.default_rng(1)
+    weight, t = rng.integers(0, 5, 120), np.zeros(120, dtype=int)
+    weighted = fit_basis(Ramps((0, 1)), as_source(X, t, weight.astype(float)))
+    repeated = fit_basis(Ramps((0, 1)), as_source(np.repeat(X, weight, axis=0)))
+    np.testing.assert_array_equal(weighted.evaluate(X), repeated.evaluate(X))
+    relative = fit_basis(Ramps((0, 1)), as_source(X, t, 0.37 * weight))  # weights that are not whole
+    for low, expected in zip(relative.functions_.low, weighted.functions_.low, strict=False):
+        assert low in X
+        assert expected in X
 
 
 @pytest.mark.parametrize("basis", BASES[:-2], ids=repr)

@@ -53,7 +53,8 @@ CASES = {
 
 def predictions(model, X, y):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", (ApproximationWarning, SeparationWarning))
+        warnings.simplefilter("ignore", ApproximationWarning)
+        warnings.simplefilter("ignore", SeparationWarning)
         fitted = clone(model).fit(X, y)
     return fitted.predict_proba(X), np.asarray(fitted.predict_interval(X))
 
@@ -98,6 +99,29 @@ def test_names_of_classes_do_not_matter(case):
     found, found_bounds = predictions(model, X, NAMES[::-1][codes])
     expected_bounds = 1 - bounds[:, ::-1] if len(classes) == 2 else bounds[:, ::-1]
     assert_equal_predictions((found, found_bounds), (P[:, ::-1], expected_bounds), len(classes))
+
+
+@pytest.mark.parametrize("kind", ["frame", "dict"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_weight_of_k_equals_k_copies_of_the_row(name, kind):
+    """Also in the means of missing numbers, in rare and missing levels, and in the knots of curves."""
+    model, X, y = CASES[name]
+    rng = np.random.default_rng(4)
+    y, weight = np.asarray(y), rng.integers(0, 4, len(X))
+    weight[:12] = 2  # every class has rows
+    if isinstance(model, sx.TableClassifier):
+        X = X.assign(n0=X["n0"].where(rng.random(len(X)) > 0.1), c2=X["c2"].where(rng.random(len(X)) > 0.1))
+    elif kind == "dict":
+        pytest.skip("only tables may be dictionaries")
+    rows = np.repeat(np.arange(len(X)), weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ApproximationWarning)
+        warnings.simplefilter("ignore", SeparationWarning)
+        given = X if kind == "frame" else {name: X[name].to_numpy() for name in X.columns}
+        weighted = clone(model).fit(given, y, sample_weight=weight)
+        repeated = clone(model).fit(X.iloc[rows].reset_index(drop=True), y[rows])
+    found, expected = ((m.predict_proba(X), m.predict_interval(X)) for m in (weighted, repeated))
+    assert_equal_predictions(found, expected, len(np.unique(y)))
 
 
 @pytest.mark.parametrize(("n", "d", "useful"), [(1500, 60, 2), (400, 20, 3), (60, 5, 5)])

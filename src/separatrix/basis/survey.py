@@ -23,18 +23,25 @@ SURVEY_ROWS = 10_000  # rows sampled for k-means and for quantiles, whose rank i
 
 @dataclass(frozen=True, slots=True)
 class Survey(Summed):
-    """Range of each column over all rows, and a sample of rows with their row numbers."""
+    """Range of each column over rows with a weight, and a sample of rows with their row numbers and weights."""
 
     extent: Extent
-    pieces: tuple[tuple[Codes, Rows], ...] = ()
+    pieces: tuple[tuple[Codes, Rows, Float], ...] = ()
 
     @property
     def sample(self) -> Float:
         """The sampled rows (n, D), float64, in the order of the table."""
-        rows: Float = np.concatenate([to_dense(rows) for _, rows in self.pieces]).astype(np.float64, copy=False)
-        number = np.concatenate([numbers for numbers, _ in self.pieces])
+        rows: Float = np.concatenate([to_dense(rows) for _, rows, _ in self.pieces]).astype(np.float64, copy=False)
+        number = np.concatenate([numbers for numbers, _, _ in self.pieces])
         in_order = bool(np.all(number[1:] > number[:-1]))
         return rows if in_order else rows[np.argsort(number)]
+
+    @property
+    def repeats(self) -> Float:
+        """How often each sampled row counts, (n,): whole weights are repetitions, and others are relative."""
+        weight = np.concatenate([weight for _, _, weight in self.pieces])
+        weight = weight[np.argsort(np.concatenate([numbers for numbers, _, _ in self.pieces]), kind="stable")]
+        return weight if (weight == np.round(weight)).all() else weight / weight.mean()
 
 
 def survey(source: Source, n_sample: int = 0, rng: np.random.Generator | None = None) -> Survey:
@@ -55,9 +62,11 @@ def survey(source: Source, n_sample: int = 0, rng: np.random.Generator | None = 
             positions = wanted[low:high] - row.start
         else:
             positions = np.flatnonzero(np.isin(row, wanted))
-        sampled = block.take(positions)
+        sampled = block.take(positions).weighted()
         rows = np.asarray(sampled.X) if isinstance(sampled.X, DeviceRows) else sampled.X
-        return Survey(extent(block), ((np.asarray(sampled.row), rows),) if len(positions) else ())
+        weight = np.ones(len(sampled)) if sampled.weight is None else np.asarray(sampled.weight, dtype=np.float64)
+        piece = (np.asarray(sampled.row), rows, weight)
+        return Survey(extent(block.weighted()), (piece,) if len(sampled) else ())
 
     with np.errstate(over="ignore"):
         found = source.reduce(of_block)

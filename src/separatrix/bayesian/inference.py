@@ -61,7 +61,7 @@ import numpy as np
 from scipy import special
 
 from separatrix._arguments import generator
-from separatrix._array import Array, Float, to_dense
+from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._text import counted
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.averaging import average, average_draws
@@ -174,6 +174,7 @@ MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # a warning is given above th
 MIN_ERROR_IN_NOISE = 3.0  # standard errors of averages over draws, above which they replace those of a Gaussian
 N_KEPT_DRAWS, MAX_KEPT_FLOATS = 4096, 2**20
 N_CHECKED_ROWS, N_MIXED_ROWS, MIXED_FRACTION, ANY_CLASS_FRACTION = 64, 256, 1 / 2, 1 / 3
+MAX_CHECKED_WEIGHT = 10.0  # of a row, so that the errors at other rows count
 CHECKED_TAILS = np.array([0.025, 0.975])  # of intervals that are compared
 MIN_MIXED_ROWS = 8  # mixtures of fewer rows do not represent new rows
 MAX_ROUNDING = 1.0  # nats: largest rounding error of the log likelihood of K classes
@@ -304,7 +305,8 @@ def checked_rows(objective: Posterior, mean: Float, *, mixed: bool = True) -> Ar
 
     Half of the columns of each mixture comes from another row: of any class in a third of the mixtures, and of the same
     class in the others. Random numbers belong to rows in the order of their log-odds under the ``mean`` of the
-    weights, and to columns in the order of their weights, so that other orders have no effect.
+    weights, and to columns in the order of their weights, so that other orders have no effect. Rows are drawn by
+    their weights.
     """
     rng = np.random.default_rng(0)
     block = collect_sample(objective.source, N_MIXED_ROWS).as_block()
@@ -315,11 +317,21 @@ def checked_rows(objective: Posterior, mean: Float, *, mixed: bool = True) -> Ar
     of_class = np.arange(len(t)), t
     own, A[of_class] = A[of_class], -np.inf
     order = np.argsort(own - special.logsumexp(A, axis=1), kind="stable")
-    rows, t = X[order], t[order]
-    at, is_any = rng.integers(len(rows), size=N_CHECKED_ROWS), rng.random(N_CHECKED_ROWS) < ANY_CLASS_FRACTION
+    rows, t, weight = X[order], t[order], np.ones(len(t))
+    if block.weight is not None:
+        weight = np.minimum(block.weight[order], MAX_CHECKED_WEIGHT)
+
+    def drawn(u: Float, is_candidate: Array) -> Codes:
+        """Positions of rows at fractions u of the total weight of the candidates."""
+        reached = np.cumsum(np.where(is_candidate, weight, 0.0))
+        last = np.flatnonzero(np.where(is_candidate, weight, 0.0))[-1]
+        return np.asarray(np.minimum(np.searchsorted(reached, u * reached[-1], side="right"), last))
+
+    at = drawn(rng.random(N_CHECKED_ROWS), weight > 0)
     if not mixed:
         return rows[at]
-    partners = [rng.choice(np.flatnonzero((t == t[i]) | free)) for i, free in zip(at, is_any, strict=True)]
+    is_any = rng.random(N_CHECKED_ROWS) < ANY_CLASS_FRACTION
+    partners = [drawn(u, (t == t[i]) | free) for u, i, free in zip(rng.random(N_CHECKED_ROWS), at, is_any, strict=True)]
     one, other = rows[at], rows[partners]
     contrast = (mean - mean.mean(axis=0) if len(mean) > 1 else mean) * objective.column_units
     rank = np.argsort(np.argsort((contrast**2).sum(axis=0)[: rows.shape[1]], kind="stable"))
@@ -332,7 +344,7 @@ def choose(objective: Posterior, found: Skewness) -> str:
 
     If the chosen method does not converge, or its Pareto k is above 0.7, the caller uses another one.
     """
-    (C, P), N = objective.shape, objective.source.n_rows
+    (C, P), N = objective.shape, objective.n_repeats
     if found.largest <= NEGLIGIBLE_SHIFT:
         return "laplace"
     if C == 1:
@@ -357,7 +369,7 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
         return _infer_many(objective, options, groups, start, limit)
     factors, structure = np.ones(len(objective.design.origin)), options.structure
     M, is_simple = len(factors), options.groups is None and options.method in ("auto", "laplace")
-    N, K = objective.source.n_rows, objective.shape[0]
+    N, K = objective.n_repeats, objective.shape[0]
     # "auto" has K matrices of M weights instead of one matrix of all N K unknowns in the span of the rows.
     is_costly = options.method == "auto" and has_contrasts(objective) and N * K > MAX_LEVEL_WEIGHTS
     is_costly = is_costly and M**3 < K**2 * N**3
@@ -515,7 +527,7 @@ def has_contrasts(objective: Posterior) -> bool:
 def _has_by_class(objective: Posterior) -> bool:
     """Whether the covariance of each contrast of classes is affordable."""
     limit = MAX_BY_CLASS_SECONDS if objective.units.has_fast_products else MAX_SPARSE_SECONDS
-    is_determined = objective.source.n_rows >= MANY_ROWS_PER_WEIGHT * int(np.prod(objective.shape))
+    is_determined = objective.n_repeats >= MANY_ROWS_PER_WEIGHT * int(np.prod(objective.shape))
     return is_determined or estimated_by_class_seconds(objective) <= limit
 
 
@@ -537,7 +549,7 @@ def _refine_by_class(found: Inference, first: ByClassApproximation, options: Opt
     hundredths.
     """
     objective, q = found.objective, first
-    if objective.source.n_rows >= MANY_ROWS_PER_WEIGHT * q.mean.size:
+    if objective.n_repeats >= MANY_ROWS_PER_WEIGHT * q.mean.size:
         is_cheap = estimated_by_class_seconds(objective) <= MAX_DETERMINED_SECONDS
         max_shift = MODERATE_SHIFT if is_cheap else np.inf
         corrected = corrected_by_class(objective, q, options.tol, max_shift=max_shift)
@@ -640,7 +652,7 @@ def _check(found: Inference, options: Options, *, is_whole: bool) -> Inference:
         if is_bound and noise > MAX_EVIDENCE_NOISE:
             found = replace(found, notes=(ROUGH_EVIDENCE.format(noise=noise),))
     assert draws is not None, "weighted draws or chains"
-    has_typical_rows = is_whole and objective.source.n_rows >= MIN_MIXED_ROWS
+    has_typical_rows = is_whole and objective.n_repeats >= MIN_MIXED_ROWS
     errors, noise_of_draws = errors_of(objective, q, draws, has_typical_rows=has_typical_rows)
     found = replace(found, errors=errors if has_typical_rows else Errors())
     is_off = q.name == "variational" or abs(log_evidence - q.log_evidence) > EVIDENCE_NOISE
@@ -764,7 +776,7 @@ def _improve_by(found: Inference, method: str, options: Options) -> Inference:
         return _sampled(found, start.full, options)
     near: dict[str, Any] = {}
     if options.tune:  # the search compares evidences without the correction, which has no gradient
-        is_cheap = objective.source.n_rows * objective.shape[1] ** 2 <= CHEAP_EP
+        is_cheap = objective.n_repeats * objective.shape[1] ** 2 <= CHEAP_EP
         fitter = FitEP(options.tol, [], *(EP_TOLS_IN_STD if is_cheap else ROUGH_EP_TOLS_IN_STD))
         plain = found.accept(
             expectation_propagation(

@@ -280,7 +280,7 @@ def variational_softmax(
 
         return at
 
-    enough = tol * C * min(P, objective.source.n_rows + 1)
+    enough = tol * C * min(P, objective.n_repeats + 1)
     found = maximise_bound(derivatives(ASCENT_SEED), [first], enough, max_steps)
     value, _, _ = derivatives(EVIDENCE_SEED)(*found.gaussian)
     factor = factorise(_in_order(found.precisions()[0], place), C, prior.free)
@@ -532,7 +532,7 @@ def held_out_log_likelihood(
 
 def by_class_n_points(objective: Posterior) -> int:
     """Return the number of points of each row."""
-    return int(np.clip(2 * CHEAP_EXPS / (objective.source.n_rows * objective.shape[0]), MIN_POINTS, MAX_POINTS))
+    return int(np.clip(2 * CHEAP_EXPS / (objective.n_repeats * objective.shape[0]), MIN_POINTS, MAX_POINTS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -615,12 +615,12 @@ def _approximation(objective: Posterior, mean: Float, factor: Factor, bound: flo
 def default_n_points(objective: Posterior) -> int:
     """Return the number of points of each row."""
     exps = max(CHEAP_EXPS, _products(objective) / PRODUCTS_PER_SECOND * EXPS_PER_SECOND)
-    return int(np.clip(exps / (objective.source.n_rows * objective.shape[0]), MIN_POINTS, MAX_POINTS))
+    return int(np.clip(exps / (objective.n_repeats * objective.shape[0]), MIN_POINTS, MAX_POINTS))
 
 
 def estimated_seconds(objective: Posterior) -> float:
     """Estimate the time of `variational_softmax` on one core, within a factor of three."""
-    exps = objective.source.n_rows * objective.shape[0] * default_n_points(objective)
+    exps = objective.n_repeats * objective.shape[0] * default_n_points(objective)
     return TYPICAL_PASSES * (_products(objective) / PRODUCTS_PER_SECOND + exps / EXPS_PER_SECOND)
 
 

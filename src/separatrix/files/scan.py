@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._array import Array
+from separatrix._array import Array, Codes
 from separatrix._lazy import pa
 from separatrix._text import counted, did_you_mean
 from separatrix.exceptions import DataError
@@ -43,7 +43,7 @@ from separatrix.rows import (
     open_batches,
     precision,
 )
-from separatrix.table import Schema, TableStatistics, clean_labels, table_statistics
+from separatrix.table import Schema, TableStatistics, clean_labels, open_batch, table_statistics
 
 
 def scan(
@@ -270,12 +270,18 @@ class Scan(RowStore):
         _require_columns(schema.inputs, self.rows)
         return replace(self, encoding=schema)
 
-    def statistics(self, unread: Sequence[str] = ()) -> TableStatistics:
-        """Compute, in one pass, the statistics from which `TableEncoder` infers the types of columns."""
+    def statistics(self, unread: Sequence[str] = (), times: Codes | None = None) -> TableStatistics:
+        """Compute, in one pass, the statistics from which `TableEncoder` infers the types of columns.
+
+        Row i counts ``times[i]`` times.
+        """
 
         def statistic(piece: Any) -> TableStatistics:
-            name = f"rows {piece.start + 1} to {piece.stop}"
-            return table_statistics(piece.batch, name=name, unread=unread, first_row=piece.start)
+            name, batch = f"rows {piece.start + 1} to {piece.stop}", piece.batch
+            if times is not None:
+                batch = open_batch(batch)
+                batch = batch.take(np.repeat(np.arange(batch.n_rows), times[piece.start : piece.stop]))
+            return table_statistics(batch, name=name, unread=unread, first_row=piece.start)
 
         self.prepare()
         source = self._open(BatchPlan(self.features, self.features))

@@ -189,6 +189,11 @@ class Posterior:
         value, pull = self.prior.value_grad(theta)
         return ValueGradHess(here.value + value, here.grad + pull, self.prior.add_to(here.hess))
 
+    @property
+    def n_repeats(self) -> float:
+        """Number of rows, or the sum of their weights if that is larger: a row of weight k counts as k rows."""
+        return max(float(self.source.n_rows), self.units.total)
+
     def gradient_size(self, grad: Float) -> float:
         """Largest component of a gradient, per standard deviation of its column and per unit of weight."""
         return float(np.abs(grad / self.column_units).max(initial=0.0)) / self.units.total

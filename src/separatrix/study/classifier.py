@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import Estimator, check_flags
-from separatrix._array import Array, Float, to_dense, to_host
+from separatrix._array import Array, Codes, Float, to_dense, to_host
 from separatrix._text import listed
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian import BayesianLogisticRegression, Levels
@@ -47,11 +47,11 @@ from separatrix.table import (
     check_types,
     clean_labels,
     open_batch,
-    row_place,
     table_statistics,
 )
 
 MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000  # features and rows between which a posterior of the rows is cheaper
+MAX_REPEATED_ROWS = 1_000_000  # of a table whose rows are repeated by their weights, to count levels; takes a second
 MAX_SPREAD = 1e300  # largest standard deviation that is stored, in place of infinity
 
 
@@ -174,7 +174,12 @@ class TableClassifier(ClassifierMixin, Estimator):
                 X, note = X.labelled()
                 if note:
                     warn(note)
-            encoder.fit_statistics(X.statistics(encoder.unread()), X.template())
+            statistics, training = X.statistics(encoder.unread()), None
+            is_small = statistics.n_rows <= MAX_REPEATED_ROWS  # also so that the weights fit in memory
+            weight = X.column(X.weight) if X.weight is not None and is_small else sample_weight
+            if (times := _times(weight, statistics.n_rows)) is not None:
+                training = X.statistics(encoder.unread(), times)
+            encoder.fit_statistics(statistics, X.template(), training)
             encoder = self.with_new_levels(encoder)
             features = X.encoded(encoder.schema_)
         elif isinstance(X, RowStore):
@@ -187,7 +192,10 @@ class TableClassifier(ClassifierMixin, Estimator):
             X, y, sample_weight = _labelled(X, y, sample_weight, getattr(self.estimator, "unlabelled", "error"))
             if isinstance(template, Mapping | list):
                 template = NamedRows(np.empty((0, len(X.columns))), tuple(X.columns))
-            encoder.fit_statistics(table_statistics(X, unread=encoder.unread()), template)
+            statistics, training = table_statistics(X, unread=encoder.unread()), None
+            if (times := _times(sample_weight, X.n_rows)) is not None:
+                training = table_statistics(X.take(np.repeat(np.arange(X.n_rows), times)), unread=encoder.unread())
+            encoder.fit_statistics(statistics, template, training)
             encoder = self.with_new_levels(encoder)
             features, _, _ = encoder.schema_.encode_checked(X)
         with unchanged_on_error(self):  # the pass for the moments comes after the fit, and may fail
@@ -257,10 +265,13 @@ class TableClassifier(ClassifierMixin, Estimator):
                 "model such as sx.BayesianLogisticRegression or sx.LogisticRegression, or leave both out."
             )
         bent, source, D = continuous_columns(schema), open_rows(features), len(schema.columns)
+        weighted = source
+        if sample_weight is not None or (isinstance(features, Scan) and features.weight is not None):
+            weighted = source.with_labels(y, sample_weight, LabelRules(soft=True))
         ramps, found, sources = None, Found(), np.column_stack([np.arange(D)] * 2)
         groups = scale_groups(schema, levels=self.tunes_levels)
         if has_ramps:
-            ramps = (Ramps(bent) if self.curved else Ramps((), knots=())).fit_source(source)
+            ramps = (Ramps(bent) if self.curved else Ramps((), knots=())).fit_source(weighted)
             groups = [groups[d] for d in ramps.functions_.straight]
             groups += [f"{CURVE_OF}{schema.columns[d]}" for d in ramps.functions_.bent]
             if has_pairs:
@@ -283,7 +294,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         moments = _moments(source, ramps)
         std = moments[1]
         if sample_weight is not None:  # the model divides by standard deviations of weighted rows
-            std = _moments(source.with_labels(y, sample_weight, LabelRules(soft=True)), ramps)[1]
+            std = _moments(weighted, ramps)[1]
         scale, first = indicator_scale(sources, std, bent), len(std) - len(found.spread)
         scale[first:] /= np.where(std[first:] > 0, 1.0, found.spread)  # products with new levels are not standardised
         return Configured(model.set_params(prior=Gaussian(scale=scale), tune="evidence"), moments, found.interactions)
@@ -486,13 +497,21 @@ def _labelled(batch: Batch, y: Any, sample_weight: Any, unlabelled: Any) -> tupl
     weight = check_weight(sample_weight, batch.n_rows)
     first = f"the first in row {missing.argmax() + 1:,}"
     warn(f"{missing.sum():,} of {len(labels):,} labels are missing, {first}. These rows are left out.")
-    columns = {
-        name: column[~missing] if isinstance(column, np.ndarray) else column.filter((~missing).tolist())
-        for name, column in batch.columns.items()
-    }
     sample_weight = None if weight is None else weight[~missing]
-    kept = np.flatnonzero(~missing)
-    return Batch(columns, len(kept), lambda row: row_place(kept[row])), labels[~missing], sample_weight
+    return batch.take(np.flatnonzero(~missing)), labels[~missing], sample_weight
+
+
+def _times(sample_weight: Any, n_rows: int) -> Codes | None:
+    """How often each row counts in means and levels; None if each counts once.
+
+    Whole weights are numbers of repetitions. Rows of a large table count once.
+    """
+    weight = check_weight(sample_weight, n_rows)
+    if weight is None or (weight == 1).all() or max(n_rows, weight.sum()) > MAX_REPEATED_ROWS:
+        return None
+    is_whole = bool((weight == np.round(weight)).all())
+    times = weight.astype(np.intp) if is_whole else (weight > 0).astype(np.intp)
+    return times if times.any() else None
 
 
 def named(features: Any, schema: Schema, estimator: Any) -> Any:

@@ -238,10 +238,12 @@ class Ramps(AbstractBasis):
                     raise ValueError(f"Ramps: column {d} has the knots {at.tolist()}; pass two or more, increasing.")
         else:
             given = self.n_knots
-            n = default_n_knots(source.n_rows) if given is None else check_count("Ramps", "n_knots", given, least=3)
             found = survey(source, KNOT_SAMPLE_ROWS, generator(None))
+            repeats = found.repeats
+            n_rows = source.n_rows if source.n_rows > KNOT_SAMPLE_ROWS else int(repeats.sum())
+            n = default_n_knots(n_rows) if given is None else check_count("Ramps", "n_knots", given, least=3)
             ends = {int(d): (found.extent.low[d], found.extent.high[d]) for d in self.columns}
-            knots = {d: np.union1d(ends[d], knots_of(found.sample[:, d], n)) for d in ends}
+            knots = {d: np.union1d(ends[d], knots_of(found.sample[:, d], n, repeats)) for d in ends}
             knots = {d: at for d, at in knots.items() if len(at) > 2}
         bent = np.repeat(np.array(list(knots), dtype=np.intp), [len(at) - 1 for at in knots.values()])
         low = np.concatenate([np.empty(0), *(at[:-1] for at in knots.values())])
@@ -249,13 +251,18 @@ class Ramps(AbstractBasis):
         return RampFunctions(np.setdiff1d(np.arange(D), bent), bent, low, high, self.products)
 
 
-def knots_of(x: Float, n: int) -> Float:
-    """At most n knots along a column: every value if there are at most n, else frequent values and quantiles."""
-    distinct, counts = np.unique(x, return_counts=True)
+def knots_of(x: Float, n: int, repeats: Float | None = None) -> Float:
+    """At most n knots along a column: every value if there are at most n, else frequent values and quantiles.
+
+    Value i occurs ``repeats[i]`` times.
+    """
+    distinct, code = np.unique(x, return_inverse=True)
     if len(distinct) <= n:
         return distinct
-    frequent = distinct[counts * n > len(x)]  # more rows than the average between two knots
-    rest = x[~np.isin(x, frequent)]
+    counts = np.bincount(code, weights=repeats)
+    is_frequent = counts * n > counts.sum()  # more rows than the average between two knots
     # Quantiles without interpolation are values of the column, so two knots never differ by rounding only.
-    ranks = np.linspace(0, 1, max(n - len(frequent), 2))
-    return np.union1d(frequent, np.quantile(rest, ranks, method="nearest"))
+    ranks = np.linspace(0, 1, max(n - int(is_frequent.sum()), 2))
+    rest, reached = distinct[~is_frequent], np.cumsum(counts[~is_frequent])
+    at = np.searchsorted(reached, np.round(ranks * (reached[-1] - 1)), side="right")
+    return np.union1d(distinct[is_frequent], rest[np.minimum(at, len(rest) - 1)])

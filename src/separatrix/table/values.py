@@ -115,6 +115,12 @@ class Batch(NamedTuple):
     n_rows: int
     place: Place = row_place
 
+    def take(self, rows: Codes) -> Batch:
+        """Select rows by position; a row may be selected several times."""
+        return Batch(
+            {name: column[rows] for name, column in self.columns.items()}, len(rows), lambda row: self.place(rows[row])
+        )
+
     def require(self, names: Iterable[str]) -> None:
         """Raise DataError if the table lacks one of these columns; the message suggests similar names."""
         for name in names:
