@@ -805,7 +805,8 @@ def test_tables_are_cross_validated_if_the_time_suffices_and_folds_are_stated(n_
         (1000, 10, 0.1, 2),
         (20_000, 10, 0.1, 2),
         (20_000, 10, 4.0, 1),
-        (20_000, 10, 6.0, 0),  # 36 s, more than half of the minute
+        (20_000, 10, 8.0, 1),
+        (20_000, 10, 9.0, 0),  # 54 s, more than four fifths of the minute
         (20_000, 400, 0.1, 0),  # the folds would take more than 250 MB
         (20_001, 10, 0.0, 0),
     ],

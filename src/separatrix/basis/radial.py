@@ -271,8 +271,9 @@ def every_row(source: Source, n: int | None, rng: np.random.Generator) -> Placem
 
 def random_rows(source: Source, n: int | None, rng: np.random.Generator) -> Placement:
     """Draw n rows as centres, uniformly and without replacement."""
-    n = _at_most_rows(n, source.n_rows)
-    rows = survey(source, max(n, WIDTH_ROWS), rng).sample
+    at_most = _at_most_rows(n, source.n_rows)
+    rows = survey(source, max(at_most, WIDTH_ROWS), rng).sample
+    n = at_most if at_most <= len(rows) else _at_most_rows(n, len(rows))  # rows without a weight are not in the sample
     chosen = rng.choice(len(rows), n, replace=False, shuffle=False)
     return rows[np.sort(chosen)], lambda: _median_width(rows)
 
