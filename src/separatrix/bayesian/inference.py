@@ -92,6 +92,7 @@ from separatrix.bayesian.posterior import (
     weight_names,
 )
 from separatrix.bayesian.predictive import class_probabilities, intervals
+from separatrix.bayesian.record import MAX_DRAWN_WEIGHTS, Inference, Options
 from separatrix.bayesian.sampling import (
     LEAPFROG_STEPS_PER_PATH,
     N_CHAINS,
@@ -108,10 +109,7 @@ from separatrix.bayesian.sampling import (
 )
 from separatrix.bayesian.shapes import (
     FIRST_TOL,
-    MAX_DRAWN_WEIGHTS,
     TUNING_TOL,
-    Inference,
-    Options,
     one_scale,
     scale_average,
     shape_prior,

@@ -35,7 +35,7 @@ from separatrix.bayesian.predictive import (
     intervals,
     probabilities_and_errors,
 )
-from separatrix.bayesian.shapes import Options
+from separatrix.bayesian.record import Options
 from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise, with_bias
 from separatrix.discriminative import prior_shift, require_shiftable, start_of
 from separatrix.estimator import Limit, LinearClassifier, require_two_classes, unchanged_on_error

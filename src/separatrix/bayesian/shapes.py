@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tuning of a prior and of its shape, for a posterior with the full covariance.                  PRML §3.5
 
-    `Inference`       the result of an inference, which each step replaces by a better one; `Options` of the user
     `tune_prior`      the most probable scales of the prior
     `shape_prior`     if no prior is stated: one scale, an alignment with correlations, or a scale for each column
     `scale_average`   the nodes of the average over the scales, and over the simpler prior
@@ -12,119 +11,20 @@ unless it is improbable. `by_class` does the same for many weights of K classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from separatrix._array import Float
-from separatrix._text import counted
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.averaging import Nodes, merged, scale_nodes
-from separatrix.bayesian.draws import Draws, Errors
 from separatrix.bayesian.evidence import FitEP, Fitter, PriorScales, prior_scales
-from separatrix.bayesian.posterior import AnyApproximation, Approximation, UncoupledApproximation
-from separatrix.bayesian.tuning import Limit, Parabola, Search, TuningReport, tune_scales
-from separatrix.solvers import Posterior, Solution
+from separatrix.bayesian.record import Inference, Options
+from separatrix.bayesian.tuning import Limit, Parabola, Search, tune_scales
 
 ONE_SCALE_PROBABILITY = 0.5  # prior probability of one scale, against one for each column
 SHAPE_TOL = 0.05  # nats of evidence that tuning an aligned prior, or one scale for each column, may miss
-MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
-MAX_MEAN_WEIGHT = 10.0  # of a row: with larger weights, the posterior may be too skewed for any Gaussian
 MAX_LOG_ODDS = 6.0  # above which the average leaves the simpler prior out
 TUNING_TOL, FIRST_TOL = 1e-3, 0.1  # nats of evidence that tuning may miss, and that of Laplace's method before another
-
-
-@dataclass(frozen=True, eq=False)
-class Options:
-    """Options of an inference, as the user set them."""
-
-    method: str
-    structure: str | None
-    tune: bool
-    groups: str | Sequence[Any] | None
-    tol: float
-    rng: np.random.Generator
-    wide: Posterior | None = None  # the objective of all weights, if the inference is in the span of the rows
-    aligns: bool = False  # whether tuning may align the prior with correlations, or give each column a scale
-    is_batch: bool = False  # whether the posterior is the prior of another batch, which needs the full covariance
-
-
-@dataclass(frozen=True, eq=False)
-class Inference:
-    """Result of an inference. Tuning multiplied the scales of the prior of ``objective`` by ``factors`` (M,).
-
-    ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of the
-    ``fitter`` with which it was tuned; ``log_det_slope`` is its ∂ ln |A|/∂θ, if known. ``widening`` is the average
-    prior variance relative to the most probable one. ``rule`` replaces the requested rule for probabilities if averages
-    would be misleading, and is None otherwise; averages multiply the variances of activations by ``variance_factor``.
-    ``errors`` are those of probabilities and intervals. ``notes`` are not warnings.
-    ``warnings`` are reasons to distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for
-    scale 1, and ``law`` has the law of the scale. ``simpler`` is the inference with a prior that is not aligned, or
-    with one scale instead of one for each column; the average includes it.
-    """
-
-    objective: Posterior
-    approximation: AnyApproximation
-    solution: Solution[Float]
-    factors: Float
-    draws: Draws | None = None
-    pareto_k: float = float("nan")
-    rule: str | None = None
-    variance_factor: float = 1.0
-    tuning: TuningReport | None = field(default=None, repr=False)
-    warnings: tuple[str, ...] = ()
-    at_mode: AnyApproximation | None = field(default=None, repr=False)
-    tuned: Approximation | None = field(default=None, repr=False)
-    fitter: Fitter | None = field(default=None, repr=False)
-    log_det_slope: Float | None = field(default=None, repr=False)
-    widening: float = 1.0
-    errors: Errors = field(default_factory=Errors)
-    notes: tuple[str, ...] = ()
-    law: PriorScales | None = field(default=None, repr=False)
-    shape: Float | None = field(default=None, repr=False)
-    groups: str | Sequence[Any] | None = None
-    simpler: Inference | None = field(default=None, repr=False)
-
-    @property
-    def report(self) -> TuningReport:
-        """The report of the tuning; an assertion fails if the prior was not tuned."""
-        assert self.tuning is not None, "the prior was tuned"
-        return self.tuning
-
-    @property
-    def full(self) -> Approximation:
-        """The approximation, if it has the full covariance; an assertion fails otherwise."""
-        assert isinstance(self.approximation, Approximation), "better approximations need the full covariance"
-        return self.approximation
-
-    def accept(self, better: Approximation | UncoupledApproximation) -> Inference:
-        """Return this inference with a better approximation; with a warning if that did not converge.
-
-        An ascent of the variational bound of K classes that stopped early is still better than Laplace's Gaussian.
-        """
-        if better.is_converged:
-            return replace(self, approximation=better)
-        is_used = better.name == "variational" and self.objective.shape[0] > 1
-        used = better if is_used else self.approximation
-        is_drawn = self.objective.shape[0] == 1 or better.mean.size <= MAX_DRAWN_WEIGHTS
-        remedy = "approximation='importance', or a narrower prior" if is_drawn else "a narrower prior, or fewer columns"
-        is_tuned = better.name == self.approximation.name  # by a less accurate fit of the same method
-        instead = "its last step" if is_used else "the last fit of tuning" if is_tuned else repr(used.name)
-        warning = (
-            f"The {better.name!r} approximation did not converge in {counted(better.steps, 'step')}; {instead} is used "
-            "instead. "
-            f"Try {remedy}."
-        )
-        total, n_rows = self.objective.units.total, self.objective.source.n_rows
-        if total > MAX_MEAN_WEIGHT * n_rows:
-            warning += (
-                f" Rows with large weights are a likely cause: the sample weights of {counted(n_rows, 'row')} add up "
-                "to "
-                f"{total:.2g}. Divide them by a constant."
-            )
-        return replace(self, approximation=used, warnings=(*self.warnings, warning))
 
 
 def tune_prior(found: Inference, options: Options, fitter: Fitter, tol: float = TUNING_TOL) -> Inference:
