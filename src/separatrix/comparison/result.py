@@ -301,8 +301,8 @@ def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
         reasons.append(f"The evidence of {enumerated(fewer)} refers to fewer rows and cannot be compared.")
     if any(trial.name not in (*compared, *fewer) for trial in ran):
         reasons.append(
-            "Generative models report the evidence of p(x, t), which cannot be compared with p(t | x); other models "
-            "report none."
+            "The evidence of generative models, p(x, t), is not shown, because it cannot be compared with p(t | x). "
+            "Other models report none."
         )
     if 2 <= len(compared) < len(ran):
         notes.append(

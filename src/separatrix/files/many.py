@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several files as one table. They have the same columns, and each column a type that fits the values of all files.
+"""Several files as one table. All files must have the same columns; a column has one type, which fits all files.
 
 Several workers can read one Parquet file, each its own row groups.
 """
@@ -135,7 +135,7 @@ class FileRows(ArrowRows):
                 table.schema(unknown)  # infers the kinds of columns of text
             untyped = [table for table in self._tables if table.kinds]
             for name in unknown:
-                # The kind that the column would have in one table. Decimal marks may differ between files.
+                # Use the kind of the column if all files were one table. Decimal marks may differ between files.
                 found = (Kind.NUMBER if table.kinds[name] is Kind.COMMA else table.kinds[name] for table in untyped)
                 kind = reduce(join, found, Kind.NOTHING)
                 for table in untyped:

@@ -121,9 +121,8 @@ def fit_temperature(
     else:
         status = Status.MAX_STEPS
         warnings.warn(
-            f"temper=True stopped after {counted(max_steps, 'pass')} at {tau:.6g}, between {low:.6g} and {high:.6g}. "
-            "The result "
-            "is usable; to fix the exponent, pass temper=<a number>.",
+            f"temper=True stopped after {counted(max_steps, 'pass')}: the exponent is {tau:.6g}, and its optimum is "
+            f"between {low:.6g} and {high:.6g}. The result is usable; to fix the exponent, pass temper=<a number>.",
             ConvergenceWarning,
             stacklevel=5,
         )

@@ -116,10 +116,11 @@ def calibration_sentence(perf: Performance, leaks: Sequence[str] = ()) -> str:
             f"error is {error}, and {by_chance} are expected from chance alone."
         )
     if perf.is_calibrated:
-        return f"Its probabilities are well calibrated: the average error is {error}, and {expected}."
+        return f"The model's probabilities are well calibrated: the average error is {error}, and {expected}."
     side = "overconfident" if perf.excess_confidence > 0 else "underconfident"
     overall = f" On average the model is {side}." if abs(perf.excess_confidence) > 0.01 else ""
-    return f"Its probabilities are poorly calibrated: the average error is {error}, but only {expected}.{overall}"
+    known = f"the average error is {error}, but only {expected}"
+    return f"The model's probabilities are poorly calibrated: {known}.{overall}"
 
 
 def influential(study: Study) -> list[Effect]:

@@ -6,7 +6,7 @@ that features in different units can be compared; the column next to them shows 
 
 × 1.28 (1.02 to 1.51) for +10                   a step of 1, 2 or 5 times a power of ten, near one std. deviation
 × 0.42 (0.36 to 0.48) for Female vs. Male       a category of two levels has one weight, their difference
-× 0.56 (0.48 to 0.65) vs. the average level     one of several levels, against their average over the rows
+× 0.56 (0.48 to 0.65) vs. the average level     one of several levels, against the average over all rows
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     odds = f"the class named in each row against {whole}"
     if len(sides) == 2:
         odds = f"{sides[1]} against {whole if perf.is_one_of_many else sides[0]}"
-    frequent = "The effect of the average level is the mean over all rows, so frequent levels count more."
+    frequent = "Levels are compared with the average over all rows, in which frequent levels count more."
     plans = (plan for plan in study.schema.plans if isinstance(plan, CategoryPlan))
     has_average = any(len(plan.names) > 2 and not plan.reference for plan in plans)
     axis = axis_row(scale, factor_text, "factor on the odds for an increase of one standard deviation", width=300.0)

@@ -5,7 +5,7 @@ A pass is one task graph: a task for each partition, then a tree of additions. O
 rows. The tree depends on the order of the partitions alone, so repeated runs are bit-identical with threads, with
 processes, on a cluster, and after a lost worker. Tasks run on the scheduler that the user has chosen.
 
-Labels and weights may be Dask collections too, with other partitions than X. Workers encode each partition of y and
+Labels and weights may be Dask collections too, partitioned differently from X. Workers encode each partition of y and
 return only its classes. The codes are then split as X is, and persisted on the workers.
 
 This module is imported only for such rows.
@@ -321,7 +321,7 @@ class Dask(Runner):
             return persist(*(task(Targets(t, weight, offset)) for t, weight, offset in cuts))
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Encode labels. Labels and weights may be in memory, or Dask collections with other partitions than X."""
+        """Encode labels. Labels and weights may be in memory, or Dask collections in any partitions."""
         if is_dask(y):
             return _label_lazily(y, sample_weight, tuple(part.n_rows for part in source.partitions), rules)
         # If the labels fit in memory, so do the weights.

@@ -120,7 +120,7 @@ class DeviceRows(_OnDevice):
         return self.on(np.asarray(array, dtype=self.dtype))
 
     def mapped(self, function: Callable[..., Any], *arrays: Array) -> DeviceRows:
-        """φ(x) of the rows, from a function of tensors: the rows, and copies of host arrays."""
+        """Return rows φ(x): call ``function`` on the device with the rows and copies of the host arrays."""
         return DeviceRows(function(self.tensor, *map(self.on, arrays)), self.copies)
 
     def in_one_class(self) -> DeviceVector:
@@ -192,7 +192,7 @@ class Device(Memory):
 
     @cached_property
     def block_values(self) -> int:
-        """Number of values of a block, and of the temporary arrays of its rows."""
+        """Largest number of values in a block; the temporary arrays of its rows may be as large."""
         device = self.tensor.device
         is_gpu = device.type == "cuda"
         n_bytes = torch.cuda.get_device_properties(device).total_memory // BLOCKS_PER_GPU if is_gpu else CPU_BLOCK_BYTES
@@ -204,7 +204,7 @@ class Device(Memory):
 
 @dataclass(frozen=True, eq=False)
 class DeviceTargets(Targets):
-    """Targets, weights and offsets in host memory. ``copies`` are on the device; None for values already there."""
+    """Targets, weights and offsets. ``copies`` has a tensor for each of them that is a NumPy array, otherwise None."""
 
     copies: tuple[Any, ...] = (None, None, None)
 
@@ -213,7 +213,7 @@ class DeviceTargets(Targets):
         block = super().block(X, piece, first)
         pairs = zip((block.t, block.weight, block.offset), self.copies, strict=True)
         copies = tuple((part, copy[piece]) for part, copy in pairs if copy is not None)
-        return replace(block, X=DeviceRows(X.tensor, copies))  # type: ignore[arg-type]  # parts that have a copy
+        return replace(block, X=DeviceRows(X.tensor, copies))  # type: ignore[arg-type]  # copies are tensors, not arrays
 
 
 def open_tensor(X: Any) -> Source:
@@ -305,7 +305,7 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
 
 
 def _retry_with_smaller_blocks(source: Source, work: Callable[[Source], Any]) -> Any:
-    """Call ``work``; if the device runs out of memory, repeat it with blocks of half the height, as later passes do."""
+    """Call ``work``. If the device runs out of memory, retry with blocks of half the height; later passes keep it."""
     (rows,) = source.partitions
     device, source = rows.tensor.device, replace(source, height=min(source.height, rows.max_height))
     # PyTorch launches kernels on the current device, which may not be the device of the rows.

@@ -45,7 +45,7 @@ ROWS_PER_SAMPLE_ROW = 16  # a first fit uses one row in 16 ...
 MIN_SAMPLE_PER_WEIGHT, MAX_SAMPLE_PER_WEIGHT = 20, 1500  # ... within these limits per weight ...
 MAX_SAMPLE_ENTRIES = 2**24  # ... and at most this number of entries (128 MiB)
 MIN_SAMPLED_ENTRIES = 2_000_000  # smallest table for which a first fit to a sample saves time
-MAX_TIED_COLUMNS = 2_000  # with more columns, the prior must stay diagonal and the bias is at x = 0
+MAX_TIED_COLUMNS = 2_000  # with more, columns are not centred: a prior on the bias at x = 0 would be a dense matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,15 @@ class Units:
     ) -> Units:
         """Units of the columns, in one pass. Without a bias, the spread is the root mean square instead.
 
-        If the rows are a sample, errors about values that are not finite count these values in ``all_rows``.
+        If ``source`` is a sample of ``all_rows``, the error about values that are not finite counts all of them.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             survey = source.reduce(survey_with_extent) if with_extent else Survey(source.reduce(column_survey), None)
             found, moments = survey.columns, survey.columns.moments
             mean, total = moments.mean[0], float(moments.count[0])
             if not 0 < total < np.inf:
-                raise DataError(f"The sample weights add up to {total:g}; multiply them by a suitable constant.")
+                remedy = "Divide them by a large constant" if total > 0 else "At least one weight must be positive"
+                raise DataError(f"The sample weights add up to {total:g}, which must be positive and finite. {remedy}.")
             variance = moments.scatter.squares[0] / total
         if not np.isfinite(variance).all() or np.abs(mean).max(initial=0.0) > MAX_MAGNITUDE:
             require_finite(source if all_rows is None else all_rows)
@@ -123,7 +124,7 @@ def pose(
 
     The prior is on the weights of the columns in the user's units and on the bias at x = 0; with ``standardize``, on
     the weights per standard deviation of each column and on the bias at the mean. With ``with_extent``, the range of
-    each column is measured for `Posterior.reach`: of a large table in a pass of its own.
+    each column is measured for `Posterior.reach`, which takes another pass over a large table.
     """
     M = len(source.columns)
     wanted = min(source.n_rows // ROWS_PER_SAMPLE_ROW, MAX_SAMPLE_ENTRIES // max(M, 1), MAX_SAMPLE_PER_WEIGHT * (M + 1))
@@ -204,7 +205,7 @@ class Posterior:
         block, size = self.source.block, self.source.n_rows * self.design.width
         if block is None or isinstance(block.X, DeviceRows) or size >= MIN_COMPILED_ENTRIES:
             return None
-        return self.design.regressors(block.X, order="F")  # in which products with row weights are faster
+        return self.design.regressors(block.X, order="F")  # products with row weights are faster in this order
 
     @cached_property
     def is_flat(self) -> bool:

@@ -83,7 +83,7 @@ def row_extent(X: Array, low: Float, high: Float) -> float:
 def _add_dots(X: Array, start: int, stop: int, ahead: int, n_ahead: int, w: Float, a: Float) -> None:
     """Add x_n'w of the rows from ``start`` to a (stop - start,).
 
-    With each four rows, ``n_ahead`` rows are prefetched, the first of which is ``ahead`` of the first.
+    For each group of four rows, ``n_ahead`` rows are prefetched, from ``ahead`` rows after the first of the group.
     """
     n, M = start, X.shape[1]
     while n + 4 <= stop:
@@ -153,7 +153,7 @@ def _float_of_bits(_context: Any, _bits: Any) -> Any:
     return types.float64(types.int64), lambda _c, builder, _s, values: builder.bitcast(values[0], ir.DoubleType())
 
 
-# Options of functions that LLVM evaluates for several rows at once: divisions by zero raise no error of Python's.
+# Options of functions that LLVM evaluates for several rows at once. Division by zero gives inf or NaN, no exception.
 PLAIN_ARITHMETIC: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
 # LLVM evaluates e^-x and ln(1 + x) of several rows at once if they are plain arithmetic; calls of the C library, row by
@@ -262,10 +262,11 @@ def _add_law(
     slope: Float,
     bend: Float,
 ) -> None:
-    """Add ln p and the slopes of the rows from ``start`` to ``sums`` (2,); write ln p to a, the slopes and curvatures.
+    """Add Σ ln p and Σ slope of rows ``start`` to ``stop`` to ``sums`` (2,).
 
-    Sums have a loop of their own. LLVM tests before a loop that writes to an array whether arrays are too close for
-    vectors, and sums by vectors have another rounding error: it would depend on where the arrays are in memory.
+    Overwrites ``a`` with ln p, and writes ``slope`` and ``bend`` (the curvature). Sums have a loop of their own: in a
+    loop that writes to arrays, LLVM would choose vector or scalar code by the addresses of the arrays, so that the last
+    bits of a sum could differ between runs.
     """
     t, weight, offset = targets
     if len(offset):
@@ -367,8 +368,8 @@ def scaled_rows(X: Array, origin: Array, inverse_unit: Array, factor: Array, Z: 
 def add_gram(X: Array, origin: Array, inverse_unit: Array, Z: Array, weight: Float, H: Float) -> None:
     """Add Σ_n weight_n z_n z_n' to the lower triangle of H, z = (inverse_unit (x - origin), 1).
 
-    As many rows at a time as Z has are written to Z, in its precision, and multiplied by BLAS. If Z fits the cache, the
-    memory is read once. Weights must not be negative.
+    Rows are copied to the buffer Z, ``len(Z)`` rows at a time and in the precision of Z, and multiplied there by BLAS.
+    If Z fits the cache, X is read from memory once. Weights must not be negative.
     """
     part = np.empty(H.shape, Z.dtype)
     for start in range(0, X.shape[0], Z.shape[0]):

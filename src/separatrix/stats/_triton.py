@@ -7,8 +7,8 @@
     split_gram      Σ weight (x - c)(x - c)', on tensor cores
     split_moments   Σ (x - c)(x - c)' without weights, and Σ (x - c) for each class
 
-In the first three, program i of n handles tiles i, i + n, i + 2n, ... of rows. Sums are kept in float64, so repeated
-runs give identical results. `objective_pass` writes a few values per row; the others write only sums.
+In the first three, program i of n handles tiles i, i + n, i + 2n, ... of rows and adds them in this order, in float64,
+so repeated runs give identical results. `objective_pass` writes a few values per row; the others write only sums.
 `device` has versions in torch. Importing this file imports Triton.
 
 **Splitting.** Tensor cores multiply bfloat16 (8 significant bits) at ten times the rate of float32. Two bfloat16 values
@@ -69,7 +69,7 @@ def _read(X, n, m, live, M: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _law(a, t, IS_PROBIT: tl.constexpr, WITH_CURVATURE: tl.constexpr):  # type: ignore[no-untyped-def]
-    """ln p, slope and curvature of two classes in the precision of a: `logit_law` or `probit_law`.
+    """ln p, slope and curvature of a logit (`logit_law`) or probit (`probit_law`), in the precision of ``a``.
 
     Without curvature, the third value of a probit is not computed.
     """
@@ -315,7 +315,7 @@ def _group(X, centre, share, n, live, m, M: tl.constexpr, IS_EVEN: tl.constexpr)
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _split(z, PART: tl.constexpr, IS_ROUGH: tl.constexpr):  # type: ignore[no-untyped-def]
-    """h and 2 l with z = h + l. It rounds the bits of z, because no fast instruction rounds float32 to 8 bits."""
+    """h and 2 l with z = h + l. Integer operations round z to h: no fast instruction rounds float32 to 8 bits."""
     h = ((z.to(tl.int32, bitcast=True) + 0x8000) & -0x10000).to(tl.float32, bitcast=True)
     if IS_ROUGH:  # rounding the bits of a NaN may give zero, and without l the NaN would be lost
         h = tl.where(z != z, z, h)  # noqa: PLR0124  # true only for NaN
