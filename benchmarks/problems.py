@@ -88,6 +88,7 @@ class Problem:
     density: float = 1.0
     binary: bool = False  # replace each number by 1.0 if it is positive, else by 0.0
     ill_conditioned: bool = False  # columns are nearly equal up to scales from 1e-4 to 1e4
+    common: float = 0.0  # part of the first column that is added to all others
     words: bool = False  # sparse logarithms of word counts
     missing: float = 0.0  # fraction of values replaced by NaN
     distance: float = DISTANCE
@@ -137,6 +138,7 @@ class Problem:
     def _normal_rows(self, rng: np.random.Generator) -> Draw:
         """Function that draws rows of given classes from N(mu_k, A'A)."""
         A = _ill_conditioned(self.m) if self.ill_conditioned else _mixing(rng, self.m)
+        A[:, 1:] += self.common * A[:, :1]
         mu = _means(rng, self.k, self.m, self.distance) @ A + self.offset
 
         def draw(rng: np.random.Generator, y: NDArray[np.intp]) -> Any:
@@ -228,6 +230,7 @@ PROBLEMS = (
         n_new=50_000,
         tasks=(*PASSES, *FITS, *GENERATIVE, *LOGISTIC, *FLAT, "lasso", *BAYESIAN),
     ),
+    Problem("correlated", 500_000, 100, common=0.5, n_new=50_000, quick_n=200_000, tasks=BAYESIAN),
     Problem("tenth", 50_000, 100, n_new=50_000, tasks=BAYESIAN),  # small enough to tune by cross-validation
     Problem(
         "float32",

@@ -21,7 +21,7 @@ from exact import posed as small_problem
 from oracles.gold import load
 from posteriors import overlapping
 from separatrix.bayesian import inference
-from separatrix.bayesian.evidence import FitLaplace
+from separatrix.bayesian.evidence import FitLaplace, is_represented
 from separatrix.bayesian.inference import METHODS, Skewness, choose, infer, skewness, third_order
 from separatrix.bayesian.posterior import laplace
 from separatrix.bayesian.predictive import N_INTERVAL_POINTS
@@ -379,6 +379,29 @@ def test_the_shift_of_large_data_agrees_with_that_of_all_rows(rare, rng):
     found, whole = skewness(objective, laplace), skewness(replace(objective, sample=None), laplace)
     assert found.largest == pytest.approx(whole.largest, rel=0.3)
     assert (found.column == "x2" and found.largest > 0.3) == rare
+
+
+@pytest.mark.parametrize("arguments", [{}, {"prior": Gaussian(1.0)}], ids=["tuned", "stated"])
+def test_the_posterior_of_correlated_columns_takes_no_more_passes_than_that_of_independent_ones(arguments, rng):
+    X = rng.normal(size=(40_000, 80))
+    passes = []
+    for common in (0.0, 0.5):
+        rows = X + common * np.outer(X[:, 0], np.arange(80) > 0)
+        t = (rows @ rng.normal(size=80) / 9 + rng.logistic(size=40_000) > 0).astype(int)
+        passes.append(sx.BayesianLogisticRegression(**arguments).fit(rows, t).n_passes_)
+    assert passes[1] <= passes[0]
+
+
+@pytest.mark.parametrize("rare", [True, False])
+def test_only_rare_values_need_all_rows_if_columns_are_correlated(rare, rng):
+    X, t = rare_column(60_000, rng, 5)
+    X = np.column_stack([X if rare else X[:, :2], rng.normal(size=(60_000, 40))])
+    X[:, 1:] += 0.5 * X[:, :1]
+    objective = pose(as_source(X, t), Logit(), Gaussian(5.0), fit_intercept=True)
+    laplace = at_the_mode(objective)
+    root = laplace.factor.root
+    assert (laplace.factor.diagonal * (root**2).sum(axis=1)).max() > 5  # variance inflation of the first column
+    assert is_represented(objective, laplace) != rare
 
 
 @pytest.mark.parametrize(

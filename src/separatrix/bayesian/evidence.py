@@ -33,8 +33,9 @@ from separatrix.bayesian.posterior import (
     weight_names,
 )
 from separatrix.exceptions import DataError
+from separatrix.likelihoods import Likelihood
 from separatrix.priors import Gaussian, Penalty
-from separatrix.rows import as_source
+from separatrix.rows import Block, as_source
 from separatrix.solvers import (
     LBFGS,
     RENEWAL_STEPS,
@@ -71,6 +72,7 @@ N_ROUGH_STEPS = 3  # steps of L-BFGS towards a rough mode of a large table, befo
 NEAR_MODE, AT_MODE = 0.35, 0.1  # ... down to this gradient times √N, of a rough fit and of others; 1 is about one sd
 MAX_RELATIVE_CHANGE = 0.02  # of the curvature, up to the mode: 1 % of a standard deviation and 0.01 nats of evidence
 MAX_SINGLE_ERROR = 1e-4  # of ln |A|, by single precision
+MAX_RARE_EFFECT = 0.3  # standard deviations by which rare values can move a weight, above which all rows are read
 LAST_CONTRACTION = 100.0  # ratio of the gradients before and after a last step with a kept curvature
 MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
 
@@ -304,6 +306,46 @@ def evidence_slope(objective: Posterior, approximation: Approximation, *, sample
     return stationary_slope(objective.prior, approximation, approximation.factor.solve(v))
 
 
+class Furthest(NamedTuple):
+    """Largest |V'φ̃_n| of some rows for each column of V, (J,)."""
+
+    sizes: Float
+
+    def __add__(self, other: Any) -> Furthest:
+        return Furthest(np.maximum(self.sizes, other.sizes))
+
+
+def furthest(block: Block, likelihood: Likelihood, design: Design, V: Float) -> Furthest:
+    """Return the largest |V'φ̃_n| of one block for vectors V (P, J)."""
+    return Furthest(np.abs(design.regressors(block.X) @ V).max(axis=0, initial=0.0))
+
+
+def is_represented(objective: Posterior, approximation: Approximation) -> bool:
+    """Whether a sample shows how third derivatives move each weight: no value of a column is so rare that it may not.
+
+    With the residuals r_n = φ̃_n'S e_j / S_jj of column j, given the other columns, rare values can move weight j by
+
+        sd_j³ |Σ_n skew_n r_n³| ≤ sd_j max_n |r_n|        if |skew| ≤ curvature, as for the logit
+
+    standard deviations. The residuals of independent columns are the columns, whose range is known. For other columns,
+    the residuals of the sample are computed, and what values outside the range of the sample may add.
+    """
+    root = approximation.factor.root.reshape(*objective.shape, -1)
+    if len(root) > 1:
+        root = root - root.mean(axis=0)  # a vector added to all classes does not change the likelihood
+    sd = np.sqrt(np.einsum("cpi,cpi->cp", root, root))
+    information = approximation.factor.diagonal.reshape(objective.shape) - objective.prior.diagonal
+    doubtful = np.argwhere(objective.reach * information * sd**3 > MAX_RARE_EFFECT)
+    if not len(doubtful):
+        return True
+    c, p = doubtful.T
+    V = np.einsum("jpi,ji->pj", root[c], root[c, p]) / sd[c, p] ** 2
+    P = objective.design.width
+    sizes = objective.of_sample().reduce(furthest, V=np.hstack([np.eye(P), V])).sizes
+    beyond = np.maximum(objective.reach - sizes[:P], 0.0)
+    return bool((sd[c, p] * (sizes[P:] + beyond @ np.abs(V))).max() <= MAX_RARE_EFFECT)
+
+
 def log_det_gradient(objective: Posterior, approximation: Approximation, *, sampled: bool) -> Float:
     """Return v = ∂ ln |A|/∂θ (C, P) of `evidence_slope`; zero unless the approximation is Laplace's.
 
@@ -457,7 +499,8 @@ class FitLaplace:
         assert before is not None, "L-BFGS keeps its last gradient"
         # On a GPU, the faster products of float32 rows have too few digits. For K classes all such products have: a
         # vector added to all classes has only the curvature of the prior.
-        point, single = near.value + before.step, len(start) == 1 and objective.units.rounding == DOUBLE_ROUNDING
+        single = len(start) == 1 and objective.units.rounding == DOUBLE_ROUNDING
+        point, single = near.value + before.step, single and end.inverse.single_error <= MAX_SINGLE_ERROR
         here = objective.value_grad_hess(point, single=single)
         factor = factorise(here.hess, objective.shape[0], objective.prior.free)
         near, found = replace(near, value=point, status=Status.GRADIENT), None

@@ -17,12 +17,8 @@ mode. They shift the mean from the mode, to first order by
 
 For K classes skew_n var_n becomes the gradient of tr(curvature Sigma_n). A small δ is the error of Laplace's mean. A
 large δ is a warning: if a rare 0/1 column separates the classes, δ is several posterior standard deviations, while the
-Pareto k is still 0.7. δ takes one pass over the rows, or over a sample of them if the data are large. A sample may miss
-a rare value of a column. Such a value makes the following bound large:
-
-    γ_j = max_n |φ̃_nj| (A - Λ)_jj sd_j³  ≥  sd_j³ |Σ_n skew_n φ̃_nj³|        if |skew| ≤ curvature, as for the logit
-
-The bound needs only the range of each column, so it is cheap.
+Pareto k is still 0.7. δ takes one pass over the rows, or over a sample of them if the data are large and no value of a
+column is so rare that the sample may miss its effect (`is_represented`).
 
 **The choice** (`choose`) is based on the thirteen posteriors of the tests, whose exact values are known:
 
@@ -73,6 +69,7 @@ from separatrix.bayesian.evidence import (
     FitEP,
     FitLaplace,
     Levels,
+    is_represented,
     log_det_gradient,
     log_likelihood_near,
     prior_scales,
@@ -143,7 +140,6 @@ METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
 UNRELIABLE_SHIFT = 1.0  # above this, the first-order estimate of the mean is unreliable
 CORRECTED_SHIFT = 0.01  # above this, the mean is corrected, which takes a pass
 NEGLIGIBLE_SHIFT = 0.05  # up to this, Laplace's Gaussian is accurate
-RARE_VALUE_BOUND = 0.3  # γ_j above which the shift is computed from all rows instead of a sample
 
 # Costs
 MAX_LEVEL_WEIGHTS = 1000  # weights up to which groups have scales under the full covariance; a fit then takes seconds
@@ -226,17 +222,9 @@ def skewness(objective: Posterior, approximation: Approximation, slope: Float | 
 
     ``slope`` is ∂ ln |A|/∂θ, if known; for large tables, that of the sample.
     """
-    posed = objective
-    if objective.sample is not None:  # use the sample if no γ_j is large
-        information = approximation.factor.diagonal.reshape(objective.shape) - objective.prior.diagonal
-        root = approximation.factor.root.reshape(*objective.shape, -1)
-        if len(root) > 1:
-            root = root - root.mean(axis=0)  # a vector added to all classes does not change the likelihood
-        sd = np.sqrt(np.einsum("cpi,cpi->cp", root, root))
-        if (objective.reach * information * sd**3).max() <= RARE_VALUE_BOUND:
-            posed = objective.of_sample()
-    if slope is None or (objective.sample is not None and posed is objective):
-        slope = log_det_gradient(objective, approximation, sampled=posed is not objective)
+    is_sampled = objective.sample is not None and is_represented(objective, approximation)
+    if slope is None or (objective.sample is not None and not is_sampled):
+        slope = log_det_gradient(objective, approximation, sampled=is_sampled)
     shift = -0.5 * approximation.factor.solve(slope)
     sizes = np.abs(shift / approximation.std).max(axis=0)
     worst = int(sizes.argmax())

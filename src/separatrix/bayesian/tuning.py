@@ -34,6 +34,7 @@ from separatrix.bayesian.evidence import (
     FitLaplace,
     Fitter,
     PriorScales,
+    is_represented,
     is_rotatable,
     log_det_gradient,
     prior_scales,
@@ -52,7 +53,6 @@ from separatrix.solvers import (
     Posterior,
     change_of_curvature,
     factorise,
-    few_row_weights,
     has_cheap_hessian,
 )
 from separatrix.stats import Design, Largest
@@ -521,7 +521,7 @@ class Search:
     def _log_det_slope(self, here: Posterior, approximation: Approximation) -> Float:
         sampled = here.sample is not None and len(self.scales.labels) <= MAX_SAMPLED_GROUPS
         if sampled and approximation.name == "laplace":
-            sampled = not few_row_weights(here, approximation.factor).any()
+            sampled = is_represented(here, approximation)
         return log_det_gradient(here, approximation, sampled=sampled)
 
     def _accept(self, eta: Float, approximation: Approximation) -> FitAt:
