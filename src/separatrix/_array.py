@@ -13,7 +13,7 @@ Array = NDArray[Any]
 Float = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Rows = Any  # an (n, D) ndarray or CSR array of float32 or float64
-MIN_STD = 1e-125  # columns with a smaller standard deviation are constant, because its inverse square would overflow
+MIN_STD = 1e-125  # columns with a smaller standard deviation count as constant: its inverse square would overflow
 
 
 def working_dtype(dtype: DTypeLike) -> np.dtype[Any]:

@@ -21,8 +21,8 @@ from separatrix.exceptions import DataError
 
 SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # if 1 - R² is smaller, it may be rounding error
 SUSPECT_PIVOT = 1e-2  # a smaller 1 - R² magnifies the rounding errors of the pivots after it
-SINGULAR_IN_EM = 1e-6  # the same for expected statistics of EM, which are differences
-SINGULAR_IN_SINGLE = float(np.finfo(np.float32).eps)  # the same for products of float32 rows
+SINGULAR_IN_EM = 1e-6  # bound on 1 - R² for expected statistics of EM, which are differences
+SINGULAR_IN_SINGLE = float(np.finfo(np.float32).eps)  # bound on 1 - R² for products of float32 rows
 VANISHING_VARIANCE = 1e-10  # stands for a variance of zero, in units of the column; its root exceeds float32's rounding
 
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# In an address such as postgresql://user:secret@host/db, also as a path, which has one slash; password=secret, also in
-# quotes, which a repr escapes; and parameters such as ?token=secret.
+# Passwords in an address such as postgresql://user:secret@host/db (or in a path, which has one slash), in
+# password=secret with or without quotes (which a repr escapes), and in parameters such as ?token=secret.
 PASSWORD = re.compile(
     r"(:/{1,2}[^\s:/@'\"]*:)\S+(?=@)"
     r"|(\b\w*(?:password|passwd|pwd)\s*=\s*)(?:\\'[^']*'|'(?:\\.|[^'\\])*'|[^\s&'\"]+)"

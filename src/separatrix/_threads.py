@@ -28,7 +28,7 @@ from separatrix._array import Array
 # Read at import, because libraries that start worker processes change this variable later.
 THREAD_LIMIT = os.environ.get("OMP_NUM_THREADS", "")
 MAX_SCRATCH_BYTES = 2**25  # working memory that a thread keeps, enough for several blocks of the usual size
-MAX_SERIAL_MULTIPLICATIONS = 2e9  # about 0.1 s on one core
+MAX_SERIAL_MULTIPLICATIONS = 2e9  # BLAS uses one thread for fewer multiplications, which take about 0.1 s
 
 _cores = cache(joblib.cpu_count)  # cached, because joblib reads the limits from files
 

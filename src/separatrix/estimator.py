@@ -38,7 +38,7 @@ from separatrix.rows import (
 from separatrix.solvers import Solution
 from separatrix.stats import dots, require_finite, require_squares
 
-LENGTHS = (2.0**640, 2.0**256, 2.0**128)  # to which rows are shortened if linear, quadratic or other scores overflow
+LENGTHS = (2.0**640, 2.0**256, 2.0**128)  # of a row that is shortened if linear, quadratic or other scores overflow
 FAR = 2.0**64  # smaller entries of a row are not shortened; larger floats are whole numbers, as counts must be
 LARGEST = float(np.finfo(np.float64).max)
 

@@ -44,12 +44,12 @@ from separatrix.exceptions import ConvergenceWarning, DataError, warn
 from separatrix.metrics import Estimate, weighted_mean
 
 METHODS = ("none", "temperature", "platt", "beta", "dirichlet", "isotonic")  # by increasing freedom
-MIN_ROWS_PER_PARAMETER = 10  # for a Dirichlet map
+MIN_ROWS_PER_PARAMETER = 10  # with fewer rows per parameter, a Dirichlet map is not tried
 ERRORS_TO_CHANGE = 2  # standard errors by which a map must be better than the probabilities of the classifier
 LEAST_LOG = -700.0  # exp(-745) is zero
 MAX_SCORE = 1e200  # products of larger scores overflow
 SLOPE_STD, BIAS_STD = 1.0, 3.0  # standard deviations of the prior about the identity
-DECIMALS = 9  # of log-odds, whose rounding errors would separate rows with equal probabilities
+DECIMALS = 9  # decimals to which log-odds are rounded, so that rows with equal probabilities have equal log-odds
 TINY_SPREAD = 1e-6  # nats; scores that differ less are equal
 MAX_EM_STEPS, MAX_EM_CHANGE = 10_000, 1e-8
 

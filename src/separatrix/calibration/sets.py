@@ -24,7 +24,7 @@ import numpy as np
 
 from separatrix._array import Array, Codes, Float
 
-ROUNDING = 1e-9  # of (1 - level) (n + 1); 1 - 0.9 is slightly less than 0.1
+ROUNDING = 1e-9  # rounding error of (1 - level) (n + 1), because 1 - 0.9 is slightly less than 0.1
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from separatrix.cli.layout import visible
 from separatrix.cli.limits import require_address_space
 from separatrix.cli.options import COMMANDS, Json
 
-MAX_LISTED_COLUMNS = 20  # in the error of a missing target
+MAX_LISTED_COLUMNS = 20  # number of columns listed in the error of a missing target
 EPILOG = (
     "[bold]Start with[/bold]  separatrix demo, or separatrix fit DATA --target COL. separatrix COMMAND --help shows "
     "examples; --debug shows the traceback of an error."

@@ -94,7 +94,7 @@ def writing(path: Any, note: str = "") -> Iterator[None]:
 
 
 def _memory_problem(error: BaseException | None) -> str:
-    """Message of a library that does not fit into memory, from an error or its causes; empty if there is none."""
+    """Message of a library that does not fit into memory, from an error or its causes; empty if missing."""
     while error is not None:
         if any(problem in str(error).casefold() for problem in MEMORY_PROBLEMS):
             return str(error)

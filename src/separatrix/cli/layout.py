@@ -96,7 +96,7 @@ class TextTable:
         self.rows.append(((*cells, *("",) * (len(self.heads) - len(cells))), style))
 
     def lines(self, width: int, clean: Callable[[str], str] = visible) -> list[Line]:
-        """Lines of the table; if its words do not fit beside each other, one line per cell."""
+        """Lines of the table; if its words do not fit next to each other, one line per cell."""
         rows = [
             ([[clean(text) for text in ((cell,) if isinstance(cell, str) else cell)] for cell in cells], style)
             for cells, style in [(self.heads, "bold"), *self.rows]

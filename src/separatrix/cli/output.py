@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from separatrix.study import Coefficient, Compared, Study
     from separatrix.table import Schema
 
-MAX_LISTED_COLUMNS = 40  # in the list of columns of the table
+MAX_LISTED_COLUMNS = 40  # number of columns in the list of the columns of a table
 MAX_LISTED_NOTES = 20
 LEAK_TITLE = "Check first"
-MAX_DECIMALS = 1e5  # larger weights have an exponent
+MAX_DECIMALS = 1e5  # larger weights are printed with an exponent
 EVIDENCE_KEYS = ("log_evidence", "log_likelihood", "occam_factor", "effective_parameters", "bic", "aic", "pareto_k")
 
 

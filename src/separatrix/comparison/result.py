@@ -25,7 +25,7 @@ SCORES = ("log_likelihood", "accuracy", "brier", "ece", "auc")
 CRITERIA = dict.fromkeys(("log_likelihood", "accuracy", "auc", "log_evidence", "probability"), 1) | dict.fromkeys(
     ("brier", "ece", "bic", "aic"), -1
 )
-MAX_ROW_NATS = 3.0  # of one row, in the standard error of a difference
+MAX_ROW_NATS = 3.0  # largest difference of one row in the standard error of the difference of two models
 NO_SCORE = Estimate(np.nan, np.nan)
 TEXT_WIDTH, MIN_NAME_WIDTH = 80, 12  # characters
 # Heads and formats of two tables: scores on test rows with standard errors; training scores, evidence and times.

@@ -9,8 +9,8 @@ likelihood, and a hat for the full fit, the statistics
     score               U' I⁻¹ U/φ,  all at the restricted fit                               (Rao 1948)
 
 are asymptotically χ² with q degrees of freedom. If the dispersion is estimated, the first two divided by q are F with
-(q, N - P) degrees of freedom, and for one coefficient √F is Student's t. These laws are exact for the normal model with
-identity link.
+(q, N - P) degrees of freedom, and for one coefficient √F is Student's t. These distributions are exact for the normal
+model with identity link.
 
 **Profile intervals** contain every value b of a coefficient that a likelihood-ratio test does not reject:
 

@@ -31,7 +31,7 @@ from separatrix.rows import Block, Source
 from separatrix.solvers import Posterior, ProximalNewton, on_columns, pose
 from separatrix.stats import Tally, random_places, value_grad
 
-ABOVE_LARGEST = 1e-8  # relative; the path starts so far above the first nonzero weight, because of rounding
+ABOVE_LARGEST = 1e-8  # relative increase of the first alpha: without it, rounding may leave a weight nonzero
 
 
 @dataclass(frozen=True, eq=False)

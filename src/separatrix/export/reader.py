@@ -53,7 +53,7 @@ MOVED = {
 }
 #: Records that no longer exist: class in files of earlier versions -> the field or fields that took its place.
 REPLACED = {"Mistakes": ("weights",), "_Contrasts": ("origin", "C", "w", "w0")}
-MAX_HEADER_BYTES = 10 + 2**16  # of an array
+MAX_HEADER_BYTES = 10 + 2**16  # size of the largest header of an array
 PLAIN_KINDS = "biufcUSmM"  # kinds of dtype that contain no Python objects
 #: Number of features and of basis functions that is allowed even if the arrays of a file are small.
 MIN_FEATURES, MIN_FUNCTIONS, MAX_DEGREE = 100_000, 10_000, 100

@@ -22,12 +22,13 @@ import numpy as np
 from separatrix._array import Codes
 from separatrix.files.location import READ_BYTES, FileReadError
 
-MIN_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 2**27, 100  # XML and text of the cells, in bytes per byte of the file
-MIN_CELLS, MAX_CELLS_PER_BYTE = 2**20, 4  # cells of a sheet, and shared strings; each needs part of a byte of the file
-MIN_AREA, MAX_AREA_PER_CELL, MAX_AREA_PER_BYTE = 2**22, 32, 8  # cells of the rectangle of a sheet, of 32 bytes each
+# Limits of a workbook: a number that every file may have, and a number per byte (or cell) for larger files.
+MIN_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 2**27, 100  # XML and text: bytes, or bytes per byte of the file
+MIN_CELLS, MAX_CELLS_PER_BYTE = 2**20, 4  # cells and shared strings: number, or per byte of the file
+MIN_AREA, MAX_AREA_PER_CELL, MAX_AREA_PER_BYTE = 2**22, 32, 8  # rectangle around all cells, of 32 bytes each
 MAX_TAG_BYTES = 2**20
 MAX_INDEX_BYTES = 2**20  # size of the XML that lists the sheets
-HEADER = struct.Struct("<4s22xHH")  # of a member: signature, and the lengths of the name and of the extra field
+HEADER = struct.Struct("<4s22xHH")  # header of a member: signature, and the lengths of the name and of the extra field
 ROOT, INDEX, RELATIONS = "_rels/.rels", "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 

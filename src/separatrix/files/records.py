@@ -121,7 +121,7 @@ def _too_deep(path: object, line: int) -> FileReadError:
 
 
 def _repaired(value: Any) -> Any:
-    """The value with the replacement character for each half of a character; the same object if there is none."""
+    """The value with the replacement character for each half of a character; the same object if it has none."""
     text = json.dumps(value, ensure_ascii=False)
     whole = LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
     return value if whole == text else json.loads(whole, parse_int=_integer)

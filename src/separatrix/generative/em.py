@@ -40,7 +40,7 @@ from separatrix.stats import (
 
 F = TypeVar("F")
 
-MIN_DAMPING = 1e-3  # of a step that replaces that of EM; regularises an information that rows determine badly
+MIN_DAMPING = 1e-3  # smallest damping of a scoring step, needed because rows may determine the information badly
 DAMPING_FACTOR = 10.0
 
 

@@ -30,12 +30,12 @@ from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._linalg import SINGULAR_IN_EM, SingularError, cholesky_of_correlation
 from separatrix.stats import ClassMoments, PooledScatter, Sample
 
-MAX_PATTERNS = 1000  # rows of the sample
+MAX_PATTERNS = 1000  # largest number of rows in the sample of patterns
 MAX_PATTERN_ENTRIES = 2**22  # entries of the projections of all rows of the sample
 MIN_CLASS_PATTERNS = 100  # a class with fewer rows in the sample uses the patterns of all rows
 MAX_CG_RESIDUAL = 0.05  # relative residual of a step; smaller residuals save no passes
 MAX_CG_STEPS = 50
-MAX_EARLIER_STEPS = 5  # that are combined with the last one
+MAX_EARLIER_STEPS = 5  # number of earlier steps that are combined with the last one
 MIN_SINGULAR_RATIO = 1e-6  # smaller singular values of the changes of steps are rounding errors
 MIN_VARIANCE_RATIO = 0.1  # no direction loses a larger fraction of its variance in one step
 

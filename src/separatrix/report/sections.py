@@ -30,7 +30,7 @@ from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study
 N_COLOURS = 8  # colours in the style sheet; further classes reuse them with dashed lines
 MAX_NAME_LETTERS, MAX_COLUMN_LETTERS = 60, 80
 LEAK_CAPTION = "gives the class away"
-N_LISTED_FEATURES = 6  # for one column
+N_LISTED_FEATURES = 6  # number of features that are listed for one column
 SMALLEST_PROBABILITY = 1e-9  # model probabilities are shown between this and its complement
 WHISKER_IN_SE = 1.96
 FAR_IN_SE = 12.0  # models this far behind the best are left out of the scale
@@ -44,7 +44,7 @@ ROUND_THRESHOLDS = (
     0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5,
     0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999,
 )  # fmt: skip
-THRESHOLD_QUANTILES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995)  # of the predictions
+THRESHOLD_QUANTILES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995)  # of predictions
 READERS = {
     ".csv": 'rows = pd.read_csv("new.csv")  # sep=";" if semicolons separate the fields',
     ".tsv": 'rows = pd.read_csv("new.tsv", sep="\\t")',

@@ -15,8 +15,8 @@ from separatrix.report.words import counted, fixed, percent, points, shortened
 from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study
 
 N_TOP_COLUMNS = 3
-MAX_NAMED_CLASSES = 4  # in the first sentence
-MAX_LISTED_CLASSES = 6  # in a warning
+MAX_NAMED_CLASSES = 4  # number of classes named in the first sentence
+MAX_LISTED_CLASSES = 6  # number of classes listed in a warning
 MIN_IMPORTANCE_NATS = 1e-9  # a smaller importance is rounding error
 MIN_ROWS_PER_CLASS = 30  # with fewer evaluated rows, recall has an error of ten points or more
 MAX_SURE_ECE = 0.04  # if chance alone gives a larger ECE, rows are too few to confirm good calibration
@@ -210,7 +210,7 @@ HEADINGS = {
     "separation not checked": ("Separation", ""),
     "effects": ("Effects", ""),
 }
-CONSTANT_WITHIN = " constant within "  # in a warning of discriminant analysis
+CONSTANT_WITHIN = " constant within "  # words in a warning of discriminant analysis
 
 
 def warnings_on(study: Study, perf: Performance) -> list[Warned]:

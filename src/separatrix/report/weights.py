@@ -32,7 +32,7 @@ GIVES_AWAY = "this column alone gives the class away"
 NOT_DETERMINED = "not determined, because a column gives the class away"
 MAX_STATED_FACTOR = 1e6  # a feature that changes the odds by a larger factor determines the class
 MAX_LOG_FACTOR = 700.0  # larger factors are beyond the range of a float, and shown as infinite
-MAX_TICKS_PER_SIDE = 4  # on the axis of factors
+MAX_TICKS_PER_SIDE = 4  # ticks on each side of the axis of factors
 SAME_STEP_RATIO = 1.5  # features whose standard deviations are within this ratio share one step
 # Tick factors of the axis: the first row that covers the range, or powers of ten if none does.
 AXIS_FACTORS = ((1.02, 1.05, 1.1), (1.1, 1.2, 1.3), (1.2, 1.5, 2.0), (2.0, 5.0, 10.0))

@@ -27,10 +27,10 @@ from separatrix.exceptions import DataError
 
 BLOCK_BYTES = 2**21  # about the size of one core's second-level cache
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 2**16
-TALL = 8  # blocks whose values are read once are this many times taller, because tasks cost time too ...
-MIN_TALL_BLOCKS = 8  # ... but there are at least this many blocks, to keep all threads busy
+TALL = 8  # blocks whose values are read once have this many times more rows, because each task takes time, too
+MIN_TALL_BLOCKS = 8  # smallest number of such blocks, which keeps all threads busy
 MIN_THREADED_ENTRIES = 800_000  # fewer sparse entries are read in a millisecond, and waking threads would take as long
-ENTRIES_PER_COLUMN = 64  # of a tall sparse block; each block also takes a dozen operations per column
+ENTRIES_PER_COLUMN = 64  # entries per column of a tall sparse block: each block takes a dozen operations per column
 SINGLE_COLUMN = "X is a single column (a Series or an Arrow array); give a table, such as X.to_frame()."
 TO_ENCODE = "Wrap a classifier: sx.TableClassifier(model).fit(X, y) encodes text and dates. Or drop these columns."
 NOT_A_TABLE = "Pass an array, a data frame, or a list of rows of equal length."

@@ -38,8 +38,8 @@ from separatrix.stats import MAX_MAGNITUDE, ClassMoments, Design, FactoredScatte
 MIN_SPARSE_COLUMNS = 500  # with fewer columns, S_T takes less time than dozens of passes
 MAX_OFFSET_IN_STD = 100.0  # with a larger |mean|/std of a column, products with sparse rows lose four digits
 OPERATIONS_PER_SPARSE_ENTRY = 40  # operations of a Cholesky factor in the time of a product with one sparse entry
-MIN_STEPS = 10  # conjugate gradients converge in no fewer
-FEW_OPERATIONS, MANY_OPERATIONS = 2e9, 1e11  # a dense factor of fewer takes negligible time; of more, over ten seconds
+MIN_STEPS = 10  # smallest number of steps in which conjugate gradients converge
+FEW_OPERATIONS, MANY_OPERATIONS = 2e9, 1e11  # a dense factor takes no time with fewer, over ten seconds with more
 RESIDUAL_TOL = 1e-9  # relative to the right-hand side
 SMALL_PENALTY = 1e-4  # relative to the largest column; a larger penalty makes the solution unique and precise
 KNOWN_TOL, MAX_KNOWN_ERROR = 1e-6, 1e-2  # a known solution with a larger error shows that columns are nearly collinear

@@ -37,7 +37,7 @@ from separatrix.stats import ValueGrad
 SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample, smaller than the sampling noise
 RENEWAL_STEPS = 25  # steps after which a new preconditioner is worth its cost
 COLUMNS_PER_STEP = 10  # a Hessian costs as much as one L-BFGS step per this number of columns
-SPARSE_HESSIAN = 4  # factor of this cost for sparse rows
+SPARSE_HESSIAN = 4  # a Hessian of sparse rows costs this many times more
 MIN_ROWS_PER_WEIGHT = 10  # with fewer rows per weight, a diagonal is tried before a Hessian
 PAIRS, SPARSE_PAIRS = 50, 15  # memory of L-BFGS; products with more pairs would take longer than a pass of sparse rows
 CHEAP_HESSIAN_FLOPS = 2e8  # number of operations per Newton step that takes negligible time

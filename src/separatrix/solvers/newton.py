@@ -36,7 +36,7 @@ ARMIJO = 1e-4
 MIN_DECREASE_OF_ROUNDING = 1e-3  # a predicted decrease below this fraction of the rounding error cannot be verified
 MAX_NEWTON_TRIALS = 40  # trials per line search
 MAX_IDLE_NEWTON_STEPS = 3  # number of steps without progress after which Newton's method stops
-MAX_FIRST_LENGTH = 2.0  # of a step from zero
+MAX_FIRST_LENGTH = 2.0  # largest length of the first step, if it starts at zero
 
 Point = TypeVar("Point", ValueGrad, ValueGradHess)
 

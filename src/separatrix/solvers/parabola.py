@@ -36,13 +36,13 @@ from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS
 from separatrix.solvers.posterior import Posterior
 
 MAX_SWEEPS = 1000
-SWEEPS_PER_ATTEMPT, SWEEPS_OF_ANY_ZEROS = 5, 20  # sweeps before Newton's method if zeros stay, and if they change
+SWEEPS_PER_ATTEMPT, SWEEPS_OF_ANY_ZEROS = 5, 20  # sweeps before Newton's method, if the zeros stay the same or change
 MAX_NEWTON_STEPS = 8
 MAX_NEWTON_HALVINGS = 6
-ADDED_CURVATURE = 1e-11  # relative; larger than rounding errors, and too small to change a step
-NEGLIGIBLE_DECREASE = 1e-9  # relative to all steps before; Newton's method over groups then ends
+ADDED_CURVATURE = 1e-11  # relative to the diagonal; larger than rounding errors, and too small to change a step
+NEGLIGIBLE_DECREASE = 1e-9  # Newton's method over groups ends at a smaller decrease, relative to the steps before
 NEAR_THRESHOLD = 0.9  # fraction of its threshold that the gradient of a zero weight must exceed to take part in sweeps
-KEPT_THRESHOLD = 0.7  # the same for columns of sparse rows that are stored, so that few have to be added later
+KEPT_THRESHOLD = 0.7  # fraction of the threshold above which sparse columns are stored, so that few are added later
 MAX_ROW_SWEEPS, SWEEPS_OF_NONZERO = 20, 10  # sweeps over all weights, each followed by sweeps over nonzero weights
 
 

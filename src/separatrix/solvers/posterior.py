@@ -41,9 +41,9 @@ from separatrix.stats import (
 )
 
 MAX_OFFSET_IN_STD = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # with a larger |mean|/std, rows are centred
-ROWS_PER_SAMPLE_ROW = 16  # a first fit uses one row in 16 ...
-MIN_SAMPLE_PER_WEIGHT, MAX_SAMPLE_PER_WEIGHT = 20, 1500  # ... within these limits per weight ...
-MAX_SAMPLE_ENTRIES = 2**24  # ... and at most this number of entries (128 MiB)
+ROWS_PER_SAMPLE_ROW = 16  # a first fit uses one row in 16, within the limits below
+MIN_SAMPLE_PER_WEIGHT, MAX_SAMPLE_PER_WEIGHT = 20, 1500  # smallest and largest number of rows per weight of a first fit
+MAX_SAMPLE_ENTRIES = 2**24  # largest number of entries of the sample of a first fit (128 MiB)
 MIN_SAMPLED_ENTRIES = 2_000_000  # smallest table for which a first fit to a sample saves time
 MAX_TIED_COLUMNS = 2_000  # with more, columns are not centred: a prior on the bias at x = 0 would be a dense matrix
 

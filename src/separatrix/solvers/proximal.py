@@ -42,8 +42,8 @@ from separatrix.stats import ValueGrad, collect_sample, representative_sample
 
 SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample, smaller than the sampling noise
 MIN_CONTRACTION = 0.1  # a step that leaves a larger part of the violation calls for a new Hessian
-PARABOLA_TOL = 0.03  # accuracy of the minimum of a parabola, relative to the violation ...
-ROWS_PARABOLA_TOL = 0.1  # ... and if it is found through the rows, where a sweep takes as long as a pass
+PARABOLA_TOL = 0.03  # accuracy of the minimum of a parabola, relative to the violation
+ROWS_PARABOLA_TOL = 0.1  # the same accuracy with `ByRows`, where a sweep takes as long as a pass
 SET_TOL = 0.3  # accuracy of the minimum over a working set, relative to the violation over all columns
 FIRST_COLUMNS = 60  # number of columns in the first working set
 MAX_CHEAP_WEIGHTS = 300  # with fewer weights, neither a working set nor a Hessian of sparse rows is expensive

@@ -20,7 +20,7 @@ from separatrix.stats.device import extents
 
 MIN_COMPILED_ENTRIES = 50_000  # entries of a block above which compiled loops save more time than importing Numba takes
 GRAM_BYTES, MAX_GRAM_ROWS = 2**19, 1024  # rows that are multiplied at a time: a part of a second-level cache
-MAX_COLUMNS_NAMED = 8  # in one error message
+MAX_COLUMNS_NAMED = 8  # names of columns in one error message
 MAX_MAGNITUDE = 1e125  # sums of squares of larger values overflow, if they are weighted or multiplied
 
 

@@ -63,7 +63,7 @@ SINGLE_ROUNDING = 1e-9  # relative rounding error if activations are in single p
 MAX_SPARSE_DENSITY = 0.1  # a sparse block with a larger fraction of non-zeros is converted to dense
 MAX_CANCELLATION = 1e4  # a sparse block is also converted to dense if mean² / variance of a column is larger
 MAX_SINGLE_ROOT = 1e9  # roots of larger weights, or of all weights below 1e-18, are multiplied in double precision
-MIN_SPARSE_PRODUCTS = 8  # of a sparse block, per entry of its M x M matrix; with fewer, adding matrices takes longer
+MIN_SPARSE_PRODUCTS = 8  # products of a sparse block per entry of its matrix; with fewer, adding matrices takes longer
 FIRST_ROWS = 1024  # the mean of this number of rows approximates the mean of a block on a GPU
 
 

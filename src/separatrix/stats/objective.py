@@ -50,7 +50,7 @@ COMPILED_LAWS: dict[type[Any], int] = {
 MIN_SYMMETRIC_WIDTH = 32  # narrower symmetric products take longer than general ones
 MAX_PAIRED_VECTORS = 4  # products of sparse rows with more vectors are faster with all vectors at once
 MAX_SPREAD_ENTRIES = 2_000_000  # floats allocated at once for the covariance of several activations
-MAX_DEVICE_SPREAD = 2**26  # the same on a GPU
+MAX_DEVICE_SPREAD = 2**26  # floats allocated at once on a GPU for the covariance of several activations
 
 
 @dataclass(frozen=True, eq=False)

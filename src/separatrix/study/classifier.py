@@ -51,7 +51,7 @@ from separatrix.table import (
 )
 
 MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000  # features and rows between which a posterior of the rows is cheaper
-MAX_REPEATED_ROWS = 1_000_000  # of a table whose rows are repeated by their weights, to count levels; takes a second
+MAX_REPEATED_ROWS = 1_000_000  # largest table whose rows are repeated by their weights, which takes a second
 MAX_SPREAD = 1e300  # largest standard deviation that is stored, in place of infinity
 
 
@@ -98,7 +98,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         "first" omits one level of each category, for models without a prior.
     curved : bool, default False
         Whether the effect of numbers and dates may be a curve instead of a line (`Ramps`); needs a model with a
-        ``basis``. If the prior is tuned, each curve has its own scale; the logarithms of the scales share a normal law.
+        ``basis``. If the prior is tuned, each curve has its own scale; the log scales have a common normal prior.
     interactions : bool or list of pairs of columns, default False
         True searches for interactions of two columns and keeps those that held-out rows confirm: a surface for each of
         at most 8 pairs, or products of all pairs. A list of pairs, such as ``[("age", "hours")]``, adds a surface for

@@ -77,7 +77,7 @@ from separatrix.table import (
 
 MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
-MAX_ENCODING_FRACTION = 0.3  # of the time left, to encode the folds of a cross-validation; fewer folds otherwise
+MAX_ENCODING_FRACTION = 0.3  # of the time left, for encoding folds; with less time, there are fewer folds
 MIN_LEAD_NATS = float(np.log(20))
 NO_INTERACTION = "no interaction was found, so it is the same model as without"
 

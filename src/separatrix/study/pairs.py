@@ -52,11 +52,11 @@ from separatrix.table import CategoryPlan, Schema
 
 MAX_SEARCH_ROWS = 4000
 MIN_SEARCH_ROWS = 100  # with fewer rows, an interaction is hardly ever confirmed
-MAX_SEARCH_WEIGHTS = 2500  # of the additive model, over all classes
-MAX_CELLS = 300  # cells of all columns together: screening takes their square, again for each surface
+MAX_SEARCH_WEIGHTS = 2500  # largest number of weights of the additive model, over all classes
+MAX_CELLS = 300  # cells of all columns together; screening for each surface takes the square of this number
 MAX_SCREENED_CELLS = 1600  # cells that are screened once, for the columns with the highest scores
 MAX_LEVELS = 8  # categories with more levels have no interactions
-N_KNOTS = 5  # along each column of a surface: at most 16 products
+N_KNOTS = 5  # knots along each column of a surface, which has at most 16 products
 SURFACE_ENDS = (0.05, 0.95)  # quantiles beyond which a surface is constant
 MAX_PAIRS = 8  # surfaces that are accepted automatically
 MAX_PRODUCTS = 300

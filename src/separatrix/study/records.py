@@ -293,7 +293,7 @@ class Study:
 
     @property
     def on_positive(self) -> str:
-        """Sentence on the positive class and how to choose another; empty if there is none."""
+        """Sentence on the positive class and how to choose another; empty without such a class."""
         if self.positive is None:
             return ""
         side = " against all other classes" if len(self.classes) > 2 else ""

@@ -20,15 +20,15 @@ from separatrix.comparison import Fold
 from separatrix.study.records import Note
 from separatrix.table import DatePlan, NumberPlan, Schema
 
-MAX_LEAK_ERRORS = 0.02  # of the errors of predicting the largest class for every row
-MAX_CHANCE = 0.01  # probability that any of the columns predicts so well by chance
+MAX_LEAK_ERRORS = 0.02  # errors of a leak, relative to those of always predicting the largest class
+MAX_CHANCE = 0.01  # largest probability that any of the columns predicts equally well by chance
 MAX_LEAK_ROWS = 20_000  # more rows are thinned out evenly
 MIN_OUTLIER_RATIO = 100  # distance of an outlier from the median, relative to the farthest ordinary value
 MAX_OUTLIERS, MAX_OUTLIER_FRACTION, MIN_OUTLIER_ROWS = 3, 0.01, 10
 MIN_CODES, MAX_CODES, MIN_CODE_ROWS = 5, 30, 10  # distinct values of a column of codes, and rows of each
 MIN_CONSECUTIVE_CODES = 7  # fewer consecutive numbers may be ratings, with an effect that is largest at both ends
-MIN_CODE_RATIO = 5  # of chi-squared to its degrees of freedom: the classes depend on the codes beyond chance
-MIN_NEIGHBOUR_RATIO = 0.7  # of differences between neighbouring values to those of any two; a smooth function has less
+MIN_CODE_RATIO = 5  # smallest ratio of chi-squared to its degrees of freedom that is not due to chance
+MIN_NEIGHBOUR_RATIO = 0.7  # smallest ratio of differences of neighbouring values to those of any two, if they are names
 CODE_SAMPLE_ROWS = 2000  # columns with more than `MAX_CODES` distinct values in the first rows are skipped
 CELLS_PER_CHUNK = 2_000_000
 

@@ -84,8 +84,8 @@ GRADE = re.compile(r"\(?(?:\d+|\d{1,2}[.,]5)\)?[-\u2212]?")  # such as 2-, 1.5- 
 MIN_AMOUNT = 100  # grades, lists and ages are smaller
 MIN_NOTED_FRACTION = 0.5  # a note reports text in which at least this fraction of the values are numbers or dates
 MIN_ID_ROWS = 20  # fewer numbers are ids only if the column is named like one, or has no name
-MIN_DISTINCT_TEXTS = 5  # a column of at least so many texts, all distinct, is an id: new rows have other texts
-ID_RANGE_FILLED = 0.5  # smallest ratio, for an id, of the number of distinct values to the length of their range
+MIN_DISTINCT_TEXTS = 5  # a column of fewer distinct texts is no id; in an id, new rows have other texts
+ID_RANGE_FILLED = 0.5  # smallest number of distinct values of an id, relative to the length of their range
 # Smallest fraction of distinct values of an id; the second applies to estimated counts and to columns named like ids.
 ID_DISTINCT, ID_DISTINCT_IF_NAMED = 0.98, 0.9
 # A column is named like an id if the last word of its name is one of these, or has one of these endings (German).
@@ -141,7 +141,7 @@ def infer_types(
     if not any(name != target for name in statistics.columns):
         raise DataError(
             "The table has no columns, so there is nothing to predict from. Pass a table with at least one column "
-            "besides the labels."
+            "in addition to the labels."
         )
     rare = min(RARE_ROWS, math.ceil(RARE_FRACTION * (training or statistics).n_rows))
     options = Options(
