@@ -104,7 +104,7 @@ def test_a_model_without_interactions_is_named_if_it_equals_the_model_without():
     compared = compare_models(table, "y", models=["prior only", CURVED, name])
     assert name not in compared.comparison.names
     (note,) = [note for note in compared.notes if note.topic == "left out"]
-    assert note.text == f"Not compared: {name}: no interaction was found, so it is the same model as without."
+    assert note.text == f"Not compared: {name}: no interaction was found, so it equals the model without interactions."
 
 
 @pytest.mark.parametrize("size", [(7043, 1400, 2, 60), (50_000, 60, 40, 20)])

@@ -302,7 +302,7 @@ def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
     if any(trial.name not in (*compared, *fewer) for trial in ran):
         reasons.append(
             "The evidence of generative models, p(x, t), is not shown, because it cannot be compared with p(t | x). "
-            "Other models report none."
+            "Other models have no evidence."
         )
     if 2 <= len(compared) < len(ran):
         notes.append(

@@ -93,8 +93,8 @@ def _quality(study: Study, perf: Performance) -> str:
     if perf.n_rows < MIN_ROWS_TO_JUDGE:
         return sentence
     if not perf.r2 > 0:
-        return f"{sentence} Its probabilities are no better than the class proportions: do not act on them."
-    explained = f"It explains {percent(perf.r2)} of the uncertainty left by the class proportions (McFadden's R²)."
+        return f"{sentence} The model's probabilities are no better than the class proportions: do not act on them."
+    explained = f"The model explains {percent(perf.r2)} of the uncertainty left by class proportions (McFadden's R²)."
     return f"{sentence} {explained}"
 
 

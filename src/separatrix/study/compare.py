@@ -79,7 +79,7 @@ MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
 MAX_ENCODING_FRACTION = 0.3  # of the time left, for encoding folds; with less time, there are fewer folds
 MIN_LEAD_NATS = float(np.log(20))
-NO_INTERACTION = "no interaction was found, so it is the same model as without"
+NO_INTERACTION = "no interaction was found, so it equals the model without interactions"
 
 
 def compare_models(
@@ -432,7 +432,7 @@ def _reasons_by_evidence(comparison: Comparison, near: list[Trial], tied: list[T
         leads = [f"{most - evidence[name]:.1f} nats over {name}" for name in compared if name != chosen.name]
         if leads:
             yield (
-                f"The rule is to choose the one with the largest evidence: {chosen.name}, ln p = {most:.1f}, a "
+                f"Among these models, the one with the largest evidence is chosen: {chosen.name}, ln p = {most:.1f}, a "
                 f"lead of {enumerated(leads)}."
             )
         else:
