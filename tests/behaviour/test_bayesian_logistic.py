@@ -20,12 +20,14 @@ from exact import LIKELIHOODS, at_the_mode, on_a_grid, two_weights
 from exact import posed as small_problem
 from oracles.gold import load
 from posteriors import overlapping
-from separatrix.bayesian import inference
+from separatrix.bayesian import costs, joint
+from separatrix.bayesian.checks import skewness, third_order
 from separatrix.bayesian.evidence import FitLaplace, is_represented
-from separatrix.bayesian.inference import METHODS, Skewness, choose, infer, skewness, third_order
+from separatrix.bayesian.inference import METHODS, infer
+from separatrix.bayesian.joint import choose
 from separatrix.bayesian.posterior import laplace
 from separatrix.bayesian.predictive import N_INTERVAL_POINTS
-from separatrix.bayesian.shapes import Options
+from separatrix.bayesian.record import Options, Skewness
 from separatrix.exceptions import ApproximationWarning, DataError
 from separatrix.likelihoods import Logit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Gaussian
@@ -225,13 +227,13 @@ def test_auto_uses_importance_sampling_for_few_weights_of_k_classes(three):
 
 def test_auto_falls_back_to_laplace_if_importance_weights_are_poor(three, monkeypatch):
     """The mean of Laplace's Gaussian is corrected, and the draws are discarded."""
-    poor = inference.importance
-    monkeypatch.setattr(inference, "importance", lambda *a, **n: replace(poor(*a, **n), k=0.9))  # a heavy tail
+    poor = joint.importance
+    monkeypatch.setattr(joint, "importance", lambda *a, **n: replace(poor(*a, **n), k=0.9))  # a heavy tail
     found = infer(three, options())
     assert found.approximation.name == "laplace"
     assert found.draws is None
     first = infer(three, options("laplace")).approximation
-    expected = third_order(three, first, inference.skewness(three, first))
+    expected = third_order(three, first, skewness(three, first))
     assert_allclose(found.approximation.mean, expected.mean, rtol=1e-10)
     asked = infer(three, options("importance"))
     assert asked.approximation.name == "importance"
@@ -253,8 +255,8 @@ def test_auto_uses_the_variational_posterior_for_many_skewed_weights():
 @pytest.mark.parametrize("method", ["ep", "auto", "variational"])
 def test_an_approximation_that_does_not_converge_is_not_used(two, method, monkeypatch):
     name = "variational" if method == "variational" else "expectation_propagation"
-    settled = getattr(inference, name)
-    monkeypatch.setattr(inference, name, lambda *a, **n: replace(settled(*a, **n), is_converged=False, steps=7))
+    settled = getattr(joint, name)
+    monkeypatch.setattr(joint, name, lambda *a, **n: replace(settled(*a, **n), is_converged=False, steps=7))
     found = infer(two, options(method))
     assert found.approximation.name == "laplace"
     assert "did not converge in 7 steps; 'laplace' is used instead" in found.warnings[0]
@@ -475,8 +477,8 @@ def test_expectation_propagation_warns_if_its_probabilities_are_poor(rng):
 
 def test_a_variational_posterior_that_did_not_converge_is_used_with_a_warning(three, monkeypatch):
     """Its bound has risen, so it is better than Laplace's Gaussian, and probabilities are never those at the mode."""
-    early = partial(inference.variational_softmax, max_steps=2)
-    monkeypatch.setattr(inference, "variational_softmax", early)
+    early = partial(joint.variational_softmax, max_steps=2)
+    monkeypatch.setattr(joint, "variational_softmax", early)
     found = infer(three, options("variational"))
     assert found.approximation.name == "variational"
     assert found.rule is None
@@ -490,10 +492,8 @@ def test_large_posteriors_of_k_classes_neglect_coupling_and_warn_about_the_evide
     X = np.column_stack([X, levels[:, None] == np.arange(10)])[np.random.default_rng(0).permutation(300)]
     objective = posed(X, np.where(levels < 10, levels % 4, y), 5.0, standardize=False)
     full = infer(objective, options())
-    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 0)
-    monkeypatch.setattr(inference, "MAX_FEW_EVALUATIONS", 0.0)
-    monkeypatch.setattr(inference, "MAX_PARETO_EVALUATIONS", 0.0)
-    found = infer(objective, options())
+    monkeypatch.setattr(costs, "OF_FEW_CHAINS", 0.0)
+    found = infer(objective, options(structure="by class"))
     assert found.approximation.name == "variational"
     assert found.rule is None
     assert "log_evidence_ is a lower bound" in found.notes[0]
@@ -541,7 +541,7 @@ def test_probabilities_are_those_at_the_mode_if_a_row_of_large_weight_prevents_c
     approximation, limit, rng, monkeypatch
 ):
     name = {"ep": "expectation_propagation"}.get(approximation, approximation)
-    monkeypatch.setattr(inference, name, partial(getattr(inference, name), **{limit: 3}))
+    monkeypatch.setattr(joint, name, partial(getattr(joint, name), **{limit: 3}))
     X, y = rng.normal(size=(22, 15)), rng.integers(2, size=22)
     weight = np.where(np.arange(22) == 3, 1e6, 1.0)
     with pytest.warns(ApproximationWarning) as caught:

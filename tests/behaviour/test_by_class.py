@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse, special
 
 import separatrix as sx
-from separatrix.bayesian import by_class, inference, posterior
+from separatrix.bayesian import by_class, contrasts, costs, inference, posterior
 from separatrix.bayesian.by_class import (
     ParabolaByClass,
     align_by_class,
@@ -22,8 +22,8 @@ from separatrix.bayesian.by_class import (
     tune_columns,
     tune_level,
 )
+from separatrix.bayesian.checks import skewness, third_order
 from separatrix.bayesian.evidence import effective_parameters, prior_scales
-from separatrix.bayesian.inference import skewness, third_order
 from separatrix.bayesian.posterior import (
     ByClassApproximation,
     _contrasts,
@@ -200,11 +200,10 @@ def test_alignment_has_the_evidence_of_the_full_precision(rng):
 
 @pytest.mark.parametrize("simulate", [some_columns, correlated])
 def test_a_model_without_a_stated_prior_finds_the_shape_of_its_weights(simulate, monkeypatch, rng, tmp_path):
-    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 40)
     X, y = simulate(1200, rng)
     X, new, y, its_class = X[:200], X[200:], y[:200], y[200:]
-    found = sx.BayesianLogisticRegression(rng=0).fit(X, y)
-    one = sx.BayesianLogisticRegression(sx.Gaussian(), tune="evidence", rng=0).fit(X, y)
+    found = sx.BayesianLogisticRegression(structure="by class", rng=0).fit(X, y)
+    one = sx.BayesianLogisticRegression(sx.Gaussian(), tune="evidence", structure="by class", rng=0).fit(X, y)
     assert isinstance(found.posterior_.approximation, ByClassApproximation)
     assert found.prior_.covariance is not None
     assert one.prior_.covariance is None
@@ -226,8 +225,7 @@ def test_separable_classes_are_reported_as_by_the_full_covariance(n_swapped, exp
     X += 0.3 * np.sign(X)
     y[:n_swapped] = y[:n_swapped][::-1]
     full = sx.BayesianLogisticRegression(rng=0).fit(X, y)
-    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 0)
-    found = sx.BayesianLogisticRegression(rng=0).fit(X, y)
+    found = sx.BayesianLogisticRegression(structure="by class", rng=0).fit(X, y)
     assert found.posterior_.approximation.structure == "by class"
     for each in (found, full):
         assert [boundary.limit for boundary in each.tuning_.boundary] == expected
@@ -313,9 +311,8 @@ def test_the_error_of_averages_over_chains_counts_chains_and_not_draws(rng):
 
 
 def test_constant_columns_have_the_class_proportions_as_probabilities(monkeypatch):
-    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 10)
     y = np.repeat(np.arange(4), [10, 20, 30, 40])
-    model = sx.BayesianLogisticRegression().fit(np.ones((100, 6)), y)
+    model = sx.BayesianLogisticRegression(structure="by class").fit(np.ones((100, 6)), y)
     assert model.posterior_.structure == "by class"
     assert_allclose(model.predict_proba(np.ones((1, 6))), [[0.1, 0.2, 0.3, 0.4]], atol=0.02)
 
@@ -333,10 +330,9 @@ def test_rounding_does_not_change_the_signs_of_the_axes(rng):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_weights_of_k_classes_are_close_to_sampled_ones(weighted, monkeypatch, rng):
     """The posterior has no matrix of all weights, and the same scale, error and probabilities as a full one."""
-    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 40)
     X, y = classes(120, 8, 5, rng)
     weight = rng.integers(1, 3, size=120) if weighted else None
-    found = sx.BayesianLogisticRegression(rng=0).fit(X, y, sample_weight=weight)
+    found = sx.BayesianLogisticRegression(structure="by class", rng=0).fit(X, y, sample_weight=weight)
     assert isinstance(found.posterior_.approximation, ByClassApproximation)
     assert found.approximation_ == "variational"
     assert found.probability_error_ < 0.01
@@ -371,7 +367,7 @@ def test_the_mean_of_a_skewed_posterior_is_not_corrected(rng):
 
 def test_a_skewed_posterior_of_many_rows_and_classes_predicts_at_its_mode_with_a_warning(rng, monkeypatch):
     """Averages over a Gaussian whose mean is many standard deviations away would be far worse."""
-    monkeypatch.setattr(inference, "MAX_DETERMINED_SECONDS", 0.0)
+    monkeypatch.setattr(costs, "OF_QUICK", 0.0)
     X, y = classes(2000, 15, 12, rng)
     X, y = (np.concatenate(part) for part in ((X, X[:3] + 4.0), (y, np.full(3, 12))))  # a class of three rows
     with pytest.warns(ApproximationWarning, match=r"standard deviations from its mode.*Use a narrower prior"):
@@ -402,8 +398,7 @@ def test_coupling_of_a_sample_is_nearly_that_of_all_rows(rng):
 
 def test_a_poor_laplace_posterior_that_is_too_large_to_be_replaced_gives_a_warning(monkeypatch, rng):
     """Nearly separable classes under a wide prior: Laplace's average error is above 0.05."""
-    monkeypatch.setattr(inference, "MAX_COUPLED_WEIGHTS", 0)
-    monkeypatch.setattr(inference, "MAX_BY_CLASS_SECONDS", 0.0)
+    monkeypatch.setattr(contrasts, "estimated_by_class_seconds", lambda objective: np.inf)
     X, y = classes(60, 4, 3, rng, signal=20.0)
     with pytest.warns(ApproximationWarning, match="average error .* 15 weights are too many"):
         found = sx.BayesianLogisticRegression(sx.Gaussian(10.0), structure="by class", rng=0).fit(X, y)
@@ -422,8 +417,7 @@ def test_the_weights_of_many_sparse_columns_are_independent_along_contrasts(rng,
     """Probabilities and the tuned scale are nearly those by class."""
     X, y = words(400, 60, 4, rng)
     by_class = sx.BayesianLogisticRegression(Gaussian(), tune="evidence", rng=0).fit(X, y)
-    monkeypatch.setattr(inference, "MAX_SPARSE_SECONDS", 0.0)
-    found = sx.BayesianLogisticRegression(Gaussian(), tune="evidence", rng=0).fit(X, y)
+    found = sx.BayesianLogisticRegression(Gaussian(), tune="evidence", structure="mean field", rng=0).fit(X, y)
     assert (by_class.posterior_.structure, found.posterior_.structure) == ("by class", "diagonal")
     assert found.approximation_ == "variational"
     assert found.prior_.scale == pytest.approx(by_class.prior_.scale, rel=0.1)
@@ -433,8 +427,7 @@ def test_the_weights_of_many_sparse_columns_are_independent_along_contrasts(rng,
 
 def test_one_scale_of_independent_weights_is_not_aligned(rng, monkeypatch):
     """One scale is best here; without a stated prior, its precision has no matrix to align."""
-    monkeypatch.setattr(inference, "MAX_SPARSE_SECONDS", 0.0)
-    found = sx.BayesianLogisticRegression(rng=0).fit(*words(400, 60, 4, rng))
+    found = sx.BayesianLogisticRegression(structure="mean field", rng=0).fit(*words(400, 60, 4, rng))
     assert found.posterior_.structure == "diagonal"
     assert found.prior_.covariance is None
 
@@ -481,9 +474,8 @@ def log_loss(P, t):
 
 def test_averages_over_a_mean_field_are_narrowed_if_held_out_rows_are_nearly_separable(rng, monkeypatch, tmp_path):
     """The log-loss on new rows is at least a quarter lower; intervals keep the variances of the posterior."""
-    monkeypatch.setattr(inference, "MAX_SPARSE_SECONDS", 0.0)
     (X, y), (new, t) = texts(300, rng)
-    model = sx.BayesianLogisticRegression(Gaussian(0.3), rng=0).fit(X, y)
+    model = sx.BayesianLogisticRegression(Gaussian(0.3), structure="mean field", rng=0).fit(X, y)
     assert model.posterior_.structure == "diagonal"
     assert any("times their variances" in note for note in model.notes_)
     narrowed, (P, _) = model.predict_proba(new), model.predict_with_error(new)
@@ -497,9 +489,8 @@ def test_averages_over_a_mean_field_are_narrowed_if_held_out_rows_are_nearly_sep
 
 
 def test_averages_over_a_mean_field_are_not_narrowed_if_labels_are_random(rng, monkeypatch):
-    monkeypatch.setattr(inference, "MAX_SPARSE_SECONDS", 0.0)
     (X, y), _ = texts(300, rng)
-    model = sx.BayesianLogisticRegression(Gaussian(0.3), rng=0).fit(X, rng.permutation(y))
+    model = sx.BayesianLogisticRegression(Gaussian(0.3), structure="mean field", rng=0).fit(X, rng.permutation(y))
     assert model.posterior_.structure == "diagonal"
     assert not any("times their variances" in note for note in model.notes_)
 
@@ -608,7 +599,7 @@ def test_batches_of_sparse_rows_have_the_posterior_of_dense_ones(rng):
 def test_importance_sampling_is_no_remedy_for_hundreds_of_weights(n_columns, has_remedy, rng):
     objective = posed(*classes(100, n_columns, 4, rng))
     first = laplace(objective, mode_of(objective))
-    found = Inference(objective, first, Auto().minimise(objective, first.mean), np.ones(n_columns))
+    found = Inference(objective, first.mean, np.ones(n_columns), approximation=first)
     warning = found.accept(replace(first, name="variational", is_converged=False)).warnings[0]
     assert ("importance" in warning) == has_remedy
 
@@ -616,7 +607,7 @@ def test_importance_sampling_is_no_remedy_for_hundreds_of_weights(n_columns, has
 def test_a_fit_that_does_not_converge_is_not_replaced_by_itself(rng):
     objective = posed(*classes(60, 3, 3, rng))
     first = laplace(objective, mode_of(objective))
-    found = Inference(objective, first, Auto().minimise(objective, first.mean), np.ones(3))
+    found = Inference(objective, first.mean, np.ones(3), approximation=first)
     assert "the last fit of tuning is used" in found.accept(replace(first, is_converged=False)).warnings[0]
     assert "'laplace' is used" in found.accept(replace(first, name="ep", is_converged=False)).warnings[0]
 

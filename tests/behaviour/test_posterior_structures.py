@@ -11,13 +11,14 @@ from scipy import sparse, stats
 import separatrix as sx
 from posteriors import PROBLEMS, overlapping
 from problems import blobs
+from separatrix.bayesian.inference import Case, choose_strategy
 from separatrix.bayesian.posterior import (
-    choose_structure,
     laplace,
     laplace_by_class,
     laplace_diagonal,
     laplace_dual,
 )
+from separatrix.bayesian.record import Options
 from separatrix.bayesian.weights import summarise
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Probit, Softmax
@@ -320,7 +321,9 @@ def test_the_most_exact_structure_that_fits_is_chosen(n, n_columns, n_classes, c
     likelihood = Logit() if n_classes == 2 else Softmax(n_classes)
     prior = Gaussian(1.0, intercept_scale=5.0)
     objective = pose(as_source(X, np.arange(n) % n_classes), likelihood, prior, fit_intercept=True, standardize=True)
-    assert choose_structure(objective) == chosen
+    options = Options("laplace", None, False, None, 1e-8, np.random.default_rng(0))
+    strategy, plan = choose_strategy(Case(objective, options))
+    assert strategy.name == plan.strategy == chosen
 
 
 def fitted_model(n_classes=2, structure=None, n=240, n_features=4, **arguments):

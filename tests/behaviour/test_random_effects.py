@@ -213,8 +213,7 @@ def test_other_models_and_stated_priors_have_no_new_levels():
 def test_categories_of_k_classes_have_scales_if_there_are_many_weights(monkeypatch):
     """They are those of the full covariance, without a matrix of all weights."""
     full = sx.TableClassifier().fit(TABLE, THREE).estimator_
-    monkeypatch.setattr(inference, "MAX_LEVEL_WEIGHTS", 20)
-    model = sx.TableClassifier().fit(TABLE, THREE)
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(structure="by class")).fit(TABLE, THREE)
     found = model.estimator_
     assert found.posterior_.approximation.structure == "by class"
     assert found.tuning_.labels == full.tuning_.labels

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, is_regressor
 
 import separatrix as sx
 from problems import ESTIMATORS, ONE_AGAINST_THE_REST, SETTINGS, blobs, names
-from separatrix.bayesian import inference
+from separatrix.bayesian import inference, joint
 from separatrix.discriminative.model import SOLVERS
 from separatrix.exceptions import DataError
 from separatrix.files import scan
@@ -268,8 +268,8 @@ def _one_thread():
 @pytest.fixture(autouse=True)
 def _few_draws(monkeypatch):
     """Use few draws: the same weights are drawn in every place."""
-    monkeypatch.setattr(inference, "PARETO_DRAWS", 256)
-    monkeypatch.setattr(inference, "importance", partial(inference.importance, n=1024))
+    monkeypatch.setattr(joint, "N_DRAWS", 256)
+    monkeypatch.setattr(joint, "importance", partial(joint.importance, n=1024))
 
 
 def made(name, settings):

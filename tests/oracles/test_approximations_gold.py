@@ -14,8 +14,8 @@ import pytest
 from scipy import stats
 
 from oracles.gold import PROBLEMS, Gold, load
+from separatrix.bayesian.checks import pareto_k, skewness, third_order
 from separatrix.bayesian.ep import expectation_propagation
-from separatrix.bayesian.inference import pareto_k, skewness, third_order
 from separatrix.bayesian.posterior import Approximation, laplace
 from separatrix.bayesian.predictive import logit_normal, probit_normal, softmax_normal
 from separatrix.bayesian.sampling import importance

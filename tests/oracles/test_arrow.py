@@ -94,8 +94,7 @@ def simulated(n_rows, n_levels, seed=0, scale=1.0):
 
 def test_levels_are_covered_and_the_scale_is_that_of_the_simulation(monkeypatch):
     table, y, effect, _ = simulated(6000, 400)
-    monkeypatch.setattr(inference, "MAX_LEVEL_WEIGHTS", 100)
-    model = sx.TableClassifier().fit(table, y)
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(structure="arrow")).fit(table, y)
     estimator, names = model.estimator_, model.encoder_.schema_.columns
     assert isinstance(estimator.posterior_.approximation, ArrowApproximation)
     at = [names.index(f"zip=z{i}") for i in range(400)]
@@ -111,8 +110,7 @@ def test_levels_are_covered_and_the_scale_is_that_of_the_simulation(monkeypatch)
 
 def test_models_with_many_levels_are_saved_exported_and_described(monkeypatch, tmp_path):
     table, y, _, _ = simulated(3000, 150)
-    monkeypatch.setattr(inference, "MAX_LEVEL_WEIGHTS", 100)
-    model = sx.TableClassifier().fit(table, y)
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(structure="arrow")).fit(table, y)
     assert model.estimator_.posterior_.structure == "arrow"
     assert not model.encoder_.schema_.notes  # no level is pooled
     sx.save(model, tmp_path / "model.sx")

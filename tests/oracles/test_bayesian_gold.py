@@ -108,7 +108,7 @@ def test_auto_of_k_classes(name):
 @pytest.mark.parametrize("name", CLASS_PROBLEMS)
 def test_the_variational_posterior_of_k_classes(name, monkeypatch):
     """Without importance sampling, "auto" uses the variational posterior, and corrects its evidence."""
-    monkeypatch.setattr("separatrix.bayesian.inference.MAX_DRAWN_WEIGHTS", 0)
+    monkeypatch.setattr("separatrix.bayesian.joint.MAX_DRAWN_WEIGHTS", 0)
     gold = load(name)
     asked, model = fitted(gold, "variational"), fitted(gold, "auto")
     assert model.approximation_ == "variational"

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
+from separatrix.bayesian.checks import skewness
 from separatrix.bayesian.ep import expectation_propagation
-from separatrix.bayesian.inference import choose, skewness
+from separatrix.bayesian.joint import choose
 from separatrix.bayesian.posterior import laplace
 from separatrix.bayesian.predictive import logit_normal
 from separatrix.bayesian.variational import variational

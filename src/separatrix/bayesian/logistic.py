@@ -27,8 +27,8 @@ from separatrix._arguments import check_flags, check_number, check_option, check
 from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import effective_parameters, rescaled
-from separatrix.bayesian.inference import METHODS, infer
-from separatrix.bayesian.posterior import STRUCTURES, Activations, UncoupledApproximation, weight_names
+from separatrix.bayesian.inference import METHODS, STRUCTURES, infer
+from separatrix.bayesian.posterior import Activations, UncoupledApproximation, weight_names
 from separatrix.bayesian.predictive import (
     RULES,
     class_probabilities,
@@ -260,7 +260,7 @@ class BayesianLogisticRegression(LinearClassifier):
         with single_thread_blas():
             objective = self._pose(training, prior)
             found = infer(objective, options, last and start_of(objective, training.classes, last))
-        objective, approximation = found.objective, found.approximation
+        objective, approximation = found.objective, found.gaussian
         design = objective.design
         names = (*training.columns, "intercept")[: design.width]
         self.likelihood_ = self._likelihood(training.classes)
@@ -278,7 +278,7 @@ class BayesianLogisticRegression(LinearClassifier):
         self._rule = found.rule  # None unless averages would be misleading
         self._variance_factor = found.variance_factor
         limits = () if found.tuning is None else found.tuning.boundary
-        self.tuning_ = found.tuning
+        self.tuning_, self.plan_ = found.tuning, found.plan
         self.notes_ = tuple(dict.fromkeys([*found.warnings, *found.notes, *(limit.describe() for limit in limits)]))
         if isinstance(prior, Gaussian):  # later batches keep the prior of the first
             self.prior_ = rescaled(prior, found.factors)
@@ -287,6 +287,7 @@ class BayesianLogisticRegression(LinearClassifier):
         n_weights = design.width * max(1, objective.shape[0] - 1)  # the weights of one class are redundant
         self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_  # -2 times (4.139)
         self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_  # -2 times (1.73)
+        assert found.solution is not None, "with the mode"
         self._keep(found.solution, training.passes)
         for warning in found.warnings:
             warn(warning, ApproximationWarning)

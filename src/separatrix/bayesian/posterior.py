@@ -30,15 +30,13 @@ import numpy as np
 from scipy import linalg, sparse, special
 from sklearn.utils import gen_batches
 
-from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float, Rows, device_aware, is_sparse, to_dense
 from separatrix._linalg import SingularError
-from separatrix._text import counted
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.rows import Block
-from separatrix.solvers import Factor, Posterior, dual, factorise, is_wide
+from separatrix.solvers import Factor, Posterior, dual, factorise
 from separatrix.stats import Design, Grad, ValueGrad, activation_spreads
 
 MAX_MOMENT = 1e300  # sums of larger moments of activations overflow
@@ -752,43 +750,22 @@ LAPLACE: dict[str, Callable[..., AnyApproximation]] = {
     "diagonal": laplace_diagonal,
     "mean field": partial(laplace_diagonal, contrasts=True),
 }
-STRUCTURES = ("full", "dual", "by class", "diagonal")
 
 
-def choose_structure(objective: Posterior, requested: str | None = None) -> str:
-    """Return the requested structure after checking that it is possible, or choose one if ``requested`` is None.
+def fits_into_memory(objective: Posterior, structure: str) -> bool:
+    """Whether this machine has enough memory for a posterior."""
+    return memory_needed(objective, structure) <= MAX_MEMORY_FRACTION * machine_memory()
 
-    The choice is "full" up to a few thousand weights, and then the most exact structure that fits into memory.
-    """
-    C, P = objective.shape
-    if requested is None and C * P <= MAX_FULL_WEIGHTS:
-        return "full"
-    if requested is None:
-        available = MAX_MEMORY_FRACTION * machine_memory()
-        fits = {structure: memory_needed(objective, structure) <= available for structure in STRUCTURES}
-        if is_wide(objective) and fits["dual"]:
-            return "dual"
-        if C == 1 and P <= 2 * MAX_FULL_WEIGHTS and objective.units.has_fast_products and fits["full"]:
-            return "full"  # the only alternative is diagonal
-        return "by class" if C > 1 and P <= MAX_FULL_WEIGHTS and fits["by class"] else "diagonal"
-    check_option("choose_structure", "structure", requested, STRUCTURES, otherwise=", or None")
-    if requested == "dual" and not is_wide(objective):
+
+def require_memory(objective: Posterior, structure: str, *, instead: str) -> None:
+    """Raise if this machine has too little memory for a posterior; name a structure to use ``instead``."""
+    if not fits_into_memory(objective, structure):
+        C, P = objective.shape
+        needed, memory = memory_needed(objective, structure), machine_memory()
         raise DataError(
-            f"structure='dual' needs fewer rows than columns and a prior with mean 0 and a finite scale for each "
-            f"column; there are {counted(objective.source.n_rows, 'row')} and "
-            f"{counted(len(objective.design.origin), 'column')}. Use "
-            "structure=None, or another structure."
+            f"structure={structure!r} for {C} x {P} weights needs {needed / 2**30:.3g} GiB of memory, and this machine "
+            f"has {memory / 2**30:.3g} GiB. Use structure={instead!r}, or fewer columns or basis functions."
         )
-    if requested == "by class" and C == 1:
-        raise DataError("structure='by class' needs more than two classes; for two, use structure='full' or None.")
-    needed, memory = memory_needed(objective, requested), machine_memory()
-    if needed > MAX_MEMORY_FRACTION * memory:
-        raise DataError(
-            f"structure={requested!r} for {C} x {P} weights needs {needed / 2**30:.3g} GiB of memory, and this machine "
-            f"has {memory / 2**30:.3g} GiB. Use structure={choose_structure(objective)!r}, or fewer columns or basis "
-            "functions."
-        )
-    return requested
 
 
 def memory_needed(objective: Posterior, structure: str) -> float:

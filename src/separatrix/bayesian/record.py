@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an inference starts from and what it has found: `Options` of the user, and the `Inference`.
+"""The options of an inference, and the record of what it has found so far.
 
-Each step of an inference replaces the record by a better one.
+Each step of a strategy (`inference`) replaces the record by a better one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,15 @@ from separatrix._array import Float
 from separatrix._text import counted
 from separatrix.bayesian.draws import Draws, Errors
 from separatrix.bayesian.evidence import Fitter, PriorScales
-from separatrix.bayesian.posterior import AnyApproximation, Approximation, UncoupledApproximation
+from separatrix.bayesian.plan import Plan
+from separatrix.bayesian.posterior import (
+    AnyApproximation,
+    Approximation,
+    DualApproximation,
+    UncoupledApproximation,
+)
 from separatrix.bayesian.tuning import TuningReport
+from separatrix.likelihoods import Softmax
 from separatrix.solvers import Posterior, Solution
 
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
@@ -26,7 +33,7 @@ MAX_MEAN_WEIGHT = 10.0  # of a row: with larger weights, the posterior may be to
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """Options of an inference, as the user set them."""
+    """Options of an inference, as the user set them. ``structure`` is the name of a strategy, or None."""
 
     method: str
     structure: str | None
@@ -40,23 +47,42 @@ class Options:
 
 
 @dataclass(frozen=True, eq=False)
-class Inference:
-    """Result of an inference. Tuning multiplied the scales of the prior of ``objective`` by ``factors`` (M,).
+class Skewness:
+    """δ (C, P), the shift of the mean from the mode; its ``largest`` component, in standard deviations; its column."""
 
+    shift: Float
+    largest: float
+    column: str
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """What is known of a posterior. Tuning multiplied the scales of the prior of ``objective`` by ``factors`` (M,).
+
+    ``structure`` is the name of the strategy (`inference`).
+    ``start`` (C, P) is where the search for the mode begins; ``approximation`` and ``solution`` are None before a
+    first fit. ``method`` is the method of the best fit, chosen by the ``shift`` of the mean from the mode. ``outcome``
+    describes the last step.
+    If the inference is in the span of few rows, ``whole`` is the posterior of all weights that it started from.
     ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of the
     ``fitter`` with which it was tuned; ``log_det_slope`` is its ∂ ln |A|/∂θ, if known. ``widening`` is the average
     prior variance relative to the most probable one. ``rule`` replaces the requested rule for probabilities if averages
     would be misleading, and is None otherwise; averages multiply the variances of activations by ``variance_factor``.
-    ``errors`` are those of probabilities and intervals. ``notes`` are not warnings.
-    ``warnings`` are reasons to distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for
-    scale 1, and ``law`` has the law of the scale. ``simpler`` is the inference with a prior that is not aligned, or
-    with one scale instead of one for each column; the average includes it.
+    ``errors`` are those of probabilities and intervals. ``notes`` are not warnings. ``warnings`` are reasons to
+    distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for scale 1, and ``law`` has the
+    hyperprior of the scale. ``simpler`` is the inference with a prior that is not aligned, or with one scale instead of
+    one for each column; the average includes it.
     """
 
     objective: Posterior
-    approximation: AnyApproximation
-    solution: Solution[Float]
+    start: Float
     factors: Float
+    structure: str = "full"
+    approximation: AnyApproximation | None = None
+    solution: Solution[Float] | None = None
+    method: str = ""
+    shift: Skewness | None = field(default=None, repr=False)
+    outcome: str = ""
     draws: Draws | None = None
     pareto_k: float = float("nan")
     rule: str | None = None
@@ -74,6 +100,8 @@ class Inference:
     shape: Float | None = field(default=None, repr=False)
     groups: str | Sequence[Any] | None = None
     simpler: Inference | None = field(default=None, repr=False)
+    whole: DualApproximation | None = field(default=None, repr=False)
+    plan: Plan | None = None
 
     @property
     def report(self) -> TuningReport:
@@ -82,10 +110,24 @@ class Inference:
         return self.tuning
 
     @property
+    def gaussian(self) -> AnyApproximation:
+        """The approximation; an assertion fails before the first fit."""
+        assert self.approximation is not None, "a strategy fits before it does anything else"
+        return self.approximation
+
+    @property
     def full(self) -> Approximation:
         """The approximation, if it has the full covariance; an assertion fails otherwise."""
         assert isinstance(self.approximation, Approximation), "better approximations need the full covariance"
         return self.approximation
+
+    def did(self, outcome: str) -> Inference:
+        """Return this inference with a description of the step that led to it."""
+        return replace(self, outcome=outcome)
+
+    def warned(self, warning: str) -> Inference:
+        """Return this inference with another reason to distrust it."""
+        return replace(self, warnings=(*self.warnings, warning))
 
     def accept(self, better: Approximation | UncoupledApproximation) -> Inference:
         """Return this inference with a better approximation; with a warning if that did not converge.
@@ -95,10 +137,10 @@ class Inference:
         if better.is_converged:
             return replace(self, approximation=better)
         is_used = better.name == "variational" and self.objective.shape[0] > 1
-        used = better if is_used else self.approximation
+        used = better if is_used else self.gaussian
         is_drawn = self.objective.shape[0] == 1 or better.mean.size <= MAX_DRAWN_WEIGHTS
         remedy = "approximation='importance', or a narrower prior" if is_drawn else "a narrower prior, or fewer columns"
-        is_tuned = better.name == self.approximation.name  # by a less accurate fit of the same method
+        is_tuned = better.name == self.gaussian.name  # by a less accurate fit of the same method
         instead = "its last step" if is_used else "the last fit of tuning" if is_tuned else repr(used.name)
         warning = (
             f"The {better.name!r} approximation did not converge in {counted(better.steps, 'step')}; {instead} is used "
@@ -112,4 +154,10 @@ class Inference:
                 "to "
                 f"{total:.2g}. Divide them by a constant."
             )
-        return replace(self, approximation=used, warnings=(*self.warnings, warning))
+        return replace(self, approximation=used).warned(warning)
+
+
+def has_contrasts(objective: Posterior) -> bool:
+    """Whether there are K classes with the same prior, so that contrasts of classes can be separated."""
+    (C, P), prior = objective.shape, objective.prior
+    return isinstance(objective.likelihood, Softmax) and C > 2 and len(prior.precision) == P

@@ -36,6 +36,7 @@ from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._special import LOG_SQRT_2PI
 from separatrix._text import counted
 from separatrix._threads import single_thread_blas
+from separatrix.bayesian.costs import evaluations
 from separatrix.bayesian.draws import MAX_DRAW_ACTIVATIONS, Draws, activations_of_draws
 from separatrix.bayesian.posterior import (
     Approximation,
@@ -130,11 +131,6 @@ def importance(
         mean, best.precision(), log_likelihood, smoothed.log_mean, "importance", proposal.steps, is_converged=usable
     )
     return Importance(approximation, draws, smoothed.k, smoothed.effective_size)
-
-
-def evaluations(objective: Posterior, n: int) -> float:
-    """Return the number of activations computed in a round of n draws: draws x rows x outputs."""
-    return float(n) * objective.source.n_rows * objective.shape[0]
 
 
 class Proposal(NamedTuple):

@@ -31,7 +31,7 @@ def tune_prior(found: Inference, options: Options, fitter: Fitter, tol: float = 
     """Tune the scales of the prior by the evidence of ``fitter``."""
     like = _law(found, options)
     start, is_near = found.full, found.full.is_converged or found.objective.sample is None
-    curved_at = None if is_near else found.solution.value
+    curved_at = None if is_near or found.solution is None else found.solution.value
     tuned = tune_scales(
         found.objective, found.groups, fitter=fitter, start=start, curved_at=curved_at, like=like, tol=tol
     )

@@ -34,6 +34,13 @@ from scipy import linalg, optimize, special
 from separatrix._array import Array, Float, Rows, is_sparse, to_dense
 from separatrix._special import LOG_SQRT_2PI
 from separatrix._threads import single_thread_blas
+from separatrix.bayesian.costs import (
+    EXPS_PER_SECOND,
+    PRODUCTS_PER_SECOND,
+    SINGLE_EXPS_PER_SECOND,
+    by_class_products,
+    joint_products,
+)
 from separatrix.bayesian.logistic_normal import row_blocks
 from separatrix.bayesian.posterior import Approximation, ByClassApproximation, DiagonalApproximation
 from separatrix.bayesian.predictive import (
@@ -81,7 +88,6 @@ MAX_LOG_SPREAD = 20.0  # |ln s| of a coordinate, beyond which a line search woul
 MIN_RELATIVE_CURVATURE = 1e-3  # of a precision relative to the prior
 ASCENT_SEED, EVIDENCE_SEED = 0, 1  # scramblings of the points; the evidence is computed from points unknown to q
 TYPICAL_PASSES = 25
-PRODUCTS_PER_SECOND, EXPS_PER_SECOND, SINGLE_EXPS_PER_SECOND = 2e10, 5e7, 1.5e8  # speed of one core
 
 legendre_nodes = cache(special.roots_legendre)
 
@@ -614,28 +620,21 @@ def _approximation(objective: Posterior, mean: Float, factor: Factor, bound: flo
 
 def default_n_points(objective: Posterior) -> int:
     """Return the number of points of each row."""
-    exps = max(CHEAP_EXPS, _products(objective) / PRODUCTS_PER_SECOND * EXPS_PER_SECOND)
+    exps = max(CHEAP_EXPS, joint_products(objective) / PRODUCTS_PER_SECOND * EXPS_PER_SECOND)
     return int(np.clip(exps / (objective.n_repeats * objective.shape[0]), MIN_POINTS, MAX_POINTS))
 
 
 def estimated_seconds(objective: Posterior) -> float:
     """Estimate the time of `variational_softmax` on one core, within a factor of three."""
     exps = objective.n_repeats * objective.shape[0] * default_n_points(objective)
-    return TYPICAL_PASSES * (_products(objective) / PRODUCTS_PER_SECOND + exps / EXPS_PER_SECOND)
+    return TYPICAL_PASSES * (joint_products(objective) / PRODUCTS_PER_SECOND + exps / EXPS_PER_SECOND)
 
 
 def estimated_by_class_seconds(objective: Posterior) -> float:
     """Estimate the time of `variational_by_class` on one core, within a factor of three."""
-    (C, P), N = objective.shape, objective.source.n_rows
+    C, N = objective.shape[0], objective.source.n_rows
     exps = N * C * max(by_class_n_points(objective), MIN_POINTS_PER_AXIS * (C - 1))
-    products = 2.0 * C * P**2 * (N + 4 * P)
-    return TYPICAL_PASSES * (products / PRODUCTS_PER_SECOND + exps / SINGLE_EXPS_PER_SECOND)
-
-
-def _products(objective: Posterior) -> float:
-    """Return the multiplications of a pass: the covariances of activations, H, and four products of (CP, CP)."""
-    D = objective.shape[0] * objective.shape[1]
-    return 2.0 * objective.source.n_rows * D**2 + 4.0 * D**3
+    return TYPICAL_PASSES * (by_class_products(objective) / PRODUCTS_PER_SECOND + exps / SINGLE_EXPS_PER_SECOND)
 
 
 def point_sets(dimension: int, n: int, seed: int = ASCENT_SEED, per_axis: int = POINTS_PER_AXIS) -> Float:

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The steps of an inference that keeps a part of the covariance, because there are too many weights for all of it.
+
+    by class     K classes: no coupling between contrasts of classes (`ByClassApproximation`)
+    mean field   K classes: independent weights along each contrast
+    diagonal     independent weights
+    arrow        two classes and a category with thousands of levels: exact (`arrow`)
+
+Tuning, the variational posterior and its check neglect the coupling between contrasts of classes. With many rows per
+weight, Laplace's Gaussian with a corrected mean is nearly as accurate, and takes less time. If the matrices of the
+contrasts would take minutes too, as for thousands of words, the weights of each contrast are independent. Averages over
+this mean field are checked by held-out rows instead of chains, and narrowed if this predicts these rows better.
+
+None of these posteriors is averaged over the scales of its prior: hundreds of weights determine the logarithm of a
+scale to a few hundredths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import numpy as np
+
+from separatrix._text import counted
+from separatrix.bayesian import costs
+from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
+from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, tune_by_class
+from separatrix.bayesian.checks import checked_rows, errors_of
+from separatrix.bayesian.draws import Errors
+from separatrix.bayesian.evidence import FitLaplace, prior_scales
+from separatrix.bayesian.joint import (
+    CHECK_PATHS,
+    LONG_WARM_PATHS,
+    LOW_EVIDENCE,
+    MAX_AVERAGE_ERROR,
+    MAX_EVIDENCE_NOISE,
+    METHOD_NAMES,
+    ROUGH_EVIDENCE,
+    SAMPLED_PATHS,
+    can_sample,
+    with_convergence,
+)
+from separatrix.bayesian.posterior import LAPLACE, ByClassApproximation, DiagonalApproximation
+from separatrix.bayesian.predictive import class_probabilities
+from separatrix.bayesian.record import Inference, Options, has_contrasts
+from separatrix.bayesian.sampling import hamiltonian, sampled_by_class
+from separatrix.bayesian.tuning import TuningReport, has_full_evidence, profile_scale, tune_structure
+from separatrix.bayesian.variational import (
+    estimated_by_class_seconds,
+    held_out_factor,
+    variational_by_class,
+    variational_diagonal,
+)
+from separatrix.likelihoods import ClassLikelihood
+from separatrix.solvers import Solution, Status
+
+MAX_COUPLED_WEIGHTS = 200  # of K classes above which "auto" neglects coupling between contrasts of classes
+MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior by class
+UNRELIABLE_SHIFT = 1.0  # standard deviations, above which the first-order estimate of the mean is unreliable
+N_FEW_CHAINS, FEW_WARM_PATHS = 16, 2  # chains that check a posterior by class, and their paths before
+MAX_BRIDGE_NOISE = 30.0  # nats, above which the evidence by class is not replaced by that of chains
+
+SKEWED_BY_CLASS = (
+    "The posterior is skewed: the mean of a weight is about {shift:.1f} standard deviations from its mode, probably of "
+    "a class with few rows. The means are corrected, but probabilities of that class may be wrong: a better "
+    "approximation would take minutes."
+)
+SKEWED_AT_MODE = (
+    "The posterior is skewed: the mean of a weight is about {shift:.1f} standard deviations from its mode, probably of "
+    "a class with few rows, and a better approximation would take minutes. Probabilities are those at the mode; "
+    "evidence and intervals may be wrong. Use a narrower prior, or fewer classes."
+)
+NARROWED = (
+    "Probabilities are averages over activations with {factor:.2g} times their variances, which predict held-out rows "
+    "better. Intervals and standard deviations of the posterior do not change."
+)
+
+
+# -- tune --------------------------------------------------------------------------------------------------------
+
+
+def tune_contrasts(found: Inference, options: Options) -> Inference:
+    """Tune one scale, or a scale for each group of columns, and the shape of the prior."""
+    objective, is_diagonal = found.objective, found.structure != "by class"
+    has_scales = has_contrasts(objective) and prior_scales(objective, options.groups).tuned.ndim == 1
+    is_simple = options.groups is None and not options.aligns and found.start.size <= MAX_COUPLED_WEIGHTS
+    if is_simple or not has_scales:
+        return tune_one_scale(found, options)
+    tuned, mode, report, factors, shape = tune_by_class(
+        objective, options.tol, groups=options.groups, is_shaped=options.aligns, is_diagonal=is_diagonal
+    )
+    kind = "one scale" if len(report.labels) == 1 else f"{len(report.labels)} scales"
+    kind += "" if shape is None else ", with a shape"
+    found = replace(found, objective=tuned, start=mode, tuning=report, factors=factors, shape=shape, approximation=None)
+    return found.did(f"{kind}, {counted(report.fits, 'fit')} by Laplace's Gaussian")
+
+
+def tune_one_scale(found: Inference, options: Options) -> Inference:
+    """Tune one scale, by the evidence with the full covariance if that is affordable."""
+    objective = found.objective
+    scales = prior_scales(objective, options.groups)
+    if has_full_evidence(objective, scales):
+        best = profile_scale(objective)
+        eta, search = best.eta, (best.gradient, best.status, (), best.trace, best.fits)
+        report = TuningReport(scales.labels, np.exp(eta), np.full(len(found.factors), np.exp(eta[0])), *search)
+        found = replace(found, tuning=report)
+    else:
+        eta = tune_structure(objective, LAPLACE[found.structure], options.tol)
+    factors = np.full(len(found.factors), np.exp(eta[0]))
+    found = replace(found, objective=replace(objective, prior=scales.prior(eta)), factors=factors)
+    return found.did(f"scale x {factors[0]:.3g}")
+
+
+def tune_levels(found: Inference, options: Options) -> Inference:
+    """Tune a scale for each group of columns by the exact evidence of an arrow."""
+    groups = cast(tuple[object, ...], options.groups)
+    levels = largest_category(groups, found.objective.shape[0])
+    assert levels is not None, "an arrow has levels"
+    passes, arrow = found.objective.source.passes, with_arrow(found.objective, groups)
+    tuned, gaussian, report, mode = tune_arrow(arrow, prior_scales(arrow, groups), levels, found.start)
+    solution = Solution(mode, Status.GRADIENT, gaussian.steps, found.objective.source.passes - passes)
+    found = replace(found, objective=tuned, approximation=gaussian, solution=solution)
+    found = replace(found, factors=report.column_factors, tuning=report)
+    return found.did(f"{counted(len(report.labels), 'scale')}, {counted(report.fits, 'fit')} by Laplace's Gaussian")
+
+
+# -- fit ---------------------------------------------------------------------------------------------------------
+
+
+def fit_laplace(found: Inference, options: Options) -> Inference:
+    """Find the mode and Laplace's Gaussian there."""
+    if found.approximation is None:
+        solution, gaussian = FitLaplace(options.tol).solve(found.objective, found.start, found.structure)
+        found = replace(found, approximation=gaussian, solution=solution)
+    return found.did(METHOD_NAMES["laplace"])
+
+
+def fit_by_class(found: Inference, options: Options) -> Inference:
+    """Compute the variational posterior without coupling between contrasts.
+
+    With many rows, Laplace's Gaussian is kept if the mean is near the mode, as with the full covariance.
+    """
+    found = fit_laplace(found, options)
+    if options.method != "auto" or not has_contrasts(found.objective):
+        return found
+    objective, q = found.objective, cast(ByClassApproximation, found.approximation)
+    seconds = estimated_by_class_seconds(objective)
+    if objective.n_repeats >= MANY_ROWS_PER_WEIGHT * q.mean.size:
+        max_shift = MODERATE_SHIFT if seconds <= costs.OF_QUICK * costs.BUDGET else np.inf
+        corrected = corrected_by_class(objective, q, options.tol, max_shift=max_shift)
+        if corrected is not None:
+            return _with_corrected_mean(found, q, *corrected)
+    if seconds > costs.BUDGET:
+        return found
+    return found.accept(variational_by_class(objective, q)).did(METHOD_NAMES["variational"])
+
+
+def _with_corrected_mean(
+    found: Inference, q: ByClassApproximation, shifted: ByClassApproximation, largest: float
+) -> Inference:
+    """Use Laplace's Gaussian with a corrected mean, or at its mode; its error follows from the correction."""
+    objective = found.objective
+    if largest > UNRELIABLE_SHIFT:  # averages over so poor a Gaussian are far worse than the mode
+        at_mode = replace(q, log_evidence=shifted.log_evidence)
+        found = replace(found.warned(SKEWED_AT_MODE.format(shift=largest)), approximation=at_mode, rule="map")
+        return found.did("Laplace's Gaussian; probabilities are those at the mode")
+    X, likelihood = checked_rows(objective, q.mean), cast(ClassLikelihood, objective.likelihood)
+    a = (each.activations(X, objective.design) for each in (q, shifted))
+    before, after = (class_probabilities(likelihood, each, "exact") for each in a)
+    notes = (SKEWED_BY_CLASS.format(shift=largest),) if largest > MODERATE_SHIFT else ()
+    error = float(np.abs(after - before).mean())  # of Laplace's Gaussian, to first order
+    found = replace(found, approximation=shifted, notes=notes, errors=Errors(error))
+    return found.did(f"Laplace's Gaussian, with the mean corrected by at most {largest:.2g} sd")
+
+
+def fit_mean_field(found: Inference, options: Options) -> Inference:
+    """Compute the variational posterior with independent weights along each contrast."""
+    found = fit_laplace(found, options)
+    if options.method != "auto":
+        return found
+    first = cast(DiagonalApproximation, found.approximation)
+    better = found.accept(variational_diagonal(found.objective, first))
+    return replace(better, notes=(*found.notes, LOW_EVIDENCE)).did(METHOD_NAMES["variational"])
+
+
+# -- check -------------------------------------------------------------------------------------------------------
+
+
+def check_by_class(found: Inference, options: Options) -> Inference:
+    """Check the variational posterior by chains, if affordable; they replace it if its probabilities are poor."""
+    objective, q = found.objective, cast(ByClassApproximation, found.approximation)
+    if options.method != "auto" or not has_contrasts(objective):
+        return found.did("not requested")
+    if found.rule is not None or not np.isnan(found.errors.average):
+        return found.did(f"average error of probabilities {found.errors.average:.2g}, from the shift of the mean")
+    if not can_sample(objective, FEW_WARM_PATHS + CHECK_PATHS, costs.OF_FEW_CHAINS, N_FEW_CHAINS):
+        return replace(found, notes=(*found.notes, LOW_EVIDENCE)).did("chains would take too long")
+    few = partial(hamiltonian, objective, q, n_chains=N_FEW_CHAINS, rng=options.rng)
+    chains = few(n_paths=CHECK_PATHS, n_warm=FEW_WARM_PATHS)
+    errors, _ = errors_of(objective, q, chains.draws)
+    is_replaced = errors.average > MAX_AVERAGE_ERROR and q.name == "variational"
+    if is_replaced:
+        chains = few(n_paths=SAMPLED_PATHS, n_warm=LONG_WARM_PATHS)
+    log_evidence, noise = chains.log_evidence()
+    notes = (ROUGH_EVIDENCE.format(noise=noise),) if noise > MAX_EVIDENCE_NOISE else ()
+    if noise > MAX_BRIDGE_NOISE:
+        log_evidence, notes = q.log_evidence, (LOW_EVIDENCE,)
+    found = replace(found, errors=errors, notes=(*found.notes, *notes))
+    found = found.did(f"average error of probabilities {errors.average:.2g}, by chains")
+    if is_replaced:
+        sampled = sampled_by_class(q, chains.draws, log_evidence)
+        _, noise_of_draws = errors_of(objective, sampled, chains.draws)
+        found = found.did(f"Hamiltonian chains replace a Gaussian with average error {errors.average:.2g}")
+        found = replace(found, approximation=sampled, draws=chains.draws, errors=noise_of_draws)
+        return with_convergence(found, chains)
+    found = replace(found, approximation=replace(q, log_evidence=log_evidence))
+    if errors.average <= MAX_AVERAGE_ERROR:
+        return found
+    return found.warned(
+        f"The posterior is far from its Gaussian approximation (average error {errors.average:.2g}): probabilities may "
+        f"be wrong, and {q.mean.size} weights are too many for a better approximation. Use a narrower prior, or fewer "
+        "columns."
+    )
+
+
+# -- hold out ----------------------------------------------------------------------------------------------------
+
+
+def narrow_mean_field(found: Inference, options: Options) -> Inference:
+    """Narrow averages over a mean field if this predicts held-out rows better."""
+    if options.method != "auto":
+        return found.did("not requested")
+    factor = held_out_factor(found.objective, cast(DiagonalApproximation, found.approximation))
+    notes = () if factor == 1.0 else (NARROWED.format(factor=factor),)
+    found = replace(found, variance_factor=factor, notes=(*found.notes, *notes))
+    return found.did(f"averages over {factor:.2g} times the variances predict held-out rows best")
