@@ -62,7 +62,7 @@ def test_auto(name):
     assert off.mean() < 0.002
     assert np.quantile(off, 0.99) < 0.02
     assert abs(model.log_evidence_ - gold.log_evidence) < 0.1
-    assert model.approximation_ == ("importance" if name == "three_classes" else "ep")
+    assert model.approximation_ == ("variational" if name == "three_classes" else "ep")
     assert model.notes_ == ()
 
 
@@ -94,21 +94,23 @@ def test_the_estimated_error_of_probabilities_is_close_to_the_true_one(name, app
 
 @pytest.mark.parametrize("name", CLASS_PROBLEMS)
 def test_auto_of_k_classes(name):
-    """Laplace's errors are 0.008 to 0.03, and its log evidence is 0.5 nats too low."""
+    """Laplace's errors are 0.008 to 0.03, and its log evidence is 0.5 nats too low.
+
+    The variational posterior is up to 6 % too narrow.
+    """
     gold = load(name)
     model = fitted(gold, "auto")
     assert errors_of_probabilities(model, gold).mean() < 0.004
     assert abs(model.log_evidence_ - gold.log_evidence) < 0.1
     of_means, of_sds = errors_of_moments(model, gold)
     assert of_means < 0.05
-    assert of_sds < 0.05
+    assert of_sds < 0.06
     assert model.notes_ == ()
 
 
 @pytest.mark.parametrize("name", CLASS_PROBLEMS)
-def test_the_variational_posterior_of_k_classes(name, monkeypatch):
-    """Without importance sampling, "auto" uses the variational posterior, and corrects its evidence."""
-    monkeypatch.setattr("separatrix.bayesian.joint.MAX_DRAWN_WEIGHTS", 0)
+def test_the_variational_posterior_of_k_classes(name):
+    """ "auto" corrects its evidence, which is a lower bound."""
     gold = load(name)
     asked, model = fitted(gold, "variational"), fitted(gold, "auto")
     assert model.approximation_ == "variational"

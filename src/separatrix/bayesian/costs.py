@@ -18,9 +18,7 @@ BUDGET = 60.0  # seconds of one core that a posterior may take
 # Fractions of the budget
 OF_JOINT = 1 / 6  # a variational posterior with the full covariance of K classes
 OF_QUICK = 1 / 12  # a posterior by class, if the rows are sparse, or if Laplace's Gaussian is nearly as accurate
-OF_FIT_BY_CLASS = 1 / 60  # one Gaussian by class, if the evidence chooses a scale for each group of columns
 OF_DRAWS = 1 / 600  # importance weights that check a Gaussian
-OF_IMPORTANCE = 1 / 48  # importance sampling instead of a Gaussian
 OF_CHAINS = 1 / 24  # Hamiltonian chains that check a posterior with the full covariance
 OF_FEW_CHAINS = 1 / 8  # Hamiltonian chains that check a posterior by class
 OF_LONG_CHAINS = 5 / 24  # Hamiltonian chains that replace a poor Gaussian
