@@ -29,6 +29,7 @@ import separatrix as sx
 
 KEPT = Path(__file__).parent / "golden.json"
 N_ROWS, TOLERANCE = 8, 1e-8
+AVERAGES = {0.0: "map"}  # how averages over no variance are called
 Problem = tuple[Any, Any, Any]  # model, table, labels
 
 
@@ -172,12 +173,11 @@ def record(problem: Problem) -> dict[str, Any]:
     seconds = perf_counter() - start
     rows = X[:N_ROWS] if not isinstance(X, pd.DataFrame) else X.iloc[:N_ROWS]
     inner: Any = getattr(model, "estimator_", model)
-    summary = inner.summary()
+    summary, factor = inner.summary(), inner.posterior_.variance_factor
     return {
         "way": f"{inner.approximation_}, {inner.posterior_.structure}"
         + (", draws" if inner.draws_ is not None else "")
-        + (f", {inner._rule}" if inner._rule else "")
-        + (f", factor {inner._variance_factor:g}" if inner._variance_factor != 1.0 else ""),
+        + (f", {AVERAGES.get(factor, f'factor {factor:g}')}" if factor != 1.0 else ""),
         "evidence": float(inner.log_evidence_),
         "error": float(inner.probability_error_),
         "probabilities": np.asarray(model.predict_proba(rows)).ravel().tolist(),

@@ -19,13 +19,13 @@ from separatrix.bayesian.averaging import (
 )
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import FitEP, FitLaplace, prior_scales
-from separatrix.bayesian.posterior import LAPLACE, mixture_quantiles
-from separatrix.bayesian.sampling import Draws
+from separatrix.bayesian.posterior import LAPLACE
 from separatrix.bayesian.tuning import Parabola, tune_scales, tune_structure
 from separatrix.export import load, save
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.rows import as_source
 from separatrix.solvers import factorise, pose
+from separatrix.weights import Draws, mixture_quantiles
 
 
 def simulate(n, p, scale, seed=0, n_classes=2):
@@ -179,7 +179,7 @@ def test_a_mixture_predicts_the_average_of_its_nodes(tmp_path):
     model = sx.BayesianLogisticRegression(tune="evidence").fit(X, y)
     q = model.posterior_.approximation
     assert isinstance(q, AveragedApproximation)
-    model.draws_ = None  # which intervals would be computed from
+    model.posterior_ = replace(model.posterior_, draws=None)  # which intervals would be computed from
     new = np.random.default_rng(1).normal(size=(50, 30))
     parts = [q_j.activations(new, model.posterior_.design) for q_j in q.nodes]
     z = np.linspace(-8, 8, 801)

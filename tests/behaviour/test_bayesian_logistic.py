@@ -418,7 +418,7 @@ def test_auto_keeps_the_draws_of_a_skewed_posterior_of_three_classes():
     assert found.notes_ == ()
     others = np.delete(np.arange(150), rows)
     gaussian = copy(found)
-    gaussian.draws_ = None
+    gaussian.posterior_ = replace(found.posterior_, draws=None)
     assert np.abs(found.predict_proba(X[others]) - exact.predict_proba(X[others])).mean() < 0.007
     off, of_gaussian = (
         np.abs(np.subtract(each.predict_interval(X[others]), exact.predict_interval(X[others]))).mean()

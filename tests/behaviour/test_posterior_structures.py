@@ -19,12 +19,12 @@ from separatrix.bayesian.posterior import (
     laplace_dual,
 )
 from separatrix.bayesian.record import Options
-from separatrix.bayesian.weights import summarise
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers import Auto, factorise, pose
+from separatrix.weights import summarise
 
 PROPER = ["logit", "logit_mean", "logit_covariance", "logit_weights_offset", "logit_no_intercept", "softmax"]
 
@@ -347,7 +347,7 @@ def test_weights_in_user_units_are_a_linear_map_of_the_fitted_weights(n_classes,
     assert_allclose(posterior.covariance, wide @ q.covariance @ wide.T, rtol=1e-9, atol=1e-12)
     assert_allclose(posterior.std.ravel(), np.sqrt(np.diag(posterior.covariance)), rtol=1e-9)
     assert_allclose(model.coef_, posterior.mean.reshape(C, P)[:, :4], rtol=1e-9)
-    assert repr(posterior) == f"WeightPosterior({P} weights, structure='full')"
+    assert repr(posterior) == f"WeightDistribution({P} weights, structure='full')"
 
 
 @pytest.mark.parametrize("approximation", ["laplace", "ep", "importance"])
@@ -397,7 +397,7 @@ def test_a_dual_posterior_is_improved_like_a_full_one(rng):
     )
     assert full.approximation_ == dual.approximation_ == "ep"
     assert full.draws_ is not None  # which the span of the rows does not have
-    full.draws_ = None
+    full.posterior_ = replace(full.posterior_, draws=None)
     assert_allclose(dual.log_evidence_, full.log_evidence_, atol=1e-3)
     assert_allclose(dual.predict_proba(X + 0.1), full.predict_proba(X + 0.1), atol=1e-3)
 

@@ -18,7 +18,6 @@ from separatrix.bayesian.logistic_normal import (
     softplus_moments,
     softplus_variance,
 )
-from separatrix.bayesian.posterior import Activations
 from separatrix.bayesian.predictive import (
     RULES,
     class_intervals,
@@ -31,6 +30,7 @@ from separatrix.bayesian.predictive import (
     softmax_probit_rule,
 )
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
+from separatrix.weights import Activations
 
 MEAN = np.array([-3.0, -0.4, 0.0, 1.0, 6.0])
 VAR = np.array([0.5, 9.0, 2.0, 0.0, 30.0])

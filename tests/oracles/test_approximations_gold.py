@@ -140,7 +140,8 @@ def test_quantiles_of_the_weighted_draws(name):
     case, found = posed(name), by_importance(name)
     in_user_units = type(found.draws)(found.draws.theta @ case.to_user_units().T, found.draws.weights)
     levels = np.array([0.025, 0.5, 0.975])
-    quantiles = in_user_units.quantiles(levels).reshape(3, -1)
+    C, P = case.objective.shape
+    quantiles = in_user_units.functions(np.eye(P), np.eye(C)).quantiles(levels).T.reshape(3, -1)
     # Four standard errors of a quantile of a normal, in its sds, for this many effective draws. At 2.5 % that is
     # 0.08 sd with 16 000 effective draws, and 0.18 sd with 3 500 (many_dummies).
     error = 4 * np.sqrt(levels * (1 - levels) / found.effective_size) / stats.norm.pdf(stats.norm.ppf(levels))

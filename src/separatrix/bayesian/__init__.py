@@ -5,7 +5,6 @@ The modules follow the order of the book. A module imports only from modules abo
 
     laplace           §4.4          a Gaussian at the mode of any density
     posterior         §4.5.1        a Gaussian over the weights, with the full covariance or a cheaper structure
-    weights                         the same Gaussian in the user's units, and the table of intervals
     logistic_normal   §4.5.2        averages of the sigmoid over a Gaussian: exact sums and a fast table (`_kernels`)
     predictive        §4.5.2        probabilities averaged over the posterior, and their intervals
     ep                §10.7         expectation propagation, a better Gaussian if Laplace's is inaccurate
@@ -38,4 +37,3 @@ from separatrix.bayesian.posterior import (
 from separatrix.bayesian.surface import EvidenceSurface, evidence_surface
 from separatrix.bayesian.tune_model import TunedModel, tune_model
 from separatrix.bayesian.tuning import Limit
-from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails

@@ -41,11 +41,12 @@ from separatrix.bayesian.ep import Sites, combine_sites, posterior_of
 from separatrix.bayesian.evidence import LEVEL_STD, FitEP, Fitter, PriorScales, log_likelihood_near
 from separatrix.bayesian.posterior import Approximation, AveragedApproximation
 from separatrix.bayesian.predictive import class_probabilities, hermite_nodes
-from separatrix.bayesian.sampling import Draws, inverse_factor
+from separatrix.bayesian.sampling import inverse_factor
 from separatrix.bayesian.tuning import Parabola
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.solvers import Factor, Posterior, factorise, has_cheap_hessian
 from separatrix.stats import collect_sample
+from separatrix.weights import Draws
 
 N_NODES = 5  # nodes for one scale; the rule is exact for polynomials of degree 9
 # Pairs of nodes for several scales, at least one per axis. On seven small tables with 5 to 12 scales, averages of

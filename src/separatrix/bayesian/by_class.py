@@ -43,9 +43,8 @@ from separatrix.bayesian.posterior import (
     UncoupledApproximation,
     laplace_by_class,
     laplace_diagonal,
-    row_squares,
 )
-from separatrix.bayesian.sampling import MAX_DRAW_ACTIVATIONS, Products
+from separatrix.bayesian.sampling import Products
 from separatrix.bayesian.tuning import TuningReport, TuningStatus, TuningStep, reached_limits
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
@@ -53,6 +52,7 @@ from separatrix.priors import Penalty
 from separatrix.rows import Block, DeviceRows
 from separatrix.solvers import LBFGS, RENEWAL_STEPS, Auto, Posterior, factorise
 from separatrix.stats import MAX_DEVICE_SPREAD, Design, Grad, device_activations
+from separatrix.weights import MAX_DRAW_ACTIVATIONS, row_squares
 
 N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
 N_DIAGONAL_PROBES = 8  # if M is diagonal: averages over thousands of weights need fewer probes

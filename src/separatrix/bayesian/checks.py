@@ -29,7 +29,7 @@ from scipy import special
 
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, to_dense
-from separatrix.bayesian.draws import NEGLIGIBLE_ERROR, Draws, Errors
+from separatrix.bayesian.errors import NEGLIGIBLE_ERROR, Errors
 from separatrix.bayesian.evidence import is_represented, log_det_gradient, log_likelihood_near
 from separatrix.bayesian.posterior import Approximation, UncoupledApproximation, weight_names
 from separatrix.bayesian.predictive import class_probabilities, intervals
@@ -38,6 +38,7 @@ from separatrix.bayesian.sampling import Proposal, weighted_draws
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.solvers import Posterior
 from separatrix.stats import collect_sample
+from separatrix.weights import Draws
 
 MIN_ERROR_IN_NOISE = 3.0  # standard errors of averages over draws, above which they replace those of a Gaussian
 N_KEPT_DRAWS, MAX_KEPT_FLOATS = 4096, 2**20  # draws that a model keeps, and their weights

@@ -28,7 +28,7 @@ from separatrix.bayesian import costs
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
 from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, tune_by_class
 from separatrix.bayesian.checks import checked_rows, errors_of
-from separatrix.bayesian.draws import Errors
+from separatrix.bayesian.errors import Errors
 from separatrix.bayesian.evidence import FitLaplace, prior_scales
 from separatrix.bayesian.joint import (
     CHECK_PATHS,

@@ -28,7 +28,6 @@ from separatrix.bayesian.posterior import (
     Approximation,
     ByClassApproximation,
     laplace,
-    row_squares,
     tol_near_mode,
     weight_names,
 )
@@ -51,6 +50,7 @@ from separatrix.solvers import (
     has_cheap_hessian,
 )
 from separatrix.stats import DOUBLE_ROUNDING, Design, ValueGrad, collect_sample, log_det_slope
+from separatrix.weights import row_squares
 
 # The law of the scales
 TYPICAL_SIGNAL = 2.0  # median of the standard deviation of the activations over rows, under the prior

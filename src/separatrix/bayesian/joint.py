@@ -31,8 +31,8 @@ from separatrix.bayesian import costs
 from separatrix.bayesian.averaging import average, average_draws
 from separatrix.bayesian.by_class import MODERATE_SHIFT
 from separatrix.bayesian.checks import errors_of, keep_draws, skewness, third_order
-from separatrix.bayesian.draws import Errors
 from separatrix.bayesian.ep import expectation_propagation
+from separatrix.bayesian.errors import Errors
 from separatrix.bayesian.evidence import FitEP, FitLaplace, prior_scales, with_change_of_curvature
 from separatrix.bayesian.posterior import Approximation, improper, laplace_by_class
 from separatrix.bayesian.record import MAX_DRAWN_WEIGHTS, Inference, Options, Skewness, has_contrasts

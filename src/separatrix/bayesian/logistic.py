@@ -19,24 +19,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_flags, check_number, check_option, check_positive, generator
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import effective_parameters, rescaled
 from separatrix.bayesian.inference import METHODS, STRUCTURES, infer
-from separatrix.bayesian.posterior import Activations, UncoupledApproximation, weight_names
-from separatrix.bayesian.predictive import (
-    RULES,
-    class_probabilities,
-    intervals,
-    probabilities_and_errors,
-)
+from separatrix.bayesian.posterior import weight_names
+from separatrix.bayesian.predictive import RULES, average_probabilities, exact_probabilities, probability_intervals
 from separatrix.bayesian.record import Options
-from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise, with_bias
 from separatrix.discriminative import prior_shift, require_shiftable, start_of
 from separatrix.estimator import Limit, LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
@@ -44,7 +37,7 @@ from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, S
 from separatrix.priors import ElasticNet, Flat, Gaussian, Penalty
 from separatrix.rows import Source, given_classes, is_hashable, labels_of
 from separatrix.solvers import Posterior, pose
-from separatrix.stats import MAX_SPREAD_ENTRIES
+from separatrix.weights import Draws, WeightDistribution, WeightSummary, interval_tails, summarise
 
 LIKELIHOODS = ("logit", "probit", "label_noise")
 INTERCEPT_SCALE = 10.0  # default; the log-odds of the classes of any table are within two standard deviations
@@ -105,7 +98,8 @@ class BayesianLogisticRegression(LinearClassifier):
 
     Attributes
     ----------
-    posterior_ : the distribution of the weights in the user's units: ``mean``, ``std``, ``covariance``, ``sample(n)``
+    posterior_ : the distribution of the weights in the user's units: ``mean``, ``std``, ``covariance``, ``sample(n)``,
+        ``functions(L)``. Predictions, intervals and summaries are computed from it alone
     coef_, intercept_ : mean of the posterior
     log_evidence_ : ln p(D), the sum of ``log_likelihood_`` and ``occam_factor_`` (a logarithm)
     bic_, aic_ : information criteria at the posterior mean; smaller is better
@@ -134,8 +128,6 @@ class BayesianLogisticRegression(LinearClassifier):
     >>> model.predict_interval(X[77:78]).round(2)
     array([[0.04, 0.82]])
     """
-
-    _variance_factor = 1.0  # of files that were saved by older versions
 
     def __init__(
         self,
@@ -264,19 +256,17 @@ class BayesianLogisticRegression(LinearClassifier):
         design = objective.design
         names = (*training.columns, "intercept")[: design.width]
         self.likelihood_ = self._likelihood(training.classes)
-        self.posterior_ = WeightPosterior(approximation, design, names).shifted(self._shift())
+        variance_factor = 0.0 if found.rule == "map" else found.variance_factor
+        posterior = WeightDistribution(approximation, design, names, found.draws, variance_factor)
+        self.posterior_ = posterior.shifted(self._shift())
         self.coef_, self.intercept_ = design.in_user_units(self.posterior_.approximation.mean)
         self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
         self.occam_factor_ = self.log_evidence_ - self.log_likelihood_  # (4.137)
         self.effective_parameters_ = effective_parameters(found.at_mode or approximation, objective.prior)
-        self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
-        if self.draws_ is not None:
-            self.draws_ = replace(self.draws_, theta=with_bias(self.draws_.theta, self._shift()))
+        self.approximation_, self.pareto_k_ = approximation.name, found.pareto_k
         errors = found.errors
         self.probability_error_, self.largest_error_ = errors.average, errors.largest
         self.interval_error_ = errors.bounds
-        self._rule = found.rule  # None unless averages would be misleading
-        self._variance_factor = found.variance_factor
         limits = () if found.tuning is None else found.tuning.boundary
         self.tuning_, self.plan_ = found.tuning, found.plan
         self.notes_ = tuple(dict.fromkeys([*found.warnings, *found.notes, *(limit.describe() for limit in limits)]))
@@ -297,6 +287,11 @@ class BayesianLogisticRegression(LinearClassifier):
                 f"Increase tol, which is {self.tol:.1e}.",
                 ConvergenceWarning,
             )
+
+    @property
+    def draws_(self) -> Draws | None:
+        """Draws of the posterior; None if a Gaussian is as accurate."""
+        return self.posterior_.draws
 
     def _shift(self) -> Float:
         """Change of each intercept that undoes class weights; averages over the posterior are computed afterwards."""
@@ -342,17 +337,7 @@ class BayesianLogisticRegression(LinearClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """Return p(C_k | x, D), shape (N, K), averaged over the posterior."""
-        check_is_fitted(self)
-        rule, draws = self._rule or self.predictive, self.draws_
-
-        def averaged(Phi: Rows, a: Activations) -> Array:
-            if draws is None or not draws.for_averages or rule == "map":
-                return class_probabilities(self.likelihood_, self._averaged_over(a), rule)
-            p = draws.probability(Phi, self.posterior_.design, self.likelihood_)
-            p[~a.is_finite] = np.nan
-            return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
-
-        return self._map_activations(X, averaged, with_covariance=rule != "map", limit=Limit.EQUAL)
+        return self._map_posterior(X, average_probabilities, self.predictive)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return ln p(C_k | x, D)."""
@@ -370,42 +355,18 @@ class BayesianLogisticRegression(LinearClassifier):
         For two classes the result has shape (N, 2) and refers to ``classes_[1]``. For K classes it has shape (N, K, 2).
         The bounds are quantiles of the probability over the posterior: over its draws if the model has draws.
         """
-        check_is_fitted(self)
-        tails = interval_tails("predict_interval", level)
-        likelihood, draws = self.likelihood_, self.draws_
-        if draws is not None:
-
-            def quantiles(Phi: Rows) -> Array:
-                return draws.probability_quantiles(Phi, self.posterior_.design, likelihood, tails)
-
-            return self._map_rows(X, quantiles, limit=Limit.EQUAL)
-        return self._map_activations(X, lambda _, a: intervals(likelihood, a, tails), limit=Limit.EQUAL)
+        return self._map_posterior(X, probability_intervals, interval_tails("predict_interval", level))
 
     def decision_distribution(self, X: Any) -> ActivationDistribution:
         """Return mean and variance of the activation of each row, over the posterior."""
         check_is_fitted(self)
-        if (draws := self.draws_) is not None:
-            moments = self._map_rows(
-                X, lambda Phi: np.stack(draws.activation_moments(Phi, self.posterior_.design), axis=1)
-            )
-        else:
-            moments = self._map_activations(X, lambda _, a: np.stack([a.mean, a.variance], axis=1))
+        moments = self._map_rows(X, lambda Phi: np.stack(self.posterior_.activation_moments(Phi), axis=1))
         return ActivationDistribution(*np.moveaxis(moments, 1, 0))
 
     def predict_with_error(self, X: Any, n: int = 4096) -> tuple[Array, Array]:
         """Return probabilities by the most exact rule, and the standard errors of the numerical integration."""
-        check_is_fitted(self)
-        found = self._map_activations(
-            X,
-            lambda _, a: np.stack(probabilities_and_errors(self.likelihood_, self._averaged_over(a), n), axis=1),
-            limit=Limit.EQUAL,
-        )
-        P, error = np.moveaxis(found, 1, 0)
+        P, error = np.moveaxis(self._map_posterior(X, exact_probabilities, n), 1, 0)
         return P, error
-
-    def _averaged_over(self, a: Activations) -> Activations:
-        """Return the distribution of activations that probabilities are averaged over."""
-        return a if self._variance_factor == 1.0 else replace(a, cov=self._variance_factor * a.cov)
 
     def summary(self, level: float = 0.95, *, reference: Any = None) -> WeightSummary:
         """Return the mean, standard deviation, credible interval and probability of sign of each weight.
@@ -415,41 +376,13 @@ class BayesianLogisticRegression(LinearClassifier):
         the class other than ``reference``.
         """
         check_is_fitted(self)
-        known = replace(self.posterior_, draws=self.draws_)
-        return summarise(known, self.classes_.tolist(), level, self.notes_, reference=reference)
+        return summarise(self.posterior_, self.classes_.tolist(), level, self.notes_, reference=reference)
 
-    def _map_activations(
-        self,
-        X: Any,
-        function: Callable[[Rows, Activations], Array],
-        *,
-        with_covariance: bool = True,
-        limit: Limit | None = None,
-    ) -> Array:
-        """Return ``function(rows, activations)`` for all rows, computed in batches to limit the memory for K classes.
-
-        Without covariance, activations are computed from the mean of the weights, and their variance is zero.
-        """
-        posterior = self.posterior_
-        mean = np.atleast_2d(posterior.approximation.mean)
-        # Only with the full covariance are the spreads of a row C x CP numbers.
-        is_part = isinstance(posterior.approximation, UncoupledApproximation)
-        per_row = max(len(mean) ** 2, mean.shape[1]) if is_part else len(mean) * mean.size
-        at_once = max(1, MAX_SPREAD_ENTRIES // per_row)
-
-        def activations(Phi: Rows) -> Activations:
-            if with_covariance:
-                return posterior.approximation.activations(Phi, posterior.design)
-            a = posterior.design.regressors(Phi) @ mean.T
-            return Activations(a if len(mean) > 1 else a[:, 0], np.zeros(len(a)))
-
-        def in_batches(Phi: Rows) -> Array:
-            if len(mean) == 1 or not with_covariance or Phi.shape[0] <= at_once:
-                return function(Phi, activations(Phi))
-            parts = [Phi[at] for at in gen_batches(Phi.shape[0], at_once)]
-            return np.concatenate([function(part, activations(part)) for part in parts])
-
-        return self._map_rows(X, in_batches, limit=limit)
+    def _map_posterior(self, X: Any, function: Callable[..., Array], argument: Any) -> Array:
+        """Return ``function(posterior, rows, likelihood, argument)`` for all rows."""
+        check_is_fitted(self)
+        posterior, likelihood = self.posterior_, self.likelihood_
+        return self._map_rows(X, lambda Phi: function(posterior, Phi, likelihood, argument), limit=Limit.EQUAL)
 
     def _group_labels(self) -> Any:
         """``groups`` as None, a text, or a tuple of labels."""

@@ -24,10 +24,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import linalg, sparse, special
+from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 
 from separatrix._array import Array, Codes, Float, Rows, device_aware, is_sparse, to_dense
@@ -38,10 +38,11 @@ from separatrix.likelihoods import Likelihood
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, dual, factorise
 from separatrix.stats import Design, Grad, ValueGrad, activation_spreads
+from separatrix.weights import AbstractApproximation, Activations, row_squares
 
-MAX_MOMENT = 1e300  # sums of larger moments of activations overflow
 MAX_LAST_FALL = 1e-3  # nats by which Newton's last step may lower the objective: 0.04 standard deviations
 NEWTON_CONTRACTION = 0.01  # gradient before Newton's last step, relative to the root of the gradient after it
+MAX_ORDERED_WEIGHTS = 500  # roots of more weights take seconds, and their importance weights are unusable
 MAX_FULL_WEIGHTS = 5000  # size CP up to which the full structure is the default
 MATRIX_COPIES = 4  # matrices in memory at once: Hessian, correlations, factor and its inverse
 MAX_MEMORY_FRACTION = 0.7  # fraction of the machine's memory for one posterior; the rows need memory too
@@ -49,35 +50,10 @@ MAX_PASS_BYTES = 2**27  # bytes that one pass may return for each block of rows;
 ARROW_ROWS_AT_ONCE = 4096  # rows whose products with a covariance are in memory together
 ROUNDING_OF_AXES = 1e-9  # above the rounding error of a contrast between classes
 STD_AT_ONCE = 512  # weights whose variances are computed together
-N_BISECTIONS = 50  # bisections for a quantile of a mixture, which end at rounding error
 
 
 @dataclass(frozen=True, eq=False)
-class Activations:
-    """Mean and covariance of the activation of each row: (n,) and (n,) for one output, else (n, C) and (n, C, C).
-
-    If the distribution is a mixture, its components are ``parts``, with ``weights``; otherwise it is Gaussian.
-    """
-
-    mean: Float
-    cov: Float
-    weights: Float | None = None
-    parts: tuple[Activations, ...] = ()
-
-    @property
-    def is_finite(self) -> Array:
-        """Whether the mean and covariance of the activation of each row, and sums of them, are finite, (n,)."""
-        small = [(np.abs(part) < MAX_MOMENT).all(axis=tuple(range(1, part.ndim))) for part in (self.mean, self.cov)]
-        return np.asarray(small[0] & small[1])
-
-    @property
-    def variance(self) -> Float:
-        """Variance of each activation, (n,) or (n, C)."""
-        return self.cov if self.cov.ndim == 1 else np.asarray(np.diagonal(self.cov, axis1=1, axis2=2))
-
-
-@dataclass(frozen=True, eq=False)
-class Approximation:
+class Approximation(AbstractApproximation):
     """N(θ | mean, A⁻¹) with A factorised, its log evidence, and the name of the method that computed it.
 
     ``log_likelihood`` is ln p(D | mean); the rest of the log evidence is the Occam factor (PRML 4.137).
@@ -110,22 +86,36 @@ class Approximation:
         """Standard deviation of each weight, (C, P)."""
         return np.asarray(np.sqrt(row_squares(self.root)).reshape(self.mean.shape))
 
+    @cached_property
+    def _ordered_root(self) -> Float:
+        return ordered_root(self.moments or self.factor, self.mean)
+
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P)."""
         return self.from_unit(rng.standard_normal((n, self.mean.size)))
 
     def from_unit(self, z: Float) -> Float:
         """Return θ = mean + R z, (n, C, P), for points z (n, CP)."""
-        return np.asarray(self.mean + (z @ self.root.T).reshape(len(z), *self.mean.shape))
+        return np.asarray(self.mean + (z @ self._ordered_root.T).reshape(len(z), *self.mean.shape))
 
     def to_unit_slope(self, slope: Float) -> Float:
         """Return slopes in z, (n, CP), of functions with slopes (n, C, P) in θ."""
-        return np.asarray(slope.reshape(len(slope), -1) @ self.root)
+        return np.asarray(slope.reshape(len(slope), -1) @ self._ordered_root)
 
     @property
     def log_det(self) -> float:
         """Minus the log determinant of the covariance."""
         return (self.moments or self.factor).log_det
+
+    @property
+    def widest(self) -> Approximation:
+        """The Gaussian with the factor of `moments`."""
+        return self if self.moments is None else replace(self, factor=self.moments)
+
+    @property
+    def precision_matrix(self) -> Float:
+        """The precision A, (CP, CP)."""
+        return self.factor.matrix
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return mean and covariance of the activations of rows."""
@@ -147,6 +137,21 @@ class AveragedApproximation(Approximation):
     nodes: tuple[Approximation, ...] = ()
     widening: Float = field(default_factory=lambda: np.ones(0))
 
+    @property
+    def parts(self) -> tuple[Approximation, ...]:
+        """The nodes."""
+        return self.nodes
+
+    @property
+    def part_weights(self) -> Float:
+        """Weights (J,) of the nodes."""
+        return self.weights
+
+    @property
+    def part_widening(self) -> Float:
+        """Prior variances (J,) of the nodes, relative to their average."""
+        return self.widening
+
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P)."""
         of_node = rng.multinomial(n, self.weights)
@@ -158,22 +163,27 @@ class AveragedApproximation(Approximation):
         parts = tuple(node.activations(X, design) for node in self.nodes)
         return replace(super().activations(X, design), weights=self.weights, parts=parts)
 
-
-def mixture_quantiles(weights: Float, mean: Float, std: Float, levels: Float) -> Float:
-    """Return quantiles (n, levels) of Σ_j weight_j N(mean_j, std_j²), for means and deviations (J, n), by bisection."""
-    ends = mean[..., None] + std[..., None] * special.ndtri(levels)  # quantiles of all nodes enclose the result
-    low, high = ends.min(axis=0), ends.max(axis=0)
-    unit = np.where(std > 0, std, 1.0)[..., None]
-    for _ in range(N_BISECTIONS):
-        middle = 0.5 * (low + high)
-        is_below = np.tensordot(weights, special.ndtr((middle - mean[..., None]) / unit), 1) < levels
-        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
-    return np.asarray(0.5 * (low + high))
+    def shifted(self, shift: Float) -> AveragedApproximation:
+        """Return the same mixture with ``shift`` (C,) added to the bias."""
+        return replace(super().shifted(shift), nodes=tuple(node.shifted(shift) for node in self.nodes))
 
 
-def row_squares(Z: Float) -> Float:
-    """Return |z_n|² of each row."""
-    return np.asarray(np.einsum("ni,ni->n", Z, Z))
+def ordered_root(factor: Factor, mean: Float) -> Float:
+    """Return R with R R' = A⁻¹: the symmetric root of the correlations, with the columns in the order of the means.
+
+    A column belongs to the weight with the next smaller |mean|, in conditional standard deviations, and has its sign.
+    So the order and the units of columns have no effect on draws mean + R z, nor has the order of the classes. If there
+    are many weights, it is the root of the factor.
+    """
+    if factor.matrix.shape[0] > MAX_ORDERED_WEIGHTS:
+        return factor.root
+    unit = np.sqrt(factor.diagonal)
+    with single_thread_blas():
+        sizes, axes = linalg.eigh(factor.matrix / np.outer(unit, unit))
+        root = (axes / np.sqrt(sizes)) @ axes.T / unit[:, None]
+    size = mean.ravel() * unit
+    order = np.argsort(-np.abs(size), kind="stable")
+    return np.asarray(root[:, order] * np.copysign(1.0, size[order]))
 
 
 def laplace(
@@ -238,7 +248,7 @@ def improper(objective: Posterior, singular: SingularError) -> DataError:
 
 
 @dataclass(frozen=True, eq=False)
-class ByClassApproximation:
+class ByClassApproximation(AbstractApproximation):
     """N(θ | mean, M⁻¹) with M = Σ_i q_i q_i' ⊗ B_i. The columns of ``axes`` (C, C) are q_i; ``factors`` factorise B_i.
 
     The Hessian of C classes is H = Σ_n C_n ⊗ φ̃ φ̃' + Λ with C_n = diag p - p p' (PRML 4.110), a (CP, CP) matrix. For an
@@ -264,6 +274,8 @@ class ByClassApproximation:
     matrix instead of C, but ignores that p differs between rows: on 6 000 images its error of ln |M| was three to five
     times larger.
     """
+
+    couples_contrasts: ClassVar[bool] = False
 
     mean: Float
     axes: Float
@@ -302,6 +314,11 @@ class ByClassApproximation:
         """Return draws of θ, (n, C, P)."""
         noise = rng.standard_normal((len(self.factors), n, self.mean.shape[1]))
         return self.from_unit(noise.swapaxes(0, 1).reshape(n, -1))
+
+    @property
+    def floats_per_row(self) -> int:
+        """Size of the temporary arrays for the activations of one row."""
+        return int(max(len(self.mean) ** 2, self.mean.shape[1]))
 
     @cached_property
     def roots(self) -> Float:
@@ -410,7 +427,7 @@ def variance_along(curvature: Any, q: Float) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class DualApproximation:
+class DualApproximation(AbstractApproximation):
     """The prior N(0, Λ⁻¹) outside the span of the rows; within it, ``thin``, a Gaussian over v and the bias.
 
     Rows are X (N, M) with N < M, weights w ~ N(0, Λ⁻¹) with Λ diagonal, and X Λ⁻¹ X' = L L' with L (N, r). Let
@@ -500,17 +517,25 @@ class DualApproximation:
         within = self._thin_activations(np.column_stack([Z @ self.basis, Phi[:, M:]]))  # activations of (Bv, b)
         # For rows in the span, the variance outside it is zero, and may be negative after rounding.
         outside = self.outside * np.maximum(Z**2 @ (1 / self.precision) - row_squares(Z @ self.basis), 0.0)
-        parts = tuple(node.activations(X, design) for node in self.nodes)
+        parts = () if within.weights is None else tuple(part.activations(X, design) for part in self.parts)
         cov = outside if within.mean.ndim == 1 else outside[:, None, None] * np.eye(within.mean.shape[1])
         return Activations(within.mean, within.cov + cov, within.weights, parts)
 
     @property
-    def nodes(self) -> tuple[DualApproximation, ...]:
-        """Components of a mixture; none for one Gaussian."""
-        if not isinstance(self.thin, AveragedApproximation):
-            return ()
-        parts = zip(self.thin.nodes, self.outside * self.thin.widening, strict=True)
-        return tuple(replace(self, thin=node, outside=float(outside)) for node, outside in parts)
+    def parts(self) -> tuple[DualApproximation, ...]:
+        """The components of the mixture, each with its own variance outside the span."""
+        outside: list[float] = (self.outside * self.thin.part_widening).tolist()
+        parts: Any = zip(self.thin.parts, outside, strict=True)
+        return tuple(replace(self, thin=part, outside=each) for part, each in parts)
+
+    @property
+    def part_weights(self) -> Float:
+        """Weights (J,) of the parts."""
+        return self.thin.part_weights
+
+    def shifted(self, shift: Float) -> DualApproximation:
+        """Return the same distribution with ``shift`` (C,) added to the bias, which the thin problem has."""
+        return replace(self, thin=self.thin.shifted(shift))
 
     def _each_weight(self, P: int) -> Float:
         """Return coefficients of each weight as a linear function of the thin weights, (P, r + bias)."""
@@ -545,7 +570,7 @@ def laplace_dual(objective: Posterior, mode: Float, *, steps: int = 0) -> DualAp
 
 
 @dataclass(frozen=True, eq=False)
-class DiagonalApproximation:
+class DiagonalApproximation(AbstractApproximation):
     """N(θ | mean, diag 1/precision), both (C, P): independent weights, computed in one pass.
 
         A_kp = Σ_n (C_n)_kk φ̃_np² + λ_kp
@@ -563,6 +588,9 @@ class DiagonalApproximation:
     `ByClassApproximation`; ``precision`` has a row for each axis. If None, the axes are the classes themselves.
     """
 
+    couples_contrasts: ClassVar[bool] = False
+    couples_columns: ClassVar[bool] = False
+
     mean: Float
     precision: Float
     log_likelihood: float
@@ -572,6 +600,11 @@ class DiagonalApproximation:
     structure: str = "diagonal"
     contrasts: Float | None = None
     is_converged: bool = True
+
+    @property
+    def floats_per_row(self) -> int:
+        """Size of the temporary arrays for the activations of one row."""
+        return int(max(len(self.mean) ** 2, self.mean.shape[1]))
 
     @property
     def axes(self) -> Float:
@@ -653,7 +686,7 @@ def hessian_diagonal(
 
 
 @dataclass(frozen=True, eq=False)
-class ArrowApproximation:
+class ArrowApproximation(AbstractApproximation):
     """N(θ | mean, A⁻¹) for one output, if most weights belong to the levels of one category; see `arrow`.
 
     ``levels`` (L,) are the positions in θ of the levels' weights w and ``others`` (d,) those of all other weights u:

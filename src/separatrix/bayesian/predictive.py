@@ -26,9 +26,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from separatrix._arguments import check_count, generator
-from separatrix._array import Array, Float
+from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.draws import quantiles
 from separatrix.bayesian.logistic_normal import (
     fast_log_averages,
     log_odds,
@@ -37,8 +36,8 @@ from separatrix.bayesian.logistic_normal import (
     shrinkage,
     softplus_moments,
 )
-from separatrix.bayesian.posterior import Activations, mixture_quantiles
 from separatrix.likelihoods import ClassLikelihood, Derivatives, Probit
+from separatrix.weights import Activations, Marginals, WeightDistribution, quantiles
 
 RULES = ("exact", "qmc", "probit", "map")
 MAX_BLOCK_FLOATS = 2**18  # floats in the temporary arrays of one block of rows
@@ -48,6 +47,33 @@ N_QMC_POINTS = 2048  # points of predictive="qmc"
 N_REPLICATES = 8  # independent scramblings of quasi-Monte Carlo points; their spread gives a standard error
 N_INTERVAL_POINTS = 2048  # points of the activations for intervals of K classes
 ROUNDING = 1e-13  # relative error of a centred covariance, above which its Cholesky factor exists
+
+
+def average_probabilities(q: WeightDistribution, X: Rows, likelihood: ClassLikelihood, rule: str) -> Float:
+    """Return p(C_k) of each row, (n, K), averaged over the weights; NaN for rows without a finite activation."""
+    if rule == "map" or q.variance_factor == 0.0:
+        return class_probabilities(likelihood, q.activations_at_mean(X), "map")
+    if q.draws is None or not q.draws.for_averages:
+        return q.map_activations(X, lambda a: class_probabilities(likelihood, a.narrowed(q.variance_factor), rule))
+    P = q.draws.probability(X, q.design, likelihood)
+    P[~q.map_activations(X, lambda a: a.is_finite)] = np.nan
+    return np.column_stack([1.0 - P, P]) if P.ndim == 1 else P
+
+
+def probability_intervals(q: WeightDistribution, X: Rows, likelihood: ClassLikelihood, tails: Float) -> Float:
+    """Return quantiles of p(C_1), (n, 2), or of each p(C_k), (n, K, 2), over the weights."""
+    if q.draws is not None:
+        return q.draws.probability_quantiles(X, q.design, likelihood, tails)
+    return q.map_activations(X, lambda a: intervals(likelihood, a, tails))
+
+
+def exact_probabilities(q: WeightDistribution, X: Rows, likelihood: ClassLikelihood, n: int) -> Float:
+    """Return p(C_k) of each row by the most exact rule, and its standard error, (n, 2, K)."""
+
+    def found(a: Activations) -> Float:
+        return np.stack(probabilities_and_errors(likelihood, a.narrowed(q.variance_factor), n), axis=1)
+
+    return q.map_activations(X, found)
 
 
 def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) -> Float:
@@ -89,11 +115,10 @@ def intervals(likelihood: ClassLikelihood, a: Activations, tails: Float) -> Arra
     """Return quantiles of p(C_1), (n, 2), or of each p(C_k), (n, K, 2), with NaN if an activation is not finite."""
     if a.mean.ndim > 1:
         return class_intervals(likelihood, a, tails)
-    z = special.ndtri(tails)
-    bounds = a.mean[:, None] + np.sqrt(a.cov)[:, None] * z
-    if a.weights is not None:
-        mean, var = (np.stack([getattr(part, name) for part in a.parts]) for name in ("mean", "cov"))
-        bounds = mixture_quantiles(a.weights, mean, np.sqrt(var), tails)
+    parts = a.parts or (a,)
+    weights = np.ones(1) if a.weights is None else a.weights
+    means, stds = (np.stack(each) for each in zip(*((part.mean, np.sqrt(part.cov)) for part in parts), strict=True))
+    bounds = Marginals(weights, means, stds).quantiles(tails)
     bounds[~a.is_finite] = np.nan
     # The probability increases with the activation, so it maps quantiles of a exactly to those of p.
     return np.asarray(likelihood.probability(bounds.ravel()).reshape(bounds.shape))

@@ -14,7 +14,7 @@ import numpy as np
 
 from separatrix._array import Float
 from separatrix._text import counted
-from separatrix.bayesian.draws import Draws, Errors
+from separatrix.bayesian.errors import Errors
 from separatrix.bayesian.evidence import Fitter, PriorScales
 from separatrix.bayesian.plan import Plan
 from separatrix.bayesian.posterior import (
@@ -26,6 +26,7 @@ from separatrix.bayesian.posterior import (
 from separatrix.bayesian.tuning import TuningReport
 from separatrix.likelihoods import Softmax
 from separatrix.solvers import Posterior, Solution
+from separatrix.weights import Draws
 
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 MAX_MEAN_WEIGHT = 10.0  # of a row: with larger weights, the posterior may be too skewed for any Gaussian

@@ -29,20 +29,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, sparse, special
+from scipy import sparse, special
 
 from separatrix._arguments import check_count, generator
 from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._special import LOG_SQRT_2PI
 from separatrix._text import counted
-from separatrix._threads import single_thread_blas
 from separatrix.bayesian.costs import evaluations
-from separatrix.bayesian.draws import MAX_DRAW_ACTIVATIONS, Draws, activations_of_draws
 from separatrix.bayesian.posterior import (
     Approximation,
     ByClassApproximation,
-    DiagonalApproximation,
     UncoupledApproximation,
+    ordered_root,
 )
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood, Logit
@@ -50,6 +48,7 @@ from separatrix.priors import Penalty
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, Grad
+from separatrix.weights import MAX_DRAW_ACTIVATIONS, Draws, activations_of_draws
 
 GOOD_K, USABLE_K = 0.5, 0.7  # k below which the weights have a finite variance, and below which they are usable
 N_ROUNDS = 4
@@ -60,7 +59,6 @@ MAX_SPARSE_FRACTION = 0.15  # of entries other than zero, up to which sparse pro
 MAX_SPARSE_ORIGIN = 100.0  # |origin| of a column in standard deviations, up to which its correction keeps enough digits
 MAX_MULTIPLIED_ROWS = 512  # rows whose factors, each at most 2, are multiplied
 
-MAX_ORDERED_WEIGHTS = 500  # roots of more weights take seconds, and their importance weights are unusable
 
 # Hamiltonian Monte Carlo
 N_CHAINS, N_WARM_PATHS = 64, 4
@@ -153,7 +151,7 @@ class Proposal(NamedTuple):
         if degrees is not None:  # √(ν/χ²) turns a normal into a Student's t
             stretch = np.sqrt(degrees / (2 * special.gammaincinv(0.5 * degrees, u[:, D])))
         stretch = np.concatenate([stretch, stretch])[:n]
-        root = ordered_root(self.factor, self.mean) if D <= MAX_ORDERED_WEIGHTS else self.factor.root
+        root = ordered_root(self.factor, self.mean)
         theta = self.mean + ((z * stretch[:, None]) @ root.T).reshape(n, *self.mean.shape)
         squared = np.einsum("sd,sd->s", z, z) * stretch**2
         log_q = -0.5 * squared - D * LOG_SQRT_2PI
@@ -195,21 +193,6 @@ def inverse_factor(S: Float) -> Factor:
     scale = np.outer(unit, unit)
     inverse = np.linalg.inv(S / scale) / scale
     return factorise(np.asarray((inverse + inverse.T) / 2), 1, np.zeros(len(S), dtype=bool))
-
-
-def ordered_root(factor: Factor, mean: Float) -> Float:
-    """Return R with R R' = A⁻¹: the symmetric root of the correlations, with the columns in the order of the means.
-
-    A column belongs to the weight with the next smaller |mean|, in conditional standard deviations, and has its sign.
-    So the order and the units of columns have no effect on draws mean + R z, nor has the order of the classes.
-    """
-    unit = np.sqrt(factor.diagonal)
-    with single_thread_blas():
-        sizes, axes = linalg.eigh(factor.matrix / np.outer(unit, unit))
-        root = (axes / np.sqrt(sizes)) @ axes.T / unit[:, None]
-    size = mean.ravel() * unit
-    order = np.argsort(-np.abs(size), kind="stable")
-    return np.asarray(root[:, order] * np.copysign(1.0, size[order]))
 
 
 def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.random.Generator) -> Weighted:
@@ -298,16 +281,7 @@ def hamiltonian(
     noise.
     """
     prior, D, source = objective.prior, q.mean.size, generator(rng)
-    is_mirrored = not isinstance(q, Approximation)
-    from_unit, to_unit_slope = q.from_unit, q.to_unit_slope
-    if isinstance(q, Approximation) and D <= MAX_ORDERED_WEIGHTS:
-        root = ordered_root(q.moments or q.factor, q.mean)
-
-        def from_unit(z: Float) -> Float:
-            return np.asarray(q.mean + (z @ root.T).reshape(len(z), *q.mean.shape))
-
-        def to_unit_slope(slope: Float) -> Float:
-            return np.asarray(slope.reshape(len(slope), -1) @ root)
+    is_mirrored = not q.couples_contrasts
 
     def normal() -> Float:
         """Return standard normal numbers of all chains, (chains, D)."""
@@ -318,10 +292,10 @@ def hamiltonian(
 
     def at(z: Float) -> tuple[Float, Float, Float]:
         """Return θ, ln p(D, θ) and its slope in z."""
-        theta = from_unit(z)
-        sums = objective.reduce(log_likelihood_slopes, theta=theta, single=not isinstance(q, Approximation)).grad
+        theta = q.from_unit(z)
+        sums = objective.reduce(log_likelihood_slopes, theta=theta, single=is_mirrored).grad
         log_prior, pull = _log_prior(prior, theta)
-        return theta, sums[:, 0] + log_prior, to_unit_slope((sums[:, 1:] - pull).reshape(theta.shape))
+        return theta, sums[:, 0] + log_prior, q.to_unit_slope((sums[:, 1:] - pull).reshape(theta.shape))
 
     def log_ratio(z: Float, value: Float) -> Float:
         """Return ln p(D, θ) - ln q(θ)."""
@@ -330,7 +304,7 @@ def hamiltonian(
     z = normal()
     theta, value, slope = at(z)
     first_log_ratio, kept, step = log_ratio(z, value), [], FIRST_STEP
-    if isinstance(q, DiagonalApproximation):  # the error of a path's energy grows with √D step²
+    if not q.couples_columns:  # the error of a path's energy grows with √D step²
         step = min(step, FIRST_STEP_OF_ONE * D**-0.25)
     for path in range(n_warm + n_paths):
         momentum = normal()

@@ -41,7 +41,7 @@ from separatrix.bayesian.evidence import (
     rotate,
     stationary_slope,
 )
-from separatrix.bayesian.posterior import AnyApproximation, Approximation, row_squares
+from separatrix.bayesian.posterior import AnyApproximation, Approximation
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
@@ -56,6 +56,7 @@ from separatrix.solvers import (
     has_cheap_hessian,
 )
 from separatrix.stats import Design, Largest
+from separatrix.weights import row_squares
 
 MAX_TUNED_WEIGHTS = 6000  # weights whose full precision is factorised for each fit
 N_SAMPLE_STEPS, MIN_DETERMINED = 3, 1e-3  # steps towards the scale of a sample, and weights that it determines at least

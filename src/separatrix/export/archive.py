@@ -22,7 +22,7 @@ from typing import Any
 from separatrix.exceptions import FileError
 
 MAGIC = "separatrix model"
-FORMAT = 3  # increased if older versions cannot read new files
+FORMAT = 4  # increased if older versions cannot read new files
 REVISION = 0  # increased if older versions can read new files by ignoring new fields
 BASE_BYTES, BYTES_PER_BYTE = 2**25, 8
 ARRAY_COPIES = 4  # memory of an array and of its copies when a model predicts, in sizes of the array

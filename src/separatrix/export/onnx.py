@@ -20,13 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_option
 from separatrix._array import Array
 from separatrix._output import output_problem, write_atomically
-from separatrix.bayesian import interval_tails
 from separatrix.exceptions import ExportError, optional_import
 from separatrix.export.graph import Graph, Value
 from separatrix.export.onnx_models import predictions
 from separatrix.generative import FamilyClassifier
 from separatrix.study import TableClassifier
 from separatrix.table import CYCLES, CategoryPlan, DatePlan, NumberPlan, Schema
+from separatrix.weights import interval_tails
 
 Output = tuple[Value, str, list[str | int]]
 

@@ -258,9 +258,10 @@ def _(model: bayesian.BayesianLogisticRegression, X: Value) -> Predictions:
     design = model.posterior_.design
     Z = features(model, X) - design.origin
     Phi = Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z  # φ̃ = (x - c, 1)
-    posterior, rule, K = model.posterior_.approximation, model._rule or model.predictive, len(model.classes_)
-    nodes, weights = getattr(posterior, "nodes", ()), model.posterior_.mixture_weights
-    draws = model.draws_
+    q, rule, K = model.posterior_, model.predictive, len(model.classes_)
+    parts, draws = q.approximation.parts, q.draws
+    if q.variance_factor == 0.0:
+        rule = "map"
     if draws is not None:
         A = Phi @ draws.theta.reshape(-1, draws.theta.shape[-1]).T
     if draws is not None and draws.for_averages and rule != "map":  # Σ_s weight_s p(t | x, θ_s) over posterior draws
@@ -270,10 +271,11 @@ def _(model: bayesian.BayesianLogisticRegression, X: Value) -> Predictions:
         else:
             A = Phi.graph.op("Reshape", A, np.array([-1, *draws.theta.shape[:2]]))
             P = (p(A) * draws.weights[:, None]).sum(1)
-    elif nodes and rule != "map":  # a mixture
-        P = reduce(add, (_averaged(model, node, Phi, rule) * float(w) for node, w in zip(nodes, weights, strict=True)))
+    elif len(parts) > 1 and rule != "map":  # a mixture
+        each = zip(parts, q.approximation.part_weights.tolist(), strict=True)
+        P = reduce(add, (_averaged(model, part, Phi, rule) * weight for part, weight in each))
     else:
-        P = _averaged(model, posterior, Phi, rule)
+        P = _averaged(model, q.approximation, Phi, rule)
     found = Predictions(model.classes_, P.argmax(), activation(model, X), P)
     if K > 2:
         return found
@@ -281,9 +283,9 @@ def _(model: bayesian.BayesianLogisticRegression, X: Value) -> Predictions:
         has_quantiles = draws.weights.min() == draws.weights.max()
         of_draws = partial(_quantile, A, len(draws.weights), model.likelihood_)
         return replace(found, quantile=of_draws if has_quantiles else None)
-    if nodes:
+    if len(parts) > 1:
         return found
-    mean, var = activations(posterior, Phi)
+    mean, var = activations(q.approximation, Phi)
     return replace(
         found, quantile=lambda level: probability(model.likelihood_, mean + float(special.ndtri(level)) * var.sqrt())
     )
@@ -313,7 +315,7 @@ def _averaged(model: bayesian.BayesianLogisticRegression, posterior: Any, Phi: V
             "Use model.set_params(predictive='exact') first."
         )
     average = softmax_probit_rule if rule == "probit" else softmax_normal
-    return average(mean, model._variance_factor * cov, K)
+    return average(mean, model.posterior_.variance_factor * cov, K)
 
 
 def _of_two(likelihood: Any, mean: Value, var: Value, rule: str) -> Value:

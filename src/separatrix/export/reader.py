@@ -41,16 +41,19 @@ from separatrix.export.writer import FUNCTIONS, MAX_SPLINES, TRANSFORMERS
 FOLDERS = (
     "_linalg", "basis", "bayesian", "calibration", "comparison", "decisions", "discriminative", "exceptions",
     "families", "files", "generative", "likelihoods", "metrics", "priors", "reductions", "rows", "rules", "separation",
-    "solvers", "stats", "study", "table",
+    "solvers", "stats", "study", "table", "weights",
 )  # fmt: skip
 #: Folders whose classes moved: folder in files of earlier versions -> folders to search.
 MOVED = {
+    "bayesian": ("bayesian", "weights"),
     "data": ("rows", "files", "table"),
     "scanning": ("files", "rows"),
     "generative": ("generative", "stats", "families"),
     "solvers": ("solvers", "separation"),
     "tables": ("study",),
 }
+#: Records with another name in files of earlier versions.
+RENAMED = {"WeightPosterior": "WeightDistribution"}
 #: Records that no longer exist: class in files of earlier versions -> the field or fields that took its place.
 REPLACED = {"Mistakes": ("weights",), "_Contrasts": ("origin", "C", "w", "w0")}
 MAX_HEADER_BYTES = 10 + 2**16  # size of the largest header of an array
@@ -195,7 +198,8 @@ class Reader:
         fields, outer = dict(defaults), self._sizes
         if issubclass(kind, BaseEstimator):
             self._sizes = {}
-        for name, item in node["fields"].items():
+        given = _with_posterior(node["fields"])
+        for name, item in given.items():
             # Fitted attributes of an estimator have an underscore at the beginning or end of their name.
             if name in defaults or (not is_record and "_" in (name[:1], name[-1:])):
                 fields[name] = value = self.value(item)
@@ -207,7 +211,7 @@ class Reader:
                     self._require_size(name, size, self._hashed)
             elif not self.newer:
                 raise FileError(f"{kind.__qualname__} has no field or argument {name!r}")
-        self._omitted += len(fields) - len(node["fields"])
+        self._omitted += len(fields) - len(given)
         if self._omitted > MAX_OMITTED_FIELDS:
             raise FileError(f"more than {MAX_OMITTED_FIELDS} fields are missing")
         missing = [name for name, item in fields.items() if item is inspect.Parameter.empty]
@@ -255,6 +259,18 @@ class Reader:
         if 0 in shape:
             self._require_size("the length of an empty array", *shape)
         return np.frombuffer(data, dtype=dtype, offset=start).reshape(shape, order="F" if fortran else "C")
+
+
+def _with_posterior(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a Bayesian model; up to format 3, some fields of its posterior were fields of the model."""
+    old = {name: fields[name] for name in ("draws_", "_rule", "_variance_factor") if name in fields}
+    if not old:
+        return fields
+    factor = 0.0 if old.get("_rule") == "map" else old.get("_variance_factor", 1.0)
+    posterior = fields["posterior_"]
+    inner = posterior["fields"] | {"draws": old.get("draws_"), "variance_factor": factor}
+    kept = {name: item for name, item in fields.items() if name not in old}
+    return kept | {"posterior_": posterior | {"fields": inner}}
 
 
 def _parameters(kind: Any) -> dict[str, Any]:
@@ -314,7 +330,7 @@ def _class(name: Any) -> type:
     if package != PACKAGE or folder not in (*FOLDERS, *MOVED):
         raise FileError(f"{name} is not a class that a model of this package may contain")
     for part in MOVED.get(folder, (folder,)):
-        found = _records(part).get(qualname)
+        found = _records(part).get(RENAMED.get(qualname, qualname))
         if found is not None:
             return found
     raise FileError(f"{name} is not an estimator or record of this version")

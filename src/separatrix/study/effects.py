@@ -25,12 +25,13 @@ from sklearn.utils import gen_batches
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._threads import map_in_order
-from separatrix.bayesian import BayesianLogisticRegression, interval_tails
+from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.study.classifier import TableClassifier, functions_of, named
 from separatrix.study.ramps import Ramps
 from separatrix.study.records import Effect, PairEffect
 from separatrix.study.weights import explain, has_contrasts
 from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan, read_values
+from separatrix.weights import interval_tails
 
 MAX_EFFECT_COLUMNS = 40
 MAX_PAIR_EFFECTS, N_GIVEN_VALUES = 6, 3

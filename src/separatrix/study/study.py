@@ -21,7 +21,6 @@ from separatrix._array import Codes, Float
 from separatrix._lazy import pa
 from separatrix._text import counted, listed
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian import interval_tails
 from separatrix.comparison import Fold, one_line
 from separatrix.exceptions import DataError, warn
 from separatrix.files import Scan
@@ -37,6 +36,7 @@ from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, 
 from separatrix.study.screening import notes_on_columns
 from separatrix.study.weights import explain
 from separatrix.table import TableEncoder, as_text
+from separatrix.weights import interval_tails
 
 N_LATER_STAGES = 3  # stages after the comparison: fitting to all rows, separation, effects
 MAX_FIT_FRACTION = 0.7  # of the time left, if a fit to all rows would take longer

@@ -20,9 +20,10 @@ from scipy import special
 
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float
-from separatrix.bayesian import Approximation, BayesianLogisticRegression, WeightSummary, interval_tails
+from separatrix.bayesian import Approximation, BayesianLogisticRegression
 from separatrix.generative import QuadraticDiscriminantAnalysis
 from separatrix.table import CategoryPlan
+from separatrix.weights import WeightSummary, interval_tails
 
 N_DRAWS = 500  # used if the full covariance is not stored; gives standard deviations to 3 %
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weighted draws of the weights, which describe a posterior that is not Gaussian: E[f] = Σ_s weight_s f(θ_s)."""
+"""Weighted draws of the weights, which describe a distribution that is not Gaussian: E[f] = Σ_s weight_s f(θ_s)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils import gen_batches
 
-from separatrix._array import Float, Rows
+from separatrix._array import Float, Rows, to_dense
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.rows import Block
 from separatrix.stats import Design
+from separatrix.weights.approximation import with_bias
+from separatrix.weights.marginals import Marginals, weighted_quantiles
 
 MAX_DRAW_ACTIVATIONS = 2**18  # activations in memory at once
-# Average error of probabilities and bounds, and largest error of bounds, up to which a Gaussian predicts instead of the
-# draws: it takes a hundredth of the time.
-NEGLIGIBLE_ERROR, NEGLIGIBLE_LARGE_ERROR = 0.005, 0.05
-LARGE_ERROR_LEVEL = 0.99  # quantile of the errors of rows that is reported
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +43,17 @@ class Draws:
         away = (self.theta - self.mean).reshape(len(self.theta), -1)
         return np.asarray((away * self.weights[:, None]).T @ away)
 
-    def quantiles(self, levels: Float) -> Float:
-        """Return quantiles of each parameter, (levels, C, P)."""
-        return np.moveaxis(weighted_quantiles(np.moveaxis(self.theta, 0, -1), self.weights, levels), -1, 0)
+    def functions(self, Z: Rows, Q: Float) -> Marginals:
+        """Return the distribution of the contrasts Q (k, C) of θ z, (n, k), for each row z of Z (n, P)."""
+        return Marginals(self.weights, np.einsum("np,scp,kc->snk", to_dense(Z), self.theta, Q, optimize=True))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Float:
+        """Return n of the draws, (n, C, P), each with the probability of its weight."""
+        return self.theta[rng.choice(len(self.theta), n, p=self.weights)]
+
+    def shifted(self, shift: Float) -> Draws:
+        """Return the same draws with ``shift`` (C,) added to the bias."""
+        return replace(self, theta=with_bias(self.theta, shift))
 
     def activation_moments(self, X: Rows, design: Design) -> tuple[Float, Float]:
         """Return mean and variance of the activations of rows, (n,) or (n, C)."""
@@ -103,31 +109,6 @@ class Draws:
         return replace(self, theta=theta, weights=np.full(n, 1 / n), n_chains=0)
 
 
-def weighted_quantiles(values: Float, weights: Float, levels: Float) -> Float:
-    """Return quantiles (..., levels) of values (..., S) with weights (S,), by cumulative weights of sorted values."""
-    if weights.min() == weights.max():
-        return quantiles(np.array(values, order="C"), levels)
-    flat = values.reshape(-1, values.shape[-1])
-    order = np.argsort(flat, axis=1, kind="stable")
-    reached = np.cumsum(weights[order], axis=1) - 0.5 * weights[order]
-    ordered = np.take_along_axis(flat, order, axis=1)
-    found = np.stack([np.interp(levels, r, x) for r, x in zip(reached, ordered, strict=True)])
-    return found.reshape(*values.shape[:-1], len(levels))
-
-
-def quantiles(values: Float, levels: Float) -> Float:
-    """Return quantiles (..., levels) of values (..., S) with equal weights. The values are sorted in place.
-
-    They are those of `weighted_quantiles`, ten times faster: NumPy sorts with vector instructions, but not indices.
-    """
-    S = values.shape[-1]
-    position = np.clip(levels * S - 0.5, 0, S - 1)
-    low = np.floor(position).astype(np.intp)
-    high = np.minimum(low + 1, S - 1)
-    values.sort(axis=-1)
-    return np.asarray(values[..., low] + (position - low) * (values[..., high] - values[..., low]))
-
-
 def activations_of_draws(block: Block, theta: Float, design: Design) -> Float:
     """Return the activation of every row for every draw: (n, S), or (n, S, C)."""
     S, C, P = theta.shape
@@ -135,31 +116,3 @@ def activations_of_draws(block: Block, theta: Float, design: Design) -> Float:
     if block.offset is not None:
         A += block.offset[:, None, None]
     return A[:, :, 0] if C == 1 else A
-
-
-@dataclass(frozen=True)
-class Errors:
-    """Errors of probabilities that are due to the approximation, as estimated by draws; NaN if unknown.
-
-    They are the ``average``, the ``largest`` of 99 % of the rows, and the same for the ``bounds`` of 95 % intervals.
-    """
-
-    average: float = float("nan")
-    largest: float = float("nan")
-    bounds: float = float("nan")
-    largest_bounds: float = float("nan")
-
-    @property
-    def are_negligible(self) -> bool:
-        """Whether a Gaussian predicts as well as the draws."""
-        return max(self.average, self.bounds) <= NEGLIGIBLE_ERROR and self.largest_bounds <= NEGLIGIBLE_LARGE_ERROR
-
-    @classmethod
-    def of(cls, sizes: Float, bounds: Float, n_kinds: int) -> Errors:
-        """Return the larger errors of ``n_kinds`` kinds of rows, from those of each probability and bound."""
-        found = list[float]()
-        for each in (sizes, bounds):
-            parts = np.split(each.reshape(len(each), -1), n_kinds)
-            found += [float(max(part.mean() for part in parts))]
-            found += [float(max(np.quantile(part.max(axis=1), LARGE_ERROR_LEVEL) for part in parts))]
-        return cls(*found)

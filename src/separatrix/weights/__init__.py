@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Distributions over the weights of a linear model, wherever they come from: a posterior, or sampling theory.
+
+marginals       numbers that are linear in the weights: mean, standard deviation, quantiles, probability of the sign
+approximation   one Gaussian over the weights of a fit, or a mixture of some; activations of rows
+draws           weighted draws of the weights
+distribution    the distribution in the user's units, which every consumer asks
+summary         its table
+"""
+
+from separatrix.weights.approximation import AbstractApproximation, Activations, NormalApproximation, row_squares
+from separatrix.weights.distribution import WeightDistribution
+from separatrix.weights.draws import MAX_DRAW_ACTIVATIONS, Draws, activations_of_draws
+from separatrix.weights.marginals import Marginals, mixture_quantiles, quantiles, weighted_quantiles
+from separatrix.weights.summary import WeightSummary, interval_tails, summarise
