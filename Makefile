@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two targets must not install into the same .venv at the same time
-.PHONY: help demo test test-all test-oldest lint bench bench-quick clean
+.PHONY: help demo test test-all test-oldest lint docs bench bench-quick clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,11 @@ lint: $(VENV)/.installed-lint ## Check style, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The gallery is drawn by two processes; MPLBACKEND is for machines without a screen.
+docs: $(VENV)/.installed-docs ## Write the site to docs/_build/html; open index.html there, without a network
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -j 2 docs docs/_build/html $(ARGS)
+	@echo "Open docs/_build/html/index.html"
+
 bench: $(VENV)/.installed-bench ## Measure speed, memory and accuracy against other libraries, at full size
 	$(BIN)/python -m benchmarks.run $(ARGS)
 	@$(BIN)/python -m benchmarks.report > /dev/null
@@ -51,6 +56,7 @@ bench-quick: $(VENV)/.installed-bench ## The same rows in minutes: fewer repeats
 
 clean: ## Remove .venv, caches and everything that was made
 	rm -rf $(VENV) $(OLDEST) build dist separatrix-demo benchmarks/results/scratch
+	rm -rf docs/_build docs/examples docs/reference
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +
