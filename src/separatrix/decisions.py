@@ -135,7 +135,8 @@ class DecisionRule(AbstractWrapper):
         Class labels; never the reject label.
     estimator_ : classifier
         The fitted clone of ``estimator``; absent if ``prefit`` is true.
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------

@@ -72,10 +72,14 @@ class Reliability:
     ----------
     predicted, observed : ndarray of shape (B,)
         Mean predicted probability of the event, and the fraction of rows in which it happened.
-    count : ndarray of shape (B,), total weight of the rows
-    lower, upper : ndarray of shape (B,), Wilson's confidence interval for the observed fraction
-    level : float, confidence level of the interval
-    event : str, the event that is predicted
+    count : ndarray of shape (B,)
+        Total weight of the rows.
+    lower, upper : ndarray of shape (B,)
+        Wilson's confidence interval for the observed fraction.
+    level : float
+        Confidence level of the interval.
+    event : str
+        The event that is predicted.
     """
 
     predicted: Float

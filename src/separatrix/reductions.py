@@ -305,7 +305,8 @@ class OneVsRest(AbstractReduction):
         Class labels.
     estimators_ : list of K classifiers
         Classifiers in the order of ``classes_``; a single classifier for two classes.
-    n_classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    n_classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Notes
     -----

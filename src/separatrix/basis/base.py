@@ -156,7 +156,8 @@ class Union(AbstractBasis):
 
     Attributes
     ----------
-    functions_ : the fitted parts, as one row map
+    functions_
+        The fitted parts, as one row map.
 
     Examples
     --------

@@ -66,11 +66,16 @@ class LaplaceApproximation:
 
     Attributes
     ----------
-    mode : ndarray of shape (D,), or float, the mode x*
-    factor : ndarray of shape (D, D), Cholesky factor L of the precision, A = L L'
-    log_z : float, the estimate of ln ∫ e^f(x) dx
-    log_density_at_mode : float, the log density at the mode, f(x*)
-    n_evaluations : int, number of calls of the log density, and of its gradient and Hessian if they were given
+    mode : ndarray of shape (D,), or float
+        The mode x*.
+    factor : ndarray of shape (D, D)
+        Cholesky factor L of the precision, A = L L'.
+    log_z : float
+        The estimate of ln ∫ e^f(x) dx.
+    log_density_at_mode : float
+        The log density at the mode, f(x*).
+    n_evaluations : int
+        Number of calls of the log density, and of its gradient and Hessian if they were given.
     """
 
     mode: Any

@@ -98,24 +98,42 @@ class BayesianLogisticRegression(LinearClassifier):
 
     Attributes
     ----------
-    posterior_ : the distribution of the weights in the user's units: ``mean``, ``std``, ``covariance``, ``sample(n)``,
-        ``functions(L)``. Predictions, intervals and summaries are computed from it alone
-    coef_, intercept_ : mean of the posterior
-    log_evidence_ : ln p(D), the sum of ``log_likelihood_`` and ``occam_factor_`` (a logarithm)
-    bic_, aic_ : information criteria at the posterior mean; smaller is better
-    effective_parameters_ : number of directions of the weights that the data determine
-    prior_ : the prior that was used; after tuning, with the most probable scales
-    probability_error_ : estimated average error of probabilities that is due to the approximation; NaN if not computed
-    largest_error_ : the same, for the row at the 99th percentile
-    interval_error_ : the same, for the bounds of 95 % intervals on average
-    pareto_k_ : shape of the tail of importance weights, a second measure of accuracy; NaN if not computed
-    approximation_ : name of the approximation that was used
-    tuning_ : record of the tuning: scales, evidence and gradient of each step, and limits reached; None if not tuned
-    draws_ : weighted draws of the weights; None if a Gaussian is as accurate. Intervals and summaries are their
-        quantiles, and if ``draws_.for_averages``, probabilities average over them
-    notes_ : notes on the fit, which ``summary()`` also prints; most of them are also warnings
-    class_weight_ : ndarray of shape (K,), the factor of each class
-    classes_, n_features_in_, feature_names_in_, n_passes_, n_steps_, solution_ : as in `LogisticRegression`
+    posterior_
+        The distribution of the weights in the user's units: ``mean``, ``std``, ``covariance``, ``sample(n)``,
+        ``functions(L)``. Predictions, intervals and summaries are computed from it alone.
+    coef_, intercept_
+        Mean of the posterior.
+    log_evidence_
+        ln p(D), the sum of ``log_likelihood_`` and ``occam_factor_``.
+    log_likelihood_, occam_factor_
+        Fit to the training labels, and penalty for flexibility (a logarithm).
+    bic_, aic_
+        Information criteria at the posterior mean; smaller is better.
+    effective_parameters_
+        Number of directions of the weights that the data determine.
+    prior_
+        The prior that was used; after tuning, with the most probable scales.
+    probability_error_
+        Estimated average error of probabilities that is due to the approximation; NaN if not computed.
+    largest_error_
+        The same, for the row at the 99th percentile.
+    interval_error_
+        The same, for the bounds of 95 % intervals on average.
+    pareto_k_
+        Shape of the tail of importance weights, a second measure of accuracy; NaN if not computed.
+    approximation_
+        Name of the approximation that was used.
+    tuning_
+        Record of the tuning: scales, evidence and gradient of each step, and limits reached; None if not tuned.
+    draws_
+        Weighted draws of the weights; None if a Gaussian is as accurate. Intervals and summaries are their quantiles,
+        and if ``draws_.for_averages``, probabilities average over them.
+    notes_
+        Notes on the fit, which ``summary()`` also prints; most of them are also warnings.
+    class_weight_ : ndarray of shape (K,)
+        The factor of each class.
+    classes_, n_features_in_, feature_names_in_, n_passes_, n_steps_, solution_
+        As in `LogisticRegression`.
 
     Examples
     --------

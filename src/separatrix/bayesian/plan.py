@@ -19,10 +19,14 @@ class PlanStep:
 
     Attributes
     ----------
-    name : str, one of "tune", "shape", "fit", "check", "average" and "hold out"
-    outcome : str, what the step found
-    log_evidence : float, ln p(D) after the step; NaN if the step did not compute it
-    passes : int, passes over the rows; 0 if the step was left out
+    name : str
+        One of "tune", "shape", "fit", "check", "average" and "hold out".
+    outcome : str
+        What the step found.
+    log_evidence : float
+        ln p(D) after the step; NaN if the step did not compute it.
+    passes : int
+        Passes over the rows; 0 if the step was left out.
     """
 
     name: str
@@ -37,11 +41,16 @@ class Plan:
 
     Attributes
     ----------
-    strategy : str, name of the strategy, which ``structure=`` accepts
-    keeps : str, what the strategy keeps of the posterior
-    reason : str, why it was chosen
-    steps : tuple of PlanStep, in the order in which they were taken
-    others : tuple of (str, str), the strategies that come first in the table, and why each was not chosen
+    strategy : str
+        Name of the strategy, which ``structure=`` accepts.
+    keeps : str
+        What the strategy keeps of the posterior.
+    reason : str
+        Why it was chosen.
+    steps : tuple of PlanStep
+        In the order in which they were taken.
+    others : tuple of (str, str)
+        The strategies that come first in the table, and why each was not chosen.
     """
 
     strategy: str

@@ -36,7 +36,8 @@ class EvidenceSurface:
     ----------
     widths, scales : arrays of shape (W,) and (S,)
     log_evidence : array of shape (W, S)
-    rank : array of shape (W,), number of dimensions of the fits for each width
+    rank : array of shape (W,)
+        Number of dimensions of the fits for each width.
     """
 
     widths: Float

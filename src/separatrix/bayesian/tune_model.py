@@ -49,9 +49,12 @@ class TunedModel:
 
     Attributes
     ----------
-    model : BayesianLogisticRegression, fitted model with the best value
-    value : the best value
-    tried : tuple of Trial, all values with their log evidence, in the order in which they were tried
+    model : BayesianLogisticRegression
+        Fitted model with the best value.
+    value
+        The best value.
+    tried : tuple of Trial
+        All values with their log evidence, in the order in which they were tried.
     at_boundary : bool
         Whether the best value is a bound, or the last of ``values``, so that a better one may lie beyond it.
     """

@@ -132,12 +132,17 @@ class TuningReport:
     ----------
     labels, factors : tuple and array of shape (G,)
         Groups of columns, and the factors by which their scales were multiplied.
-    column_factors : array of shape (M,), factor of each column
-    gradient : array of shape (G,), ∂ ln p(D, scales)/∂ ln factor at the end
+    column_factors : array of shape (M,)
+        Factor of each column.
+    gradient : array of shape (G,)
+        ∂ ln p(D, scales)/∂ ln factor at the end.
     status : TuningStatus
-    boundary : tuple of Boundary, the groups whose scale reached a limit
-    trace : tuple of TuningStep, the start and all accepted steps, along which ln p(D, scales) rises
-    fits : int, number of posteriors fitted, including rejected steps
+    boundary : tuple of Boundary
+        The groups whose scale reached a limit.
+    trace : tuple of TuningStep
+        The start and all accepted steps, along which ln p(D, scales) rises.
+    fits : int
+        Number of posteriors fitted, including rejected steps.
     """
 
     labels: tuple[Any, ...]

@@ -79,12 +79,18 @@ class Calibrated(AbstractWrapper):
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-    estimator_ : classifier, fitted to all rows
-    method_ : str, the chosen map
-    map_ : the fitted map from scores to log probabilities
-    losses_ : dict, log-loss and its standard error for each map that "auto" tried
-    proportions_ : ndarray of shape (K,), class proportions of the training rows
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    estimator_ : classifier
+        Fitted to all rows.
+    method_ : str
+        The chosen map.
+    map_
+        The fitted map from scores to log probabilities.
+    losses_ : dict
+        Log-loss and its standard error for each map that "auto" tried.
+    proportions_ : ndarray of shape (K,)
+        Class proportions of the training rows.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------

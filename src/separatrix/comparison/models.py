@@ -214,7 +214,8 @@ class ModelAverage(ClassifierMixin, Estimator):
     models_ : dict
         The fitted models by name.
     classes_ : ndarray of shape (K,)
-    n_features_in_, feature_names_in_ : number and names of the columns, as in the models
+    n_features_in_, feature_names_in_
+        Number and names of the columns, as in the models.
 
     Examples
     --------

@@ -91,7 +91,8 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
     intercept_ : float
     covariance_ : ndarray of shape (M + 1, M + 1)
         Covariance of (w, w0) from Fisher's (expected) information; (M, M) without an intercept.
-    standard_errors_ : ndarray of shape (M + 1,), NaN for columns with weight 0
+    standard_errors_ : ndarray of shape (M + 1,)
+        NaN for columns with weight 0.
     dispersion_ : float
         Dispersion φ: Pearson's X²/(N - P) for gaussian and gamma, otherwise 1.
     deviance_, null_deviance_, pearson_ : float
@@ -103,8 +104,10 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         the effective number of coefficients.
     coefficient_names_ : tuple of str
     n_passes_, n_steps_ : int
-    solution_ : status of the solver, and the parameters of the centred columns
-    basis_, n_features_in_, feature_names_in_ : as in scikit-learn
+    solution_
+        Status of the solver, and the parameters of the centred columns.
+    basis_, n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Notes
     -----

@@ -253,13 +253,18 @@ class Summary:
 
     Attributes
     ----------
-    names : tuple of str, names of the coefficients; the intercept is last
+    names : tuple of str
+        Names of the coefficients; the intercept is last.
     coefficient, standard_error, statistic, p_value, lower, upper : ndarray of shape (P,)
-    statistic_name : str, ``"z"``, ``"t"``, ``"chi2"`` or ``"F"``
-    test, interval : str, method of the p values and of the intervals
-    level : float, confidence level of the intervals
+    statistic_name : str
+        ``"z"``, ``"t"``, ``"chi2"`` or ``"F"``.
+    test, interval : str
+        Method of the p values and of the intervals.
+    level : float
+        Confidence level of the intervals.
     facts : dict with deviance, dispersion, log likelihood, AIC and BIC of the fit
-    notes : tuple of str, warnings for readers of the table
+    notes : tuple of str
+        Warnings for readers of the table.
     """
 
     title: str

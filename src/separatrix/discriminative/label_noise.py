@@ -92,16 +92,21 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     ----------
     coef_ : ndarray of shape (1, M) for two classes, (K, M) for more
     intercept_ : ndarray of shape (1,) or (K,)
-    noise_ : the rate, the rates (K,) or the confusion matrix (K, K), given or estimated
+    noise_
+        The rate, the rates (K,) or the confusion matrix (K, K), given or estimated.
     confusion_ : ndarray of shape (K, K)
         C, with a row for each true class.
     mislabelled_ : ndarray of shape (N,)
         Probability that the label of each training row is wrong, 1 - p(true class = label | label, x). Check the rows
         with the largest values first.
-    class_weight_ : ndarray of shape (K,), the factor of each class
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
-    separation_ : whether a hyperplane separates the given labels; see `LogisticRegression`
-    solution_, trace_, n_steps_, n_passes_ : as in `LogisticRegression`; steps and passes of both fits
+    class_weight_ : ndarray of shape (K,)
+        The factor of each class.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    separation_
+        Whether a hyperplane separates the given labels; see `LogisticRegression`.
+    solution_, trace_, n_steps_, n_passes_
+        As in `LogisticRegression`; steps and passes of both fits.
 
     Notes
     -----

@@ -53,17 +53,23 @@ class LogisticRegression(DiscriminativeClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, M) for two classes, (K, M) for more; float32 if X is an array of float32. Predictions
-        use the weights before rounding
+    coef_ : ndarray of shape (1, M) for two classes, (K, M) for more
+        float32 if X is an array of float32. Predictions use the weights before rounding.
     intercept_ : ndarray of shape (1,) or (K,)
-    class_weight_ : ndarray of shape (K,), the factor of each class
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
-    separation_ : whether a hyperplane separates the classes; true if it does, with its ``coef`` and ``columns``. The
-        ``status`` is "complete", "quasi-complete", "overlapping" or "unknown" (not checked because of a prior, or
-        hidden by nearly collinear columns)
-    solution_ : why the solver stopped, number of steps, number of passes
-    trace_ : weights, objective and gradient of each step if ``trace=True``
-    n_steps_, n_passes_ : number of steps, and of passes over the rows
+    class_weight_ : ndarray of shape (K,)
+        The factor of each class.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    separation_
+        Whether a hyperplane separates the classes; true if it does, with its ``coef`` and ``columns``. The ``status``
+        is "complete", "quasi-complete", "overlapping" or "unknown" (not checked because of a prior, or hidden by nearly
+        collinear columns).
+    solution_
+        Why the solver stopped, number of steps, number of passes.
+    trace_
+        Weights, objective and gradient of each step if ``trace=True``.
+    n_steps_, n_passes_
+        Number of steps, and of passes over the rows.
 
     Notes
     -----

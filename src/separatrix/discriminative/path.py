@@ -40,8 +40,10 @@ class RegularizationPath:
 
     Attributes
     ----------
-    alphas : ndarray of shape (A,), decreasing
-    coef : ndarray of shape (A, C, M), with C = 1 for two classes
+    alphas : ndarray of shape (A,)
+        Decreasing.
+    coef : ndarray of shape (A, C, M)
+        With C = 1 for two classes.
     intercept : ndarray of shape (A, C)
     n_nonzero : ndarray of shape (A,)
         Number of columns with a nonzero weight.
@@ -49,8 +51,10 @@ class RegularizationPath:
         Mean log-loss per row of the folds, and its standard error over the folds.
     prior : ElasticNet
         The prior of the model, whose ``alpha`` varies along the path.
-    columns, classes : names of the columns, and the labels
-    n_passes : number of passes over the rows
+    columns, classes
+        Names of the columns, and the labels.
+    n_passes
+        Number of passes over the rows.
     """
 
     alphas: Float

@@ -65,9 +65,12 @@ class ProbitRegression(DiscriminativeClassifier):
     ----------
     coef_ : ndarray of shape (1, M)
     intercept_ : ndarray of shape (1,)
-    class_weight_ : ndarray of shape (2,), the factor of each class
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
-    separation_, solution_, trace_, n_steps_, n_passes_ : as in `LogisticRegression`
+    class_weight_ : ndarray of shape (2,)
+        The factor of each class.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    separation_, solution_, trace_, n_steps_, n_passes_
+        As in `LogisticRegression`.
 
     Notes
     -----

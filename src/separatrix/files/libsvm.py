@@ -196,11 +196,15 @@ class LibsvmFile(RowStore):
     Attributes
     ----------
     path : Path
-    n_rows, n_features, n_entries : int, number of rows, columns and stored values
+    n_rows, n_features, n_entries : int
+        Number of rows, columns and stored values.
     zero_based : bool
-    classes : ndarray of shape (K,), distinct labels, as integers if all are whole numbers
-    label_counts : ndarray of shape (K,), number of rows of each label
-    notes : tuple of str, sentences about parts of the file that were skipped
+    classes : ndarray of shape (K,)
+        Distinct labels, as integers if all are whole numbers.
+    label_counts : ndarray of shape (K,)
+        Number of rows of each label.
+    notes : tuple of str
+        Sentences about parts of the file that were skipped.
 
     Examples
     --------

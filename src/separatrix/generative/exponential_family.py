@@ -52,8 +52,10 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     ----------
     densities_ : dict
         Maps the name of the family to p(x | C_k) of all classes, a distribution of `separatrix.families`
-    coef_, intercept_ : the linear form of the scores; for two classes one row, the log-odds of the second class
-    priors_, class_count_, class_weight_, facts_, n_passes_, n_steps_, solution_ : as in `NaiveBayes`
+    coef_, intercept_
+        The linear form of the scores; for two classes one row, the log-odds of the second class.
+    priors_, class_count_, class_weight_, facts_, n_passes_, n_steps_, solution_
+        As in `NaiveBayes`.
 
     Examples
     --------

@@ -56,16 +56,23 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
 
     Attributes
     ----------
-    coef_, intercept_ : the linear scores; for two classes one row, the log-odds. Not available with "predictive"
+    coef_, intercept_
+        The linear scores; for two classes one row, the log-odds. Not available with "predictive".
     means_ : ndarray of shape (K, M)
     covariance_ : ndarray of shape (M, M)
-    priors_, class_count_ : p(C_k), and the weight of each class
-    class_weight_ : ndarray of shape (K,), the factor of each class
-    shrinkage_ : ndarray of shape (K,), the λ used
-    scalings_, explained_variance_ratio_ : directions of `transform` as columns (M, Q), with v'Σv = 1, and the fraction
-        of the variance of the class means along each
-    facts_ : the sufficient statistics of the training rows (class moments)
-    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` contains the log likelihoods of EM
+    priors_, class_count_
+        p(C_k), and the weight of each class.
+    class_weight_ : ndarray of shape (K,)
+        The factor of each class.
+    shrinkage_ : ndarray of shape (K,)
+        The λ used.
+    scalings_, explained_variance_ratio_
+        Directions of `transform` as columns (M, Q), with v'Σv = 1, and the fraction of the variance of the class means
+        along each.
+    facts_
+        The sufficient statistics of the training rows (class moments).
+    n_passes_, n_steps_, solution_
+        Cost and status; ``solution_.trace`` contains the log likelihoods of EM.
 
     Examples
     --------

@@ -103,16 +103,24 @@ class NaiveBayes(FamilyClassifier):
 
     Attributes
     ----------
-    families_, choices_ : the family of each column; and for each column the choice with its reason
+    families_, choices_
+        The family of each column; and for each column the choice with its reason.
     densities_ : dict
         Maps each family to p(x_d | C_k) of its columns and all classes, a distribution of `separatrix.families`
-    categories_ : dict, the values of each categorical column
-    coef_, intercept_ : the linear scores if every column has a linear form; one row for two classes
-    temperature_ : float, the exponent τ
-    priors_, class_count_ : p(C_k), and the weight of each class
-    class_weight_ : ndarray of shape (K,), the factor of each class
-    facts_ : the sufficient statistics of the training rows
-    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` contains the log posteriors of EM
+    categories_ : dict
+        The values of each categorical column.
+    coef_, intercept_
+        The linear scores if every column has a linear form; one row for two classes.
+    temperature_ : float
+        The exponent τ.
+    priors_, class_count_
+        p(C_k), and the weight of each class.
+    class_weight_ : ndarray of shape (K,)
+        The factor of each class.
+    facts_
+        The sufficient statistics of the training rows.
+    n_passes_, n_steps_, solution_
+        Cost and status; ``solution_.trace`` contains the log posteriors of EM.
 
     Notes
     -----

@@ -70,14 +70,18 @@ class DecisionBoundaryDisplay:
 
     Attributes
     ----------
-    grid : Grid, the points and the predicted codes; the code K means rejected
+    grid : Grid
+        The points and the predicted codes; the code K means rejected.
     classes : ndarray of shape (K,)
     points : ndarray of shape (N, 2) or None, the rows to draw
     codes : ndarray of shape (N,) or None, the classes of these rows
-    columns : names of the two columns
-    response : "regions", "probability" or "uncertainty"
+    columns
+        Names of the two columns.
+    response
+        "regions", "probability" or "uncertainty".
     values : ndarray of shape (n, n) or None, the probability or the width of its interval at each point of the grid
-    margins : ndarray of shape (n, n, K + 1), positive inside the region of each class and of rejected points
+    margins : ndarray of shape (n, n, K + 1)
+        Positive inside the region of each class and of rejected points.
     """
 
     grid: Grid

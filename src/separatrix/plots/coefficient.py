@@ -48,11 +48,15 @@ class CoefficientDisplay:
         Weights and their intervals, one row per class (C = 1 for two classes). Those of more than two classes are
         differences from the mean of the classes. Intervals are NaN if the model has none.
     labels : tuple of C str, the class to whose log-odds each row of weights refers
-    level : float, level of the intervals; NaN if the model has no intervals
-    per_spread : bool, whether weights are per standard deviation of their column instead of per unit
-    n_left_out : int, number of smaller weights that are not drawn
-    quantity : str, "log-odds", or "activation" if the log-odds of the model are not linear; with more than two classes,
-        against the mean of the classes
+    level : float
+        Level of the intervals; NaN if the model has no intervals.
+    per_spread : bool
+        Whether weights are per standard deviation of their column instead of per unit.
+    n_left_out : int
+        Number of smaller weights that are not drawn.
+    quantity : str
+        "log-odds", or "activation" if the log-odds of the model are not linear; with more than two classes, against the
+        mean of the classes.
     """
 
     names: tuple[str, ...]

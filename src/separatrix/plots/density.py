@@ -44,14 +44,19 @@ class ClassDensityDisplay:
 
     Attributes
     ----------
-    x : ndarray of shape (G,), points of the horizontal axis; integers if the model has a density of counts
+    x : ndarray of shape (G,)
+        Points of the horizontal axis; integers if the model has a density of counts.
     joint : ndarray of shape (G, K) or None, p(x | C_k) p(C_k)
-    posterior : ndarray of shape (G, K), p(C_k | x)
-    boundaries : ndarray, the values of x at which the most probable class changes
+    posterior : ndarray of shape (G, K)
+        p(C_k | x).
+    boundaries : ndarray
+        The values of x at which the most probable class changes.
     classes : ndarray of shape (K,)
-    rows : DrawnRows or None, the rows to draw and their histogram
+    rows : DrawnRows or None
+        The rows to draw and their histogram.
     column : str
-    is_count : bool, whether x contains integers
+    is_count : bool
+        Whether x contains integers.
     """
 
     x: Float

@@ -33,11 +33,16 @@ class EvidenceSurfaceDisplay:
     Attributes
     ----------
     widths, scales : ndarray of shape (W,) and (S,), ascending
-    depth : ndarray of shape (W, S), largest ln p(D) of the grid minus ln p(D), in nats
-    maximum : float, the largest ln p(D) of the grid
-    best : (width, scale) of the maximum
-    levels : depths at which contours are drawn
-    marks : labelled points to draw, {text: (width, scale)}
+    depth : ndarray of shape (W, S)
+        Largest ln p(D) of the grid minus ln p(D), in nats.
+    maximum : float
+        The largest ln p(D) of the grid.
+    best
+        (width, scale) of the maximum.
+    levels
+        Depths at which contours are drawn.
+    marks
+        Labelled points to draw, {text: (width, scale)}.
     """
 
     widths: Float

@@ -108,16 +108,24 @@ class LikelihoodSurfaceDisplay:
 
     Attributes
     ----------
-    angle : ndarray of shape (n,), degrees from the first direction towards the second
-    length : ndarray of shape (n,), lengths of w
-    values : ndarray of shape (n, n), E in nats, one row per length
+    angle : ndarray of shape (n,)
+        Degrees from the first direction towards the second.
+    length : ndarray of shape (n,)
+        Lengths of w.
+    values : ndarray of shape (n, n)
+        E in nats, one row per length.
     quadratic : ndarray of shape (n, n) or None, the quadratic approximation of E around its minimum
-    minimum : Minimum, or None if there is no minimum
-    floor : float, E at the minimum, or the limit of E
-    centre : ndarray of shape (D,), the point c
+    minimum
+        Minimum, or None if there is no minimum.
+    floor : float
+        E at the minimum, or the limit of E.
+    centre : ndarray of shape (D,)
+        The point c.
     directions : ndarray of shape (2, D)
-    columns : names of the D columns
-    of : "likelihood" or "posterior"
+    columns
+        Names of the D columns.
+    of
+        "likelihood" or "posterior".
 
     Examples
     --------

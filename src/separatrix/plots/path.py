@@ -90,10 +90,14 @@ class FitPathDisplay:
     frames : tuple of Frame
         w, w0 and the objective at the start and after each step. The objective of a perceptron is the number of
         misclassified rows; the objective of other models is the negative log posterior.
-    points, codes, classes, columns : the rows (N, 2), their class codes, the labels, and the names of the columns
-    name : name of the model
-    is_perceptron : whether each frame is an update by a single row
-    contours : activations at which the probability of the second class is 0.1 and 0.9; empty for a perceptron
+    points, codes, classes, columns
+        The rows (N, 2), their class codes, the labels, and the names of the columns.
+    name
+        Name of the model.
+    is_perceptron
+        Whether each frame is an update by a single row.
+    contours
+        Activations at which the probability of the second class is 0.1 and 0.9; empty for a perceptron.
 
     Examples
     --------

@@ -41,10 +41,13 @@ class ProjectionDisplay:
     z : ndarray of shape (N, 1) or (N, 2)
         Coordinates of the rows in within-class standard deviations, relative to the threshold (two classes) or to the
         mean of all rows (K classes).
-    codes, classes : the class code of each row (N,), and the labels (K,)
-    means : ndarray of shape (K, 1) or (K, 2), the mean of z in each class
+    codes, classes
+        The class code of each row (N,), and the labels (K,).
+    means : ndarray of shape (K, 1) or (K, 2)
+        The mean of z in each class.
     direction : ndarray of shape (D,) or None, unit vector of the projection; None for K classes or with a basis
-    n_bins : int, number of bars
+    n_bins : int
+        Number of bars.
 
     Examples
     --------

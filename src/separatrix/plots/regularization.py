@@ -39,15 +39,22 @@ class RegularizationPathDisplay:
 
     Attributes
     ----------
-    alphas : ndarray of shape (A,), decreasing
-    weight : ndarray of shape (A, P), weights of the drawn class
+    alphas : ndarray of shape (A,)
+        Decreasing.
+    weight : ndarray of shape (A, P)
+        Weights of the drawn class.
     names : tuple of P str, the columns
     named : tuple of the indices of the columns with the largest weights, which are drawn in colour
-    n_nonzero : ndarray of shape (A,), number of columns with a nonzero weight in any class
-    log_loss, log_loss_error : ndarrays of shape (A,), or None without cross-validation
-    marks : {text: alpha}, the alphas of `path.best` and `path.sparsest`; empty without cross-validation
-    label : str, the class to whose log-odds the weights refer
-    per_spread : bool, whether weights are per standard deviation of their column instead of per unit
+    n_nonzero : ndarray of shape (A,)
+        Number of columns with a nonzero weight in any class.
+    log_loss, log_loss_error : ndarrays of shape (A,)
+        Or None without cross-validation.
+    marks
+        {text: alpha}, the alphas of `path.best` and `path.sparsest`; empty without cross-validation.
+    label : str
+        The class to whose log-odds the weights refer.
+    per_spread : bool
+        Whether weights are per standard deviation of their column instead of per unit.
     """
 
     alphas: Float

@@ -31,13 +31,18 @@ class ReliabilityDisplay:
 
     Attributes
     ----------
-    curve : Reliability, with ``predicted``, ``observed``, ``count``, ``lower``, ``upper`` of B bins of equal weight
-    band_lower, band_upper : ndarray of shape (B,), binomial interval of each bin if the model is calibrated
-    ece : Estimate, expected calibration error and its standard error
-    ece_if_calibrated : float, expected ``ece`` for the same number of rows if every probability were correct
+    curve : Reliability
+        With ``predicted``, ``observed``, ``count``, ``lower``, ``upper`` of B bins of equal weight.
+    band_lower, band_upper : ndarray of shape (B,)
+        Binomial interval of each bin if the model is calibrated.
+    ece : Estimate
+        Expected calibration error and its standard error.
+    ece_if_calibrated : float
+        Expected ``ece`` for the same number of rows if every probability were correct.
     edges, hits, misses : ndarray of shape (H + 1,), (H,) and (H,)
         Histograms of the predicted probability, for rows in which the event happened and in which it did not happen.
-    event : str, description of the event
+    event : str
+        Description of the event.
     """
 
     curve: Reliability

@@ -237,12 +237,18 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
 
     Attributes
     ----------
-    coef_, intercept_ : the linear classifier; for two classes ``coef_`` is S_W⁻¹ (m_1 - m_0)
-    scalings_ : ndarray of shape (M, Q), the directions
-    ratio_ : ndarray of shape (Q,), J of each direction
-    means_, priors_ : class means (K, M) and class proportions (K,)
-    class_weight_ : ndarray of shape (K,), the factor of each class
-    n_passes_ : int, always 1
+    coef_, intercept_
+        The linear classifier; for two classes ``coef_`` is S_W⁻¹ (m_1 - m_0).
+    scalings_ : ndarray of shape (M, Q)
+        The directions.
+    ratio_ : ndarray of shape (Q,)
+        J of each direction.
+    means_, priors_
+        Class means (K, M) and class proportions (K,).
+    class_weight_ : ndarray of shape (K,)
+        The factor of each class.
+    n_passes_ : int
+        Always 1.
 
     Examples
     --------

@@ -202,8 +202,10 @@ class LeastSquaresClassifier(LinearClassifier):
     ----------
     coef_ : ndarray of shape (1, M) or (K, M)
     intercept_ : ndarray of shape (1,) or (K,)
-    class_weight_ : ndarray of shape (K,), the factor of each class
-    solution_ : Solution, the status, and the K regressions as ``value.W`` and ``value.w0``
+    class_weight_ : ndarray of shape (K,)
+        The factor of each class.
+    solution_ : Solution
+        The status, and the K regressions as ``value.W`` and ``value.w0``.
 
     Examples
     --------

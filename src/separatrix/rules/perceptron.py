@@ -154,13 +154,19 @@ class Perceptron(LinearClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : the linear classifier
-    class_weight_ : ndarray of shape (K,), the factor of each class
-    n_mistakes_ : int, number of mistakes in all epochs
+    coef_, intercept_
+        The linear classifier.
+    class_weight_ : ndarray of shape (K,)
+        The factor of each class.
+    n_mistakes_ : int
+        Number of mistakes in all epochs.
     mistakes_per_epoch_ : tuple of int
-    n_steps_ : int, number of epochs
-    n_passes_ : int, number of passes over the rows
-    solution_ : Solution, the status and the trace
+    n_steps_ : int
+        Number of epochs.
+    n_passes_ : int
+        Number of passes over the rows.
+    solution_ : Solution
+        The status and the trace.
 
     Notes
     -----

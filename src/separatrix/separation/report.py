@@ -28,12 +28,18 @@ class SeparabilityReport(Separability):
 
     Attributes
     ----------
-    status : "complete", "quasi-complete" or "overlapping"; "unknown" if rounding hides the result
-    coef, intercept : the separating direction in the user's units; zero if the classes overlap
-    columns : names of the columns with a nonzero weight in the direction
-    n_on_plane : number of rows on a boundary of the direction
-    classes : the labels
-    n_passes : number of passes over the rows
+    status
+        "complete", "quasi-complete" or "overlapping"; "unknown" if rounding hides the result.
+    coef, intercept
+        The separating direction in the user's units; zero if the classes overlap.
+    columns
+        Names of the columns with a nonzero weight in the direction.
+    n_on_plane
+        Number of rows on a boundary of the direction.
+    classes
+        The labels.
+    n_passes
+        Number of passes over the rows.
     """
 
     classes: Array

@@ -110,16 +110,22 @@ class TableClassifier(ClassifierMixin, Estimator):
 
     Attributes
     ----------
-    encoder_ : the fitted `TableEncoder`; ``encoder_.schema_.describe()`` lists the features of each column
-    estimator_ : the fitted model
-    classes_ : the labels
-    centre_, spread_ : ndarrays of shape (M,), mean and standard deviation of each feature that has a weight, after the
-        basis
-    n_features_in_, feature_names_in_ : the columns of the table
-    n_rows_ : number of training rows
-    interactions_ : the interactions of the model: ``surfaces``, ``products``, and the held-out ``gain`` and its
-        standard ``error`` in nats per row, NaN if they were chosen by the user; ``why`` no search was made, if none
-        was; None if not requested
+    encoder_
+        The fitted `TableEncoder`; ``encoder_.schema_.describe()`` lists the features of each column.
+    estimator_
+        The fitted model.
+    classes_
+        The labels.
+    centre_, spread_ : ndarrays of shape (M,)
+        Mean and standard deviation of each feature that has a weight, after the basis.
+    n_features_in_, feature_names_in_
+        The columns of the table.
+    n_rows_
+        Number of training rows.
+    interactions_
+        The interactions of the model: ``surfaces``, ``products``, and the held-out ``gain`` and its standard ``error``
+        in nats per row, NaN if they were chosen by the user; ``why`` no search was made, if none was; None if not
+        requested.
 
     Notes
     -----

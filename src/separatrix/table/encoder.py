@@ -51,7 +51,8 @@ class TableEncoder(TransformerMixin, Estimator):
     ----------
     schema_ : Schema
         The inferred encoding: ``describe()``, ``columns``, ``groups``, ``notes``, ``to_json()``.
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------

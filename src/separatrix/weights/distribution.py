@@ -36,13 +36,17 @@ class WeightDistribution:
     mean, std : ndarray of shape (P,) for two classes, (K, P) for more
         The weights of a class are consecutive: weights of the columns, then the intercept.
     covariance : ndarray of shape (P, P), or (KP, KP)
-    structure : str, "full", or the parts of the covariance that are kept
-    names : tuple of str, names of the P weights
-    log_evidence : float, ln p(D) of the last fit; None for an estimate
-    draws : weighted draws of θ; None if the Gaussians describe the distribution
-    variance_factor : float, factor of the variances of activations in averages of probabilities. It is 1 unless other
-        variances predict held-out rows better, and 0 if averages would be misleading: probabilities are then those of
-        the mean
+    structure : str
+        "full", or the parts of the covariance that are kept.
+    names : tuple of str
+        Names of the P weights.
+    log_evidence : float
+        ln p(D) of the last fit; None for an estimate.
+    draws
+        Weighted draws of θ; None if the Gaussians describe the distribution.
+    variance_factor : float
+        Factor of the variances of activations in averages of probabilities. It is 1 unless other variances predict
+        held-out rows better, and 0 if averages would be misleading: probabilities are then those of the mean.
     """
 
     approximation: AbstractApproximation
