@@ -1,8 +1,6 @@
 """Categories as random effects: a prior scale for the levels of each column, and new levels with its variance."""
 
-import doctest
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -236,13 +234,6 @@ def test_an_arrow_needs_a_log_concave_likelihood(monkeypatch):
     found = {name: sx.TableClassifier(model).fit(TABLE, Y).estimator_ for name, model in models.items()}
     assert type(found["probit"].posterior_.approximation) is ArrowApproximation
     assert any("one scale for all columns" in note for note in found["label_noise"].notes_)
-
-
-@pytest.mark.filterwarnings("ignore:Some columns have values that did not occur")
-def test_the_example_of_the_page_on_tables_prints_what_it_shows():
-    page = str(Path(__file__).parents[2] / "docs" / "tables.md")
-    failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert (failed, tried) == (0, 9)
 
 
 @pytest.mark.parametrize("other", ["age", "club"])

@@ -84,10 +84,3 @@ def test_heavy_libraries_are_imported_only_if_needed(use):
     code = f"import sys, separatrix as sx; {use}; print(sorted(set({HEAVY[use].split()}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_the_example_of_the_readme_prints_its_stated_output(capsys):
-    text = (ROOT.parents[1] / "README.md").read_text()
-    code, printed = text.split("```python\n")[1].split("```")[0], text.split("\n```\n[[")[1].split("```")[0]
-    exec(code, {})
-    assert capsys.readouterr().out == "[[" + printed
