@@ -198,21 +198,24 @@ def effect_axes(precision: Float, effect: Float) -> Float:
 def scale_precision(scales: PriorScales, found: Approximation, objective: Posterior) -> Float:
     """Return -∂² ln p(D, η)/∂η∂η' (G, G) at η = 0, if the log-likelihood is the parabola of the fit.
 
-    With Λ_g the precision of group g, d = m - m0 and S = A⁻¹, from ∂Λ/∂η_g = -2 Λ_g and ∂S/∂η_g = 2 S Λ_g S:
+    With d = m - m0, S = A⁻¹ and the rows and columns I_g of group g, D_g = -∂Λ/∂η_g = I_g Λ + Λ I_g, so
 
-        -∂² ln p(D)/∂η_g∂η_h = 2 [g = h] (tr Λ_g S + d'Λ_g d) - 2 tr(Λ_g S Λ_h S) - 4 d'Λ_g S Λ_h d
+        -∂² ln p(D)/∂η_g∂η_h = ½ tr[(I_g D_h + D_h I_g) (S + d d')] - ½ tr(D_g S D_h S) - d'D_g S D_h d
     """
     (C, P), G = found.mean.shape, len(scales.labels)
-    tuned = objective.prior.precision - scales.fixed
-    d, B = found.mean - objective.prior.mean, found.covariance.reshape(C, P, C, P)
+    tuned, d = objective.prior.precision - scales.fixed, found.mean - objective.prior.mean
+    at, S = (scales.groups[:, None] == np.arange(G)).astype(np.float64), found.covariance
     if tuned.ndim == 1:
-        B, pull = tuned[:, None, None] * B, tuned * d
+        B, pull = tuned[:, None, None] * S.reshape(C, P, C, P), tuned * d
+        first = np.einsum("cpcp->p", B) + (d * pull).sum(axis=0)
+        second = np.einsum("cpkq,kqcp->pq", B, B) + 2 * np.einsum("cp,cpkq,kq->pq", d, B, pull)
+        of_data = 2 * np.diag(at.T @ first) - 2 * at.T @ second @ at
     else:
-        B, pull = np.moveaxis(np.tensordot(tuned, B, (1, 1)), 0, 1), d @ tuned
-    first = np.einsum("cpcp->p", B) + (d * pull).sum(axis=0)
-    second = np.einsum("cpkq,kqcp->pq", B, B) + 2 * np.einsum("cp,cpkq,kq->pq", d, B, pull)
-    at = (scales.groups[:, None] == np.arange(G)).astype(np.float64)
-    of_data = 2 * np.diag(at.T @ first) - 2 * at.T @ second @ at
+        at, flat, L = np.tile(at, (C, 1)), d.ravel(), np.kron(np.eye(C), tuned)
+        B, moved = L @ S, at * (L @ flat)[:, None] + L @ (at * flat[:, None])
+        first = L * (S + np.outer(flat, flat))
+        of_data = np.diag(at.T @ first.sum(axis=1)) + at.T @ (first - B * B.T - (B @ L) * S) @ at
+        of_data -= moved.T @ S @ moved
     return np.asarray(0.5 * (of_data + of_data.T) + scales.log_density_precision())
 
 

@@ -107,7 +107,7 @@ class Products(NamedTuple):
 class PriorScales:
     """The prior as a function of η: each group of columns multiplies its scales by one factor, e^η_g.
 
-        Λ(η) = Λ_fixed + Σ_g e^(-2 η_g) Λ_g,        η_g = ln (scale / given scale)
+        Λ(η) = Λ_fixed + E Λ_tuned E,        E = diag e^(-η_g),        η_g = ln (scale / given scale)
 
     With one group of all columns, the whole prior becomes wider or narrower. One group per column is automatic
     relevance determination. The user may also define groups. All outputs share their scales. The prior of the bias is
@@ -150,7 +150,7 @@ class PriorScales:
         return Penalty(self.mean, self.fixed + tuned)
 
     def gradient(self, eta: Float, slope: Float) -> Float:
-        """Return ∂ ln p(D)/∂η (G,) from ∂ ln p(D)/∂Λ, (P, P) or its diagonal; ∂Λ/∂η_g = -2 e^(-2 η_g) Λ_g."""
+        """Return ∂ ln p(D)/∂η (G,) from ∂ ln p(D)/∂Λ, (P, P) or its diagonal; ∂Λ/∂η_g = -(I_g Λ + Λ I_g)."""
         if self.tuned.ndim == 1:
             each = -2 * self._tuned_at(eta) * (slope if slope.ndim == 1 else np.diag(slope))
         else:
@@ -183,8 +183,9 @@ class PriorScales:
         return np.log(narrowest / self.typical), np.log(MAX_SCALE / self.typical)
 
     def _tuned_at(self, eta: Float) -> Float:
-        widen = np.exp(-2 * np.append(eta, 0.0)[self.groups])  # FIXED_GROUP selects the zero
-        return np.asarray(self.tuned * (widen if self.tuned.ndim == 1 else widen[:, None]))
+        log_scale = np.append(eta, 0.0)[self.groups]  # FIXED_GROUP selects the zero
+        each = log_scale if self.tuned.ndim == 1 else 0.5 * np.add.outer(log_scale, log_scale)
+        return np.asarray(self.tuned * np.exp(-2 * each))
 
 
 def prior_scales(
@@ -219,7 +220,7 @@ def prior_scales(
             f"groups has {counted(len(codes), 'label')}, but there are {counted(M, 'column')}: give one label for each "
             "column."
         )
-    if tuned.ndim == 2 and len(labels) > 1:
+    if tuned.ndim == 2 and len(labels) > 1 and like is None:
         raise DataError(
             f"A prior with a full covariance has one scale to tune, and groups= has {len(labels)}. Leave groups=None, "
             "or give a prior with a scale for each column."

@@ -6,7 +6,7 @@ A *strategy* says what is kept of the posterior: one covariance of all weights, 
 unless the user names one (``structure=``). Every strategy takes the same steps in the same order:
 
     tune      the most probable scales of the prior, by evidence
-    shape     one scale, an alignment with the correlations of the columns, or a scale for each column, by evidence
+    shape     one scale, a scale for each column, an alignment with their correlations, or both, by evidence
     fit       the best Gaussian that is affordable
     check     the errors of its probabilities and intervals; draws may replace it
     average   the average over the scales of the prior

@@ -2,7 +2,7 @@
 """The steps of an inference with the covariance of all weights, or of all weights in the span of few rows.
 
     `tune_joint`     the most probable scales of the prior, by the evidence of the method that fits them best
-    `shape_joint`    one scale, an alignment with the correlations of the columns, or a scale for each column
+    `shape_joint`    one scale, a scale for each column, and an alignment with the correlations of the columns
     `fit_joint`      a better Gaussian than Laplace's, if the posterior is skewed
     `check_joint`    the errors of its probabilities and intervals; draws replace a poor Gaussian
     `average_joint`  the average over the scales, and over a simpler prior
@@ -188,9 +188,10 @@ def shape_joint(found: Inference, options: Options) -> Inference:
         if isinstance(found.fitter, FitEP) and not _has_cheap_sweeps(found.objective):  # tuning ended early
             found = tune_prior(found, options, found.fitter)
         return found.did("as stated: no alignment, and no scale for each column, has a higher evidence")
-    kind = (
-        "a scale for each column" if len(shaped.report.labels) > 1 else "aligned with the correlations of the columns"
-    )
+    assert shaped.shape is not None, "another shape"
+    is_aligned = bool((shaped.shape != np.diag(np.diag(shaped.shape))).any())
+    kinds = ["a scale for each column"] if len(shaped.report.labels) > 1 else []
+    kind = ", ".join([*kinds, "aligned with the correlations of the columns"] if is_aligned else kinds)
     assert shaped.tuned is not None, "tuning keeps its fit"
     assert found.tuned is not None, "tuning keeps its fit"
     gain = shaped.tuned.log_evidence - found.tuned.log_evidence

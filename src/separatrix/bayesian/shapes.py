@@ -2,7 +2,7 @@
 """The tuning of a prior and of its shape, for a posterior with the full covariance.                  PRML §3.5
 
     `tune_prior`      the most probable scales of the prior
-    `shape_prior`     if no prior is stated: one scale, an alignment with correlations, or a scale for each column
+    `shape_prior`     if no prior is stated: one scale, a scale for each column, and an alignment of either
     `scale_average`   the nodes of the average over the scales, and over the simpler prior
 
 The evidence chooses the shape. One scale has the prior probability `STATED_PROBABILITY`, and remains in the average
@@ -63,27 +63,39 @@ def tune_prior(found: Inference, options: Options, fitter: Fitter, tol: float = 
 
 
 def shape_prior(found: Inference, options: Options, fitter: Fitter) -> Inference:
-    """Align the prior, or give each column a scale, if the evidence of one of them is higher. It is tuned again."""
+    """Choose the shape of the prior by evidence: one scale, a scale for each column, and an alignment of either.
+
+    A prior with another shape is tuned again, and accepted if its evidence is higher. The sites of expectation
+    propagation make predictions so accurate that only the better one of the first two shapes is fitted.
+    """
     if not options.aligns or options.groups is not None or options.wide is not None:
         return found
-
-    def log_evidence(each: Inference) -> float:
-        assert each.tuned is not None, "the scale is tuned first"
-        return each.tuned.log_evidence + _nodes_of_one(each, options, None).log_ratio
-
     assert found.tuned is not None, "the scale is tuned first"
     aligned, gain = align(found.objective, found.tuned), _column_gain(found, options, fitter)
-    if isinstance(fitter, FitEP):  # its predictions are accurate, so that only the best is fitted
+    if isinstance(fitter, FitEP):
         is_aligned = bool(aligned) and aligned[0].gain > gain
         aligned, gain = (aligned[:1], -np.inf) if is_aligned else ([], gain)
-    tuned = (_aligned(found, each, options, fitter) for each in aligned[:2])
-    candidates = [each for each in tuned if each is not None]
+    heights = [(_height(found, options) + LOG_ODDS, found)]
+    for each in aligned[:2]:
+        heights += _if_tuned(_aligned(found, each, options, fitter), options)
     if gain > LOG_ODDS:
-        candidates.append(_by_column(found, options, fitter))
-    heights = [log_evidence(each) for each in candidates]
-    if not candidates or max(heights) <= log_evidence(found) + LOG_ODDS:
-        return found
-    return replace(candidates[int(np.argmax(heights))], simpler=found)
+        columns = _by_column(found, options, fitter)
+        heights += _if_tuned(columns, options)
+        assert columns.tuned is not None, "the scales are tuned"
+        for each in align(columns.objective, columns.tuned)[:1]:
+            heights += _if_tuned(_aligned(columns, each, options, fitter), options)
+    best = max(heights, key=lambda pair: pair[0])[1]
+    return found if best is found else replace(best, simpler=found)
+
+
+def _if_tuned(found: Inference | None, options: Options) -> list[tuple[float, Inference]]:
+    return [] if found is None else [(_height(found, options), found)]
+
+
+def _height(found: Inference, options: Options) -> float:
+    """Return ln p(D), integrated over the scales."""
+    assert found.tuned is not None, "the scale is tuned first"
+    return found.tuned.log_evidence + _nodes_of_one(found, options, None).log_ratio
 
 
 def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitter) -> Inference | None:
@@ -92,7 +104,7 @@ def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitte
     fit = fitter.fit(objective, near.mean, near.factor)
     if found.tuned is None or fit.name != found.tuned.name:
         return None
-    report, law = found.report, prior_scales(found.objective)
+    report, law = found.report, prior_scales(found.objective, found.groups)
     start = replace(
         found,
         objective=objective,
@@ -100,9 +112,26 @@ def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitte
         factors=factor * found.factors,
         tuning=replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors),
         law=replace(law, typical=law.typical / report.factors),
-        shape=shape,
     )
-    return tune_prior(start, options, fitter, SHAPE_TOL)
+    return _shaped(start, shape, options, fitter)
+
+
+def _by_column(found: Inference, options: Options, fitter: Fitter) -> Inference:
+    """Tune again with a scale for each column."""
+    start = replace(found, approximation=found.tuned or found.full, groups="columns")
+    return _shaped(start, np.eye(len(found.factors)), options, fitter)
+
+
+def _shaped(start: Inference, shape: Float, options: Options, fitter: Fitter) -> Inference:
+    """Tune again with another shape (M, M), which includes the scale of each column relative to their mean."""
+    tuned = tune_prior(start, options, fitter, SHAPE_TOL)
+    if start.groups is None:
+        return replace(tuned, shape=shape)
+    report = replace(tuned.report, boundary=start.report.boundary)
+    common = np.exp(np.log(report.factors).mean())
+    relative = report.factors / common
+    factors = np.full(len(relative), common)
+    return replace(tuned, factors=factors, tuning=report, shape=shape * np.outer(relative, relative))
 
 
 def _column_gain(found: Inference, options: Options, fitter: Fitter) -> float:
@@ -115,17 +144,6 @@ def _column_gain(found: Inference, options: Options, fitter: Fitter) -> float:
     search = Search(objective, scales, fitter, bounds=scales.bounds(objective), tol=SHAPE_TOL)
     volume = scale_nodes(objective, scales, fit, None).log_ratio - _nodes_of_one(found, options, None).log_ratio
     return search.predicted_gain(fit, found.log_det_slope) + volume
-
-
-def _by_column(found: Inference, options: Options, fitter: Fitter) -> Inference:
-    """Tune again with a scale for each column."""
-    tuned = tune_prior(
-        replace(found, approximation=found.tuned or found.full, groups="columns"), options, fitter, SHAPE_TOL
-    )
-    report = replace(tuned.report, boundary=found.report.boundary)
-    common = np.exp(np.log(report.factors).mean())
-    shape = np.diag((report.factors / common) ** 2)
-    return replace(tuned, factors=tuned.factors / report.factors * common, tuning=report, shape=shape)
 
 
 def one_scale(found: Inference) -> Inference:
