@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from separatrix._array import Float
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.averaging import Nodes, merged, scale_nodes
 from separatrix.bayesian.evidence import FitEP, Fitter, PriorScales, prior_scales
