@@ -393,7 +393,7 @@ def test_mean_and_standard_deviation_of_contrasts_are_those_of_draws(labels):
     assert_allclose(found.mean, draws.mean(axis=0), atol=0.03)
     assert_allclose(found.std, draws.std(axis=0), rtol=0.03)
     by_class = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="by class")).fit(TABLE, THREE)
-    assert_allclose(by_class.contrasts().std, drawn(by_class).std(axis=0), rtol=0.15)  # from 500 draws
+    assert_allclose(by_class.contrasts().std, drawn(by_class).std(axis=0), rtol=0.03)
 
 
 @pytest.mark.parametrize("labels", [Y, THREE])

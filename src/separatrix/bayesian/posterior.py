@@ -38,7 +38,7 @@ from separatrix.likelihoods import Likelihood
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, dual, factorise
 from separatrix.stats import Design, Grad, ValueGrad, activation_spreads
-from separatrix.weights import AbstractApproximation, Activations, row_squares
+from separatrix.weights import AbstractApproximation, Activations, regressors, row_squares
 
 MAX_LAST_FALL = 1e-3  # nats by which Newton's last step may lower the objective: 0.04 standard deviations
 NEWTON_CONTRACTION = 0.01  # gradient before Newton's last step, relative to the root of the gradient after it
@@ -92,7 +92,8 @@ class Approximation(AbstractApproximation):
 
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P)."""
-        return self.from_unit(rng.standard_normal((n, self.mean.size)))
+        drawn = rng.standard_normal((n, self.mean.size)) @ self.root.T
+        return np.asarray(self.mean + drawn.reshape(n, *self.mean.shape))
 
     def from_unit(self, z: Float) -> Float:
         """Return θ = mean + R z, (n, C, P), for points z (n, CP)."""
@@ -119,7 +120,7 @@ class Approximation(AbstractApproximation):
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return mean and covariance of the activations of rows."""
-        C, Phi, root = len(self.mean), design.regressors(X), self.factor.root
+        C, Phi, root = len(self.mean), regressors(X, design), self.factor.root
         if C == 1:
             return Activations(Phi @ self.mean[0], row_squares(Phi @ root))  # (4.149), (4.150)
         spread = activation_spreads(Phi, root, C)
@@ -154,9 +155,7 @@ class AveragedApproximation(Approximation):
 
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P)."""
-        of_node = rng.multinomial(n, self.weights)
-        drawn = [node.sample(size, rng) for node, size in zip(self.nodes, of_node, strict=True)]
-        return np.asarray(rng.permutation(np.concatenate(drawn)))
+        return self.sample_parts(n, rng)
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return the distribution of the activations of rows."""
@@ -343,7 +342,7 @@ class ByClassApproximation(AbstractApproximation):
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return mean (n, C) and covariance (n, C, C) of the activations of rows."""
-        Phi = design.regressors(X)
+        Phi = regressors(X, design)
         var = np.stack([row_squares(Phi @ factor.root) for factor in self.factors], axis=1)
         return Activations(Phi @ self.mean.T, np.asarray((self.axes * var[:, None, :]) @ self.axes.T))
 
@@ -497,24 +496,28 @@ class DualApproximation(AbstractApproximation):
         outside = self.outside * np.append(1 / self.precision - row_squares(self.basis), np.zeros(P - M))
         each, starts = self._each_weight(P), range(0, P, STD_AT_ONCE)
         with single_thread_blas():
-            within = np.concatenate([self._thin_activations(each[i : i + STD_AT_ONCE]).variance for i in starts])
+            within = np.concatenate([self.widest._thin_activations(each[i : i + STD_AT_ONCE]).variance for i in starts])
         return np.asarray(np.sqrt(np.maximum(outside, 0.0) + within.reshape(P, C).T))
 
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P): the prior, except in the span of the rows."""
+        if len(self.part_weights) > 1:
+            return self.sample_parts(n, rng)
         M = len(self.precision)
         thin = self.thin.sample(n, rng)
         rows = thin.reshape(-1, thin.shape[2])  # so that one product serves all draws and classes
         drawn = self._from_thin(rows)
         w = rng.standard_normal((len(rows), M)) * np.sqrt(self.outside / self.precision)
         drawn[:, :M] += w - ((w * self.precision) @ self.basis) @ self.basis.T
-        return drawn.reshape(*thin.shape[:2], -1)
+        return drawn.reshape(*thin.shape[:2], drawn.shape[1])
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return mean and covariance of the activations of rows."""
-        M, Phi = len(self.precision), design.regressors(X)
+        M, Phi = len(self.precision), regressors(X, design)
         Z = Phi[:, :M]
-        within = self._thin_activations(np.column_stack([Z @ self.basis, Phi[:, M:]]))  # activations of (Bv, b)
+        within = self._thin_activations(
+            np.column_stack([Z @ self.basis, to_dense(Phi[:, M:])])
+        )  # activations of (Bv, b)
         # For rows in the span, the variance outside it is zero, and may be negative after rounding.
         outside = self.outside * np.maximum(Z**2 @ (1 / self.precision) - row_squares(Z @ self.basis), 0.0)
         parts = () if within.weights is None else tuple(part.activations(X, design) for part in self.parts)
@@ -532,6 +535,12 @@ class DualApproximation(AbstractApproximation):
     def part_weights(self) -> Float:
         """Weights (J,) of the parts."""
         return self.thin.part_weights
+
+    @property
+    def widest(self) -> DualApproximation:
+        """The same distribution with the best estimate of the covariance in the span."""
+        thin: Any = self.thin.widest
+        return self if thin is self.thin else replace(self, thin=thin)
 
     def shifted(self, shift: Float) -> DualApproximation:
         """Return the same distribution with ``shift`` (C,) added to the bias, which the thin problem has."""
@@ -747,7 +756,7 @@ class ArrowApproximation(AbstractApproximation):
         return (self.mean + drawn)[:, None]
 
     def row_variance(self, X: Rows, design: Design) -> Float:
-        """Return φ̃'A⁻¹φ̃ of each row: x'cov(w) x + 2 x'cov(w, u) z + z'cov(u) z."""
+        """Return φ̃'A⁻¹φ̃ of each row, which has at most one level: x'cov(w) x + 2 x'cov(w, u) z + z'cov(u) z."""
         cov_u, of_level = self.root @ self.root.T, self.variance[self.levels]
         mixed = -2 * self.border @ cov_u
         found = np.empty(X.shape[0])
@@ -760,6 +769,12 @@ class ArrowApproximation(AbstractApproximation):
         """Return mean and variance of the activations of rows; sparse rows stay sparse."""
         mean = design.activate(Block(X, None, None, range(X.shape[0])), self.mean)
         return Activations(mean, self.row_variance(X, design))
+
+    def moments_of(self, Z: Rows) -> Activations:
+        """Return mean and variance of θ z for each row z of Z (n, P), which may have several levels."""
+        x, z = Z[:, self.levels], to_dense(Z[:, self.others])
+        variance = (x * x) @ (1 / self.diagonal) + row_squares((z - x @ self.border) @ self.root)
+        return Activations(Z @ self.mean[0], variance)
 
 
 def split_rows(X: Rows, design: Design, levels: Codes, others: Codes) -> tuple[Any, Any]:

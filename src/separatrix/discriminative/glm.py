@@ -21,7 +21,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import Estimator, check_count, check_flags, check_number, check_option, check_positive
-from separatrix._array import Array, Codes, Float, Rows, to_dense
+from separatrix._array import Array, Codes, Float, Rows
 from separatrix._text import columns_are
 from separatrix.basis import fit_basis
 from separatrix.discriminative.glm_fit import (
@@ -47,9 +47,10 @@ from separatrix.discriminative.inference import (
 from separatrix.estimator import Limit, check_columns, check_results, known_columns, truth_in_memory, unchanged_on_error
 from separatrix.exceptions import CollinearWarning, warn
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
-from separatrix.rows import Block, RowMap, in_memory, open_rows, readable_again, targets_in_memory
+from separatrix.rows import Block, RowMap, in_memory, open_rows, targets_in_memory
 from separatrix.solvers import Newton
 from separatrix.stats import Design
+from separatrix.weights import Marginals, NormalApproximation, WeightDistribution, interval_tails
 
 PENALISED = (
     "Penalised fit (alpha = {alpha:g}): coefficients are shrunk towards zero, and standard errors and intervals are "
@@ -93,6 +94,8 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         Covariance of (w, w0) from Fisher's (expected) information; (M, M) without an intercept.
     standard_errors_ : ndarray of shape (M + 1,)
         NaN for columns with weight 0.
+    sampling_ : WeightDistribution
+        Sampling distribution of (w, w0); ``sampling_.functions(L)`` is that of linear functions.
     dispersion_ : float
         Dispersion φ: Pearson's X²/(N - P) for gaussian and gamma, otherwise 1.
     deviance_, null_deviance_, pearson_ : float
@@ -283,18 +286,15 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
     def predict_interval(self, X: Any, *, level: float = 0.95, offset: Any = None) -> Float:
         """Lower and upper confidence limits (N, 2) of the mean of each row, mapped from limits of its activation."""
 
-        def leverage(Phi: Rows) -> Array:
-            """φ̃' (I + alpha Λ)⁻¹ φ̃, the variance of an activation divided by the dispersion."""
-            Z = to_dense(Phi) - self._design.origin
-            Z = np.column_stack([Z, np.ones(len(Z))]) if self._design.bias else Z
-            return np.asarray(np.einsum("np,np->n", Z @ self._unscaled, Z))
+        def moments(Phi: Rows) -> Array:
+            a = self.sampling_.activations(Phi)
+            return np.column_stack([a.mean, np.sqrt(a.cov)])
 
-        X = readable_again(X)  # two passes
-        a = self._activations(X, offset)
-        variance = self.dispersion_ * in_memory(self._map_rows(X, leverage))[0]
-        half = quantile(level, self._residual) * np.sqrt(variance)
-        mean = self.likelihood_.mean
-        return np.sort(np.column_stack([mean(a - half), mean(a + half)]), axis=1)
+        tails = interval_tails("predict_interval", level)
+        a, std = in_memory(self._map_rows(X, moments, Limit.LARGEST))[0].T
+        a = self._with_offset(a, offset)
+        limits = Marginals(np.ones(1), a[None], std[None], self._residual).quantiles(tails)
+        return np.sort(np.column_stack([self.likelihood_.mean(limit) for limit in limits.T]), axis=1)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
         """D², the explained fraction of the null deviance: 1 - Σ d(t, μ)/Σ d(t, mean). It is R² for gaussian.
@@ -390,6 +390,13 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         )
 
     @property
+    def sampling_(self) -> WeightDistribution:
+        """Sampling distribution of the coefficients; with a penalty, their posterior."""
+        covariance = self.dispersion_ * self._unscaled
+        approximation = NormalApproximation(self.solution_.value, covariance, self._residual)
+        return WeightDistribution(approximation, self._design, self.coefficient_names_)
+
+    @property
     def _residual(self) -> float:
         """Degrees of freedom of Student's t; infinite if the dispersion is known."""
         return self.degrees_of_freedom_ if self.likelihood_.response.has_dispersion else np.inf
@@ -410,7 +417,10 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         def activate(Phi: Rows) -> Array:
             return self._design.activate(Block(Phi, None, None, range(Phi.shape[0])), self.solution_.value)
 
-        a: Float = in_memory(self._map_rows(X, activate, Limit.LARGEST))[0]
+        return self._with_offset(in_memory(self._map_rows(X, activate, Limit.LARGEST))[0], offset)
+
+    @staticmethod
+    def _with_offset(a: Float, offset: Any) -> Float:
         known = per_row("offset", offset, len(a))
         return a if known is None else a + known
 

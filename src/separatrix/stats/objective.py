@@ -600,7 +600,7 @@ def _device_change(block: Block, theta: Float, root: Float, likelihood: Any, des
 def activation_spreads(Phi: Float, root: Float, C: int) -> Float:
     """S_n (C, CP) of each row φ̃_n, with cov a_n = S_n S_n'; R = ``root`` is upper triangular with R R' = cov θ."""
     P = Phi.shape[1]
-    spread = np.zeros((len(Phi), C, C * P))
+    spread = np.zeros((Phi.shape[0], C, C * P))
     for k in range(C):  # class k has zeros in the columns of earlier classes
         spread[:, k, k * P :] = Phi @ root[k * P : (k + 1) * P, k * P :]
     return spread

@@ -236,8 +236,9 @@ class _PosteriorCurves:
         self, model: TableClassifier, sample: Float, tails: Float, n_draws: int, rng: np.random.Generator
     ) -> None:
         posterior = model.estimator_.posterior_
-        half = posterior.sample(n_draws // 2, rng)
-        W = np.concatenate([half, 2 * posterior.mean - half])
+        W = posterior.sample(n_draws if posterior.draws is not None else n_draws // 2, rng)
+        if posterior.draws is None:
+            W = np.concatenate([W, 2 * posterior.mean - W])
         self.W = W.reshape(n_draws, -1, W.shape[-1])
         self.model, self.sample, self.tails = model, sample, tails
         self.Phi = functions_of(model, sample)

@@ -16,16 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import sparse
 
-from separatrix._arguments import generator
-from separatrix._array import Array, Codes, Float
-from separatrix.bayesian import Approximation, BayesianLogisticRegression
+from separatrix._array import Array, Float
+from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.generative import QuadraticDiscriminantAnalysis
 from separatrix.table import CategoryPlan
-from separatrix.weights import WeightSummary, interval_tails
-
-N_DRAWS = 500  # used if the full covariance is not stored; gives standard deviations to 3 %
+from separatrix.weights import Marginals, WeightSummary, class_contrasts, interval_tails
 
 INTERCEPT = "(intercept)"
 REFERENCE_NOTE = (
@@ -33,12 +30,10 @@ REFERENCE_NOTE = (
     "relative to the average over classes."
 )
 
-Category = tuple[Codes, Float]  # positions of the weights of the levels, and the fraction of rows of each level
-
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Weights and their standard deviations, (C, M + 1) with the bias last; C is 1 for two classes, else K.
+    """Weights with the bias last, and their distributions; C is 1 for two classes, else K.
 
     ``names`` are the M features, ``columns`` the table columns that they encode, and ``labels`` the C classes whose
     log-odds the weights raise. Standard deviations are NaN if the model has no posterior.
@@ -47,8 +42,17 @@ class Contrasts:
     names: tuple[str, ...]
     columns: tuple[str, ...]
     labels: Array
-    mean: Float
-    std: Float
+    marginals: Marginals
+
+    @property
+    def mean(self) -> Float:
+        """Mean of the weights and of the bias, (C, M + 1)."""
+        return np.atleast_2d(self.marginals.mean.T)
+
+    @property
+    def std(self) -> Float:
+        """Standard deviation of the weights and of the bias, (C, M + 1)."""
+        return np.atleast_2d(self.marginals.std.T)
 
     @property
     def weight(self) -> Float:
@@ -57,8 +61,13 @@ class Contrasts:
 
     def interval(self, level: float = 0.95) -> tuple[Float, Float]:
         """Lower and upper bound of each weight, (C, M)."""
-        reach = special.ndtri(interval_tails("interval", level)[1]) * self.std[:, :-1]
-        return self.mean[:, :-1] - reach, self.mean[:, :-1] + reach
+        lower, upper = self.bounds(level)
+        return lower[:, :-1], upper[:, :-1]
+
+    def bounds(self, level: float) -> tuple[Float, Float]:
+        """Lower and upper bound of the weights and of the bias, (C, M + 1)."""
+        lower, upper = np.moveaxis(self.marginals.quantiles(interval_tails("interval", level)), -1, 0)
+        return np.atleast_2d(lower.T), np.atleast_2d(upper.T)
 
 
 @dataclass(frozen=True)
@@ -96,12 +105,11 @@ def explain(
     >>> calls.label, calls.weight < calls.upper < 0  # customers who call often are less likely to stay
     ('stays', True)
     """
-    tails = interval_tails("explain", level)
+    interval_tails("explain", level)
     if not has_contrasts(model.estimator_):
         return ()
     found = contrasts_of(model)
-    reach = special.ndtri(tails[1]) * found.std
-    weight, lower, upper, labels = found.mean, found.mean - reach, found.mean + reach, found.labels.tolist()
+    weight, (lower, upper), labels = found.mean, found.bounds(level), found.labels.tolist()
     if positive is not None and len(labels) > 1:
         at = labels.index(positive)
         weight, lower, upper, labels = weight[[at]], lower[[at]], upper[[at]], [positive]
@@ -124,55 +132,46 @@ def has_contrasts(estimator: Any) -> bool:
 
 def contrasts_of(classifier: Any) -> Contrasts:
     """Contrasts of a fitted `TableClassifier` whose model has weights."""
-    estimator, schema, categories = classifier.estimator_, classifier.encoder_.schema_, []
-    if getattr(estimator, "fit_intercept", True):  # it absorbs the average of categories without a reference level
-        whole = {plan.column for plan in schema.plans if isinstance(plan, CategoryPlan) and not plan.reference}
-        sources = classifier.source_pairs_
-        places = [at for column in sorted(whole) if len(at := np.flatnonzero((sources == column).all(axis=1)))]
-        categories = [(at, classifier.centre_[at] / classifier.centre_[at].sum()) for at in places]
+    estimator, M = classifier.estimator_, len(classifier.source_pairs_)
+    L = _functions(classifier, M)
     if isinstance(estimator, BayesianLogisticRegression):
-        posterior = estimator.posterior_
-        design, C = posterior.design, len(np.atleast_2d(posterior.mean))
-        M = len(design.origin)
-        mean = _contrasts(np.reshape(posterior.mean, (C, -1)), M, categories)
-        if isinstance(posterior.approximation, Approximation):  # contrasts are linear
-            root = posterior.approximation.root.reshape(C, design.width, -1)
-            if design.bias:  # the fit has its bias at the mean of the columns; move it to x = 0
-                root = root.copy()
-                root[:, -1] -= np.einsum("m,cmr->cr", design.origin, root[:, :-1])
-            std = np.linalg.norm(_contrasts(root, M, categories), axis=2)
-        else:
-            draws = np.moveaxis(posterior.sample(N_DRAWS, generator(None)).reshape(N_DRAWS, C, -1), 0, 2)
-            std = _contrasts(draws, M, categories).std(axis=2)
+        labels, posterior = estimator.classes_, estimator.posterior_
+        Q = class_contrasts(labels)[0] if len(labels) > 2 else None
+        found = posterior.functions(L[:, : posterior.design.width], Q)
     else:
         W = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
         bias = np.broadcast_to(np.reshape(getattr(estimator, "intercept_", 0.0), (-1, 1)), (len(W), 1))
-        mean = _contrasts(np.concatenate([W, bias], axis=1), W.shape[1], categories)
-        std = np.full(mean.shape, np.nan)
-    labels = classifier.classes_[1:] if len(mean) == 1 else classifier.classes_
-    return Contrasts(tuple(classifier.get_feature_names_out().tolist()), classifier.sources_, labels, mean, std)
+        mean = (L @ np.concatenate([W, bias], axis=1).T).T
+        mean = (mean - mean.mean(axis=0)).T if len(W) > 1 else mean[0]
+        found = Marginals(np.ones(1), mean[None], np.full_like(mean[None], np.nan))
+    labels = classifier.classes_ if found.mean.ndim > 1 else classifier.classes_[1:]
+    return Contrasts(tuple(classifier.get_feature_names_out().tolist()), classifier.sources_, labels, found)
 
 
 def summarise(classifier: Any, level: float) -> WeightSummary:
     """Table of contrasts with intervals and probabilities of their sign, in the format of the model's ``summary``."""
     found, estimator = contrasts_of(classifier), classifier.estimator_
     own = (*found.names, "intercept")[: estimator.posterior_.design.width]
-    names = own if len(found.mean) == 1 else tuple(f"{label}: {name}" for label in found.labels for name in own)
-    mean, std = (values[:, : len(own)].ravel() for values in (found.mean, found.std))
-    reach = special.ndtri(interval_tails("summary", level)[1]) * std
-    sign = special.ndtr(np.abs(mean) / np.where(std > 0, std, 1.0))
-    return WeightSummary(names, mean, std, mean - reach, mean + reach, sign, level, (REFERENCE_NOTE, *estimator.notes_))
+    return WeightSummary.of(
+        found.marginals[: len(own)], own, found.labels.tolist(), level, (REFERENCE_NOTE, *estimator.notes_)
+    )
 
 
-def _contrasts(W: Float, M: int, categories: list[Category]) -> Float:
-    """Weights (C, M + 1, ...) with the bias last, minus the constants that change no prediction.
+def _functions(classifier: Any, M: int) -> Any:
+    """Return each weight and the bias, minus the constants that change no prediction, as functions of (w, w0).
 
-    A bias of zero is appended to weights (C, M, ...) of a model without one.
+    They are the rows of a sparse matrix (M + 1, M + 1).
     """
-    W = W if W.shape[1] > M else np.concatenate([W, np.zeros_like(W[:, :1])], axis=1)
-    moved = W - W.mean(axis=0) if len(W) > 1 else W.copy()
-    for at, fraction in categories:
-        average = np.einsum("l,cl...->c...", fraction, moved[:, at])
-        moved[:, at] -= average[:, None]
-        moved[:, -1] += average
-    return moved
+    L, schema = sparse.eye_array(M + 1, format="csr"), classifier.encoder_.schema_
+    if not getattr(classifier.estimator_, "fit_intercept", True):  # it absorbs the averages of categories
+        return L
+    whole = {plan.column for plan in schema.plans if isinstance(plan, CategoryPlan) and not plan.reference}
+    for column in sorted(whole):
+        at = np.flatnonzero((classifier.source_pairs_ == column).all(axis=1))
+        if len(at):
+            average = np.zeros((1, M + 1))
+            average[0, at] = classifier.centre_[at] / classifier.centre_[at].sum()
+            moved = np.zeros((M + 1, 1))
+            moved[at], moved[-1] = -1.0, 1.0
+            L = L + sparse.csr_array(moved) @ sparse.csr_array(average)
+    return L

@@ -8,8 +8,14 @@ distribution    the distribution in the user's units, which every consumer asks
 summary         its table
 """
 
-from separatrix.weights.approximation import AbstractApproximation, Activations, NormalApproximation, row_squares
+from separatrix.weights.approximation import (
+    AbstractApproximation,
+    Activations,
+    NormalApproximation,
+    regressors,
+    row_squares,
+)
 from separatrix.weights.distribution import WeightDistribution
 from separatrix.weights.draws import MAX_DRAW_ACTIVATIONS, Draws, activations_of_draws
 from separatrix.weights.marginals import Marginals, mixture_quantiles, quantiles, weighted_quantiles
-from separatrix.weights.summary import WeightSummary, interval_tails, summarise
+from separatrix.weights.summary import WeightSummary, class_contrasts, interval_tails, summarise

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float, Rows, is_sparse, to_dense
 from separatrix.exceptions import DataError
 from separatrix.stats import Design
 from separatrix.weights.marginals import Marginals
@@ -132,12 +132,21 @@ class AbstractApproximation(ABC):
             "full covariance. Use fewer columns or basis functions, or fit all rows at once."
         )
 
+    def moments_of(self, Z: Rows) -> Activations:
+        """Return mean and covariance of θ z for each row z of Z (n, P)."""
+        return self.activations(Z, Design(np.zeros(Z.shape[1]), bias=False))
+
     def functions(self, Z: Rows, Q: Float) -> Marginals:
         """Return the distribution of the contrasts Q (k, C) of θ z, (n, k), for each row z of Z (n, P)."""
-        as_given = Design(np.zeros(Z.shape[1]), bias=False)
-        of_parts = (part.widest.activations(Z, as_given).contrasts(Q) for part in self.parts)
+        of_parts = (part.widest.moments_of(Z).contrasts(Q) for part in self.parts)
         means, stds = map(np.stack, zip(*of_parts, strict=True))
         return Marginals(self.part_weights, means, stds, self.freedom)
+
+    def sample_parts(self, n: int, rng: np.random.Generator) -> Float:
+        """Return draws of θ from the parts of a mixture, in random order."""
+        sizes = rng.multinomial(n, self.part_weights)
+        drawn = [part.sample(size, rng) for part, size in zip(self.parts, sizes, strict=True)]
+        return np.asarray(rng.permutation(np.concatenate(drawn)))
 
     def shifted(self, shift: Float) -> Self:
         """Return the same distribution with ``shift`` (C,) added to the bias."""
@@ -174,11 +183,16 @@ class NormalApproximation(AbstractApproximation):
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return mean and covariance of the activations of rows."""
-        (C, P), Phi = self.mean.shape, design.regressors(X)
+        (C, P), Phi = self.mean.shape, to_dense(regressors(X, design))
         S = self.covariance.reshape(C, P, C, P)
         if C == 1:
             return Activations(Phi @ self.mean[0], np.asarray(np.einsum("np,np->n", Phi @ S[0, :, 0], Phi)))
         return Activations(Phi @ self.mean.T, np.einsum("np,cpdr,nr->ncd", Phi, S, Phi, optimize=True))
+
+
+def regressors(X: Rows, design: Design) -> Any:
+    """Return φ̃ of some rows, (n, P). They stay sparse if the design adds nothing, as for linear functions of θ."""
+    return X if is_sparse(X) and not design.bias and not design.origin.any() else design.regressors(X)
 
 
 def row_squares(Z: Float) -> Float:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import gen_batches
 
 from separatrix._arguments import check_count, generator
-from separatrix._array import Array, Float, Rows, to_dense
+from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._text import counted
 from separatrix.priors import Penalty
 from separatrix.stats import MAX_SPREAD_ENTRIES, Design
@@ -152,12 +153,12 @@ class WeightDistribution:
             moved[..., -1] -= theta[..., :-1] @ self.design.origin
         return moved[:, 0] if moved.shape[1] == 1 else moved
 
-    def _in_fit_units(self, L: Any) -> Float:
+    def _in_fit_units(self, L: Any) -> Any:
         """Return T'l for each row l of L (n, P), because l'(w, w0) = l'T θ."""
-        Z = np.array(to_dense(L), dtype=np.float64)
-        if self.design.bias:
-            Z[:, :-1] -= Z[:, -1:] * self.design.origin
-        return Z
+        if not self.design.bias:
+            return L
+        origin = np.append(self.design.origin, 0.0)[None]
+        return L - L[:, [-1]] @ (sparse.csr_array(origin) if is_sparse(L) else origin)
 
     @property
     def _map(self) -> Float:

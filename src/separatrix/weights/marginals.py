@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isinf
 
 import numpy as np
@@ -26,6 +26,10 @@ class Marginals:
     means: Float
     stds: Float | None = None
     freedom: float = inf
+
+    def __getitem__(self, at: slice) -> Marginals:
+        """Return the distributions of some of the numbers, by their first axis."""
+        return replace(self, means=self.means[:, at], stds=None if self.stds is None else self.stds[:, at])
 
     @property
     def mean(self) -> Float:

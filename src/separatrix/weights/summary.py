@@ -15,6 +15,7 @@ from separatrix._array import Float
 from separatrix._output import as_frame
 from separatrix._text import listed
 from separatrix.weights.distribution import WeightDistribution
+from separatrix.weights.marginals import Marginals
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,18 @@ class WeightSummary:
     probability_of_sign: Float
     level: float
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, found: Marginals, names: Sequence[str], labels: Sequence[Any], level: float, notes: tuple[str, ...] = ()
+    ) -> WeightSummary:
+        """Return the table of numbers (P,) with ``names``, or of numbers (P, k) for classes ``labels``."""
+        lower, upper = np.moveaxis(found.quantiles(interval_tails("summary", level)), -1, 0)
+        columns = (found.mean, found.std, lower, upper, found.probability_of_sign)
+        mean, std, lower, upper, sign = (np.ravel(column.T) for column in columns)  # class after class
+        if found.mean.ndim > 1:
+            names = [f"{label}: {name}" for label in labels for name in names]
+        return cls(tuple(names), mean, std, lower, upper, sign, level, notes)
 
     def to_dict(self) -> dict[str, Float]:
         """Return the columns as a dict, by name."""
@@ -90,10 +103,9 @@ def summarise(
     Only differences between the weights of K classes change predictions, and only those are determined by the data. The
     weights of each class are therefore differences from the mean of the classes, or from the class ``reference``.
     """
-    tails, names, P = interval_tails("summary", level), posterior.names, len(posterior.names)
-    each = sparse.eye_array(P, format="csr")
+    each = sparse.eye_array(len(posterior.names), format="csr")
     if len(posterior.approximation.mean) == 1:
-        found = posterior.functions(each)
+        found, shown = posterior.functions(each), tuple[int, ...]()
         if reference is not None and reference not in classes:
             class_contrasts(classes, reference)
         if reference is not None and reference == classes[1]:
@@ -101,10 +113,6 @@ def summarise(
     else:
         Q, shown = class_contrasts(classes, reference)
         found = posterior.functions(each, Q)
-        names = tuple(f"{classes[k]}: {name}" for k in shown for name in names)
         against = "the mean of the classes" if reference is None else f"class {reference}"
         notes = (f"Weights of a class are differences from {against}.", *notes)
-    lower, upper = np.moveaxis(found.quantiles(tails), -1, 0)
-    columns = (found.mean, found.std, lower, upper, found.probability_of_sign)
-    mean, std, lower, upper, sign = (np.ravel(column.T) for column in columns)  # class after class
-    return WeightSummary(names, mean, std, lower, upper, sign, level, notes)
+    return WeightSummary.of(found, posterior.names, [classes[k] for k in shown], level, notes)
