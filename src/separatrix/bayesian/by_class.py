@@ -165,7 +165,7 @@ def shape_by_class(level: Level, tol: float) -> TunedByClass | None:
     columns = tune_columns(fit, "columns", tol, level.slope, is_rough=True)
     if columns.gain > LOG_ODDS:
         fit, found = columns.fit, found.with_scales(columns)
-    aligned = None if isinstance(fit.gaussian, DiagonalApproximation) else align_by_class(fit, tol)
+    aligned = align_by_class(fit, tol)
     if aligned is None:
         return None if fit is level.fit else found
     (fit, shape, factor), report = aligned, found.report
@@ -323,7 +323,7 @@ class InverseByClass(NamedTuple):
 
 def random_signs(q: UncoupledApproximation) -> Float:
     """Return random signs for all weights (probes, CP), always the same, in coordinates of the axes."""
-    n_probes = N_DIAGONAL_PROBES if isinstance(q, DiagonalApproximation) else N_PROBES
+    n_probes = N_PROBES if q.couples_columns else N_DIAGONAL_PROBES
     return np.random.default_rng(0).choice([-1.0, 1.0], size=(n_probes, q.mean.size))
 
 
@@ -463,13 +463,13 @@ def log_volume(precision: Float) -> float:
 def align_by_class(found: CoupledFit, tol: float) -> tuple[CoupledFit, Float, float] | None:
     """Return the fit with the best alignment, its shape (M, M) and the factor of the scale; None if b = 0 is best.
 
+    Independent weights are not aligned: their precision is diagonal under every prior.
     The scale of each alignment is predicted by parabolas of all axes. Their slope in η is corrected by that at b = 0,
     where it should be zero.
     """
     objective, scales = found.objective, prior_scales(found.objective)
-    if scales.fixed.ndim > 1:
+    if scales.fixed.ndim > 1 or not isinstance(found.gaussian, ByClassApproximation):
         return None
-    assert isinstance(found.gaussian, ByClassApproximation), "a diagonal precision has one scale"
     parabola, directions = ParabolaByClass(found.gaussian, objective.prior), Directions.of(objective, scales)
     uncoupled = replace(found, variance=np.zeros_like(found.variance), drift=np.zeros_like(found.drift))
     here = scale_derivatives(uncoupled, None)
@@ -545,10 +545,7 @@ def log_det_slope_by_class(
     """
     p = likelihood.derivatives(design.activate(block, theta), block.targets).curvature.p
     change = np.zeros(p.shape)
-    if isinstance(q, DiagonalApproximation):
-        variances = design.squares_dot(block.X, 1 / q.precision[1:])
-    else:
-        variances = design.row_variances(block.X, [factor.root for factor in q.factors[1:]])
+    variances = q.contrast_variances(block.X, design)
     for axis, var in zip(q.axes.T[1:], variances.T, strict=True):  # the first axis is the mean over classes
         square = (axis - (p @ axis)[:, None]) ** 2
         change += var[:, None] * p * (square - (p * square).sum(axis=1, keepdims=True))

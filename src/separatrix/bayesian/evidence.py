@@ -26,7 +26,6 @@ from separatrix.bayesian.posterior import (
     LAPLACE,
     AnyApproximation,
     Approximation,
-    ByClassApproximation,
     laplace,
     tol_near_mode,
     weight_names,
@@ -266,25 +265,17 @@ def _split_precision(precision: Float, *, has_bias: bool) -> tuple[Float, Float]
     return fixed, np.diag(tuned).copy() if (off <= DIAGONAL_TOL).all() else tuned
 
 
-def well_determined(approximation: Approximation, prior: Penalty) -> Float:
+def well_determined(approximation: AnyApproximation, prior: Penalty) -> Float:
     """Return how well the data determine each weight, (P,), as a sum over the C outputs: between 0 and C.
 
     Each output adds 1 - (Λ A⁻¹)_pp: 1 if the posterior is much narrower than the prior, 0 if it equals the prior.
     """
-    C, P = approximation.mean.shape
-    if prior.precision.ndim == 1:
-        return np.asarray(C - prior.precision * row_squares(approximation.factor.root).reshape(C, P).sum(axis=0))
-    return np.asarray(C - np.einsum("ij,ij->i", prior.matrix(), approximation.covariance).reshape(C, P).sum(axis=0))
+    return np.asarray(len(approximation.mean) - approximation.prior_traces(prior))
 
 
 def effective_parameters(approximation: AnyApproximation, prior: Penalty) -> float:
     """Return γ = CP - tr(Λ A⁻¹), the number of directions that the data determine.              PRML (3.91)"""
-    if isinstance(approximation, Approximation):
-        return float(well_determined(approximation, prior).sum())  # Σ λ_i/(λ_i + α) if Λ = α I
-    if isinstance(approximation, ByClassApproximation) and len(prior.precision) == approximation.mean.shape[1]:
-        roots = (factor.root for factor in approximation.factors)
-        return float(approximation.mean.size - sum(np.vdot(prior.dot(root.T), root.T) for root in roots))
-    return float(approximation.mean.size - (prior.diagonal * approximation.std**2).sum())
+    return float(well_determined(approximation, prior).sum())  # Σ λ_i/(λ_i + α) if Λ = α I
 
 
 def evidence_slope(objective: Posterior, approximation: Approximation, *, sampled: bool = False) -> Float:

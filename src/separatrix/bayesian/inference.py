@@ -46,8 +46,6 @@ from separatrix.bayesian.joint import average_joint, check_joint, fit_joint, sha
 from separatrix.bayesian.plan import STEPS, Plan, PlanStep
 from separatrix.bayesian.posterior import (
     MAX_FULL_WEIGHTS,
-    Approximation,
-    ByClassApproximation,
     DualApproximation,
     fits_into_memory,
     require_memory,
@@ -219,9 +217,8 @@ def _into_span(found: Inference, options: Options) -> tuple[Inference, Options]:
     solution, gaussian = FitLaplace(options.tol).solve(objective, found.start, "dual")
     assert isinstance(gaussian, DualApproximation), "in the span of the rows"
     thin = gaussian.thin
-    structure = "full" if isinstance(thin, Approximation) else "by class"
     found = replace(found, objective=dual(objective).objective, approximation=thin, solution=solution, whole=gaussian)
-    return replace(found, structure=structure, start=thin.mean), replace(options, wide=objective, aligns=False)
+    return replace(found, structure=thin.structure, start=thin.mean), replace(options, wide=objective, aligns=False)
 
 
 def _out_of_span(found: Inference, options: Options) -> Inference:
@@ -235,11 +232,9 @@ def _out_of_span(found: Inference, options: Options) -> Inference:
         found = replace(found, tuning=replace(found.tuning, column_factors=of_columns), factors=of_columns)
         objective = replace(objective, prior=prior_scales(objective).prior(np.log([factor])))
     factors = np.full(len(objective.design.origin), factor)
-    thin, at_mode = found.approximation, found.at_mode
-    assert isinstance(thin, Approximation | ByClassApproximation), "of the weights in the span"
-    if isinstance(at_mode, Approximation):
-        found = replace(found, at_mode=replace(whole, thin=at_mode, outside=factor**2))
-    gaussian = replace(whole, thin=thin, outside=factor**2 * found.widening)
+    if found.at_mode is not None:
+        found = replace(found, at_mode=replace(whole, thin=found.at_mode, outside=factor**2))
+    gaussian = replace(whole, thin=found.gaussian, outside=factor**2 * found.widening)
     return replace(found, objective=objective, approximation=gaussian, factors=factors)
 
 

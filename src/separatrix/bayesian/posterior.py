@@ -35,6 +35,7 @@ from separatrix._linalg import SingularError
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
+from separatrix.priors import Penalty
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, dual, factorise
 from separatrix.stats import Design, Grad, ValueGrad, activation_spreads
@@ -117,6 +118,13 @@ class Approximation(AbstractApproximation):
     def precision_matrix(self) -> Float:
         """The precision A, (CP, CP)."""
         return self.factor.matrix
+
+    def prior_traces(self, prior: Penalty) -> Float:
+        """Return Σ_c (Λ S_cc)_pp for each column p, (P,)."""
+        if prior.precision.ndim == 1:
+            return np.asarray(prior.precision * row_squares(self.factor.root).reshape(self.mean.shape).sum(axis=0))
+        of_weights = np.einsum("ij,ij->i", prior.matrix(), self.covariance)
+        return np.asarray(of_weights.reshape(self.mean.shape).sum(axis=0))
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Return mean and covariance of the activations of rows."""
@@ -324,6 +332,17 @@ class ByClassApproximation(AbstractApproximation):
         """R_i with R_i R_i' = B_i⁻¹, (C, P, P)."""
         return np.stack([factor.root for factor in self.factors])
 
+    def prior_traces(self, prior: Penalty) -> Float:
+        """Return Σ_c (Λ S_cc)_pp for each column p, (P,)."""
+        if len(prior.precision) != self.mean.shape[1]:
+            return super().prior_traces(prior)
+        roots = (factor.root for factor in self.factors)
+        return np.asarray(sum((prior.dot(root.T) * root.T).sum(axis=0) for root in roots))
+
+    def contrast_variances(self, X: Rows, design: Design) -> Float:
+        """Return the variances of the activations of rows along each contrast, without the mean over classes."""
+        return design.row_variances(X, [factor.root for factor in self.factors[1:]])
+
     def from_unit(self, z: Float) -> Float:
         """Return θ = mean + Σ_i q_i ⊗ R_i z_i, (n, C, P), for points z (n, CP)."""
         parts = z.reshape(len(z), *self.mean.shape).swapaxes(0, 1)
@@ -454,7 +473,7 @@ class DualApproximation(AbstractApproximation):
 
     precision: Float
     basis: Float
-    thin: Approximation | ByClassApproximation
+    thin: AnyApproximation
     steps: int = 0
     structure: str = "dual"
     outside: float = 1.0
@@ -640,6 +659,10 @@ class DiagonalApproximation(AbstractApproximation):
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P)."""
         return self.from_unit(rng.standard_normal((n, self.mean.size)))
+
+    def contrast_variances(self, X: Rows, design: Design) -> Float:
+        """Return the variances of the activations of rows along each contrast, without the mean over classes."""
+        return design.squares_dot(X, 1 / self.precision[1:])
 
     def from_unit(self, z: Float) -> Float:
         """Return θ = mean + Σ_i q_i ⊗ sd_i z_i, (n, C, P), for points z (n, CP)."""

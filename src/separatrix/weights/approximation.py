@@ -16,6 +16,7 @@ import numpy as np
 
 from separatrix._array import Array, Float, Rows, is_sparse, to_dense
 from separatrix.exceptions import DataError
+from separatrix.priors import Penalty
 from separatrix.stats import Design
 from separatrix.weights.marginals import Marginals
 
@@ -131,6 +132,10 @@ class AbstractApproximation(ABC):
             f"A posterior with structure {self.structure!r} cannot be the prior of the next batch, which needs the "
             "full covariance. Use fewer columns or basis functions, or fit all rows at once."
         )
+
+    def prior_traces(self, prior: Penalty) -> Float:
+        """Return Σ_c (Λ S_cc)_pp for each column p, (P,), for the precision Λ of a prior and the covariance S of θ."""
+        return np.asarray((prior.diagonal * self.std**2).sum(axis=0))
 
     def moments_of(self, Z: Rows) -> Activations:
         """Return mean and covariance of θ z for each row z of Z (n, P)."""
