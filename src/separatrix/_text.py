@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from shlex import quote
 from typing import Any
 
 # Passwords in an address such as postgresql://user:secret@host/db (or in a path, which has one slash), in
@@ -57,6 +58,24 @@ def masked(text: str, address: str = "") -> str:
     for part in sorted(parts, key=len, reverse=True):
         text = text.replace(part, "***")
     return PASSWORD.sub(lambda found: f"{found[found.lastindex or 0]}***", text)
+
+
+def option(name: str, value: object) -> str:
+    """Write an option of the command line so that a shell reads its value as one word.
+
+    >>> option("--drop", "income"), option("--types", "status code=categorical")
+    ('--drop income', "--types 'status code=categorical'")
+    """
+    return f"{name} {quote(str(value))}"
+
+
+def type_setting(column: str, kind: str) -> str:
+    """Argument of Python, and option of the command line, that set the type of a column.
+
+    >>> type_setting("zip", "categorical")
+    "types={'zip': 'categorical'} (--types zip=categorical)"
+    """
+    return f"types={{{column!r}: {kind!r}}} ({option('--types', f'{column}={kind}')})"
 
 
 def counted(n: float, noun: str) -> str:

@@ -284,6 +284,9 @@ def test_no_error_of_a_query_shows_a_password():
         with pytest.raises(sx.exceptions.DataError, match=r"\*\*\*") as found:
             sx.scan("SELECT 1", connection=connection)
         assert "secret" not in str(found.value)
+    with pytest.raises(sx.exceptions.DataError, match=r"\*\*\* is a URL") as found:  # not a pattern of files
+        sx.scan("postgresql://me:secret@host/db?sslpassword=secret", target="y")
+    assert "secret" not in str(found.value)
     with pytest.raises(sx.exceptions.DataError, match=r"\*\*\*") as found:  # the driver repeats the password
         sx.scan("SELECT 1", connection="postgresql://me:sec%zzret@localhost/db")
     assert "sec%" not in str(found.value)

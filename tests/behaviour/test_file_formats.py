@@ -235,7 +235,10 @@ def test_views_and_run_end_encoded_columns_are_read_sorted_and_fitted(tmp_path, 
         with pa.ipc.new_file(str(path), table.schema) as writer:
             writer.write_table(table)
     else:
-        pq.write_table(table, path)
+        try:
+            pq.write_table(table, path)
+        except pa.ArrowNotImplementedError:
+            pytest.skip("old versions of Arrow cannot write views to Parquet")
     found = open_table(path).read()
     assert found["k"].to_pylist() == (column.to_pylist() if expected is None else expected) * 5
     found.take([3, 1]).filter(pa.array([True, False]))

@@ -68,7 +68,8 @@ def test_half_of_a_character_is_replaced_with_a_note(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "depth"), [("object", 101), *((kind, n) for kind in ("object", "list", "file") for n in (3000, 100_000))]
+    ("kind", "depth"),
+    [("object", 101), *((kind, n) for kind in ("object", "list", "file") for n in (601, 3000, 100_000))],
 )
 def test_records_nested_too_deeply_are_an_error_with_the_line(tmp_path, kind, depth):
     inner = '{"a":' * depth + "1" + "}" * depth if kind == "object" else "[" * depth + "]" * depth

@@ -1,5 +1,7 @@
 """Columns that give the class away, copies of columns, outliers, and codes."""
 
+import shlex
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,6 +38,12 @@ def test_a_column_that_predicts_the_class_alone_is_named_with_a_remedy(kind):
     how = "in 99.5 % of the rows" if kind == "one wrong row of 200" else "without error"
     assert text.startswith(f"'leak' alone predicts y {how}: is it known at prediction time?")
     assert "--drop leak" in text
+
+
+def test_a_shell_reads_the_suggested_option_as_one_name():
+    (text,) = notes_of(pd.DataFrame({"x": noise, "the $HOME's leak": np.where(y, "yes", "no")}), y)
+    option = text.split("(")[1].split("; in Python")[0]
+    assert shlex.split(option) == ["--drop", "the $HOME's leak"]
 
 
 def test_a_column_of_three_classes_is_named():

@@ -110,6 +110,7 @@ def test_kinds_of_values_by_example(cells, kind, values):
 
 DAY = (dt.date(2024, 2, 29) - dt.date(1970, 1, 1)).days
 DATE, MOMENT = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 6)
+BEYOND, BEYOND_DAYS = [2**62, -(2**62), 0, None], [np.inf, -np.inf, 0, None]  # microseconds that exceed 64 bits
 FAR_DATES, FAR_DAYS = [dt.date(1, 1, 1), dt.date(9999, 12, 31), None], [-719162, 2932896, None]
 
 
@@ -149,6 +150,19 @@ NUMBERS = {
     "pandas far dates": (pd.Series(FAR_DATES), Kind.DATE, FAR_DAYS),
     "polars far dates": (pl.Series(FAR_DATES), Kind.DATE, FAR_DAYS),
     "arrow far dates": (pa.chunked_array([pa.array(FAR_DATES)]), Kind.DATE, FAR_DAYS),
+    "arrow seconds beyond": (pa.chunked_array([pa.array(BEYOND, pa.timestamp("s"))]), Kind.DATE, BEYOND_DAYS),
+    "arrow days beyond": (
+        pa.chunked_array([pa.array([2**31 - 1, -(2**31), 0, None], pa.date32())]),
+        Kind.DATE,
+        BEYOND_DAYS,
+    ),
+    "arrow durations beyond": (pa.chunked_array([pa.array(BEYOND, pa.duration("s"))]), Kind.DURATION, BEYOND_DAYS),
+    "pandas seconds beyond": (pd.Series(np.array([*BEYOND[:3], "NaT"], "M8[s]")), Kind.DATE, BEYOND_DAYS),
+    "polars milliseconds beyond": (pl.Series(BEYOND).cast(pl.Datetime("ms")), Kind.DATE, BEYOND_DAYS),
+    "numpy years beyond": (np.array([*BEYOND[:3], "NaT"], "M8[Y]"), Kind.DATE, BEYOND_DAYS),
+    "numpy weeks": (np.array(["1970-01-08", "NaT"], "M8[W]"), Kind.DATE, [7, None]),
+    "numpy NaT": (np.array(["NaT"], "M8"), Kind.NOTHING, [None]),
+    "numpy big-endian": (np.array([MOMENT, "NaT"], ">M8[us]"), Kind.DATE, [DAY + 0.25, None]),
     "numpy int": (np.array([1, 2]), Kind.NUMBER, [1, 2]),
     "numpy datetime": (np.array([MOMENT, "NaT"], "datetime64[ns]"), Kind.DATE, [DAY + 0.25, None]),
     "numpy timedelta": (np.array([36, "NaT"], "timedelta64[h]"), Kind.DURATION, [1.5, None]),

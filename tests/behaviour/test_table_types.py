@@ -292,6 +292,13 @@ def test_infinite_numbers_are_missing_with_a_note():
     assert d.kind == "empty"
 
 
+def test_dates_that_overflow_are_missing_with_a_note():
+    beyond = np.array([2**62, -(2**62)] * 2, "M8[s]")
+    found = schema({"c": [*np.arange(4).astype("M8[s]"), *beyond[:2]], "d": [*beyond, *beyond[:2]], "e": np.arange(6)})
+    assert "2 values that are not dates, the first is 'inf' in row 5" in found.plans[0].note
+    assert found.plans[1].kind == "empty"
+
+
 def test_types_come_from_all_rows_and_means_from_the_training_rows():
     table = pd.DataFrame(
         {

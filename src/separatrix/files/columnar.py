@@ -139,7 +139,12 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.map_(_plain_type(kind.key_type), _plain_type(kind.item_type)) if is_odd else kind
     if t.is_nested(kind) and hasattr(kind, "value_type"):  # a list of any kind
         return pa.large_list(_plain_type(kind.value_type)) if _has_odd_type(kind.value_type) else kind
-    return pa.large_string() if t.is_string_view(kind) else pa.large_binary() if t.is_binary_view(kind) else kind
+    plain = (
+        (t.is_string_view, pa.large_string()),
+        (t.is_binary_view, pa.large_binary()),
+        (t.is_date64, pa.timestamp("ms")),  # Arrow's conversion to Python overflows in far years
+    )
+    return next((found for is_odd, found in plain if is_odd(kind)), kind)
 
 
 def _has_odd_type(kind: pa.DataType) -> bool:

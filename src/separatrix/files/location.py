@@ -121,8 +121,7 @@ def utf8_problem(path: str | os.PathLike[str]) -> str:
 def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
     """Locate a file for reading; raises FileReadError if there is no such file, or its suffix is unknown."""
     text, table = _split(path, table)
-    if "://" in text:
-        raise FileReadError(f"{masked(text)} is a URL, and only local files can be read. Download it first.")
+    _require_local(text)
     if problem := utf8_problem(path):
         raise FileReadError(problem)
     where = Path(text).expanduser()
@@ -154,8 +153,14 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
     return Location(where, "duckdb" if is_duckdb else kind, compression, table, copy=copy)
 
 
+def _require_local(path: str) -> None:
+    if "://" in path:
+        raise FileReadError(f"{masked(path)} is a URL, and only local files can be read. Download it first.")
+
+
 def expand(path: str) -> tuple[Path, ...]:
     """Parquet files in a folder, or files that match a pattern; raises FileReadError if there are none."""
+    _require_local(path)
     where = Path(path).expanduser()
     if not where.is_dir():
         files = tuple(Path(name) for name in sorted(glob(str(where), recursive=True)) if os.path.isfile(name))

@@ -24,6 +24,7 @@ CHUNK_RECORDS = 8_192  # records that are in memory as Python objects at a time
 MAX_RECORD_CHARACTERS = 2**24
 MAX_NAMES = 10_000  # with more distinct names, the names are most likely values, such as ids
 MAX_DEPTH = 100  # of objects inside objects; their names are joined into the name of a column
+MAX_LIST_DEPTH = 600  # of lists inside lists; Python's own limit depends on its version and on the calling functions
 MAX_INTEGER_DIGITS = 300  # longer integers are beyond the range of a float
 SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character; a pair of them is valid
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -115,9 +116,20 @@ def _flatten(record: dict[str, Any], depth: int = 0) -> dict[str, Any]:
 
 def _too_deep(path: object, line: int) -> FileReadError:
     return FileReadError(
-        f"{path}, line {line}: the record has objects or lists inside each other, more than {MAX_DEPTH} levels deep. "
-        "Write its values as one flat record."
+        f"{path}, line {line}: the record has objects that are more than {MAX_DEPTH} levels deep, or lists that are "
+        f"more than {MAX_LIST_DEPTH} levels deep. Write its values as one flat record."
     )
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Whether lists or objects are nested more than `MAX_LIST_DEPTH` levels deep, without recursion."""
+    level = [value]
+    for _ in range(MAX_LIST_DEPTH):
+        nested = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)]
+        level = [inner for items in nested for inner in items]
+        if not level:
+            return False
+    return any(isinstance(item, dict | list) for item in level)
 
 
 def _repaired(value: Any) -> Any:
@@ -154,6 +166,8 @@ def _decode(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any, bo
             value, end = decoder.raw_decode(window, at)
             if end == len(window) and not is_complete:  # a number may continue
                 raise json.JSONDecodeError("More to come", window, at)
+            if window.count("[", at, end) + window.count("{", at, end) > MAX_LIST_DEPTH and _is_too_deep(value):
+                raise _too_deep(path, line)
             repaired = _repaired(value) if SURROGATE_ESCAPE.search(window, at, end) else value
         except RecursionError as error:
             raise _too_deep(path, line) from error

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from shlex import quote
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from separatrix._array import Array, Codes, Float
+from separatrix._text import option
 from separatrix.comparison import Comparison
 from separatrix.reductions import take_rows
 from separatrix.separation import SeparationStatus
@@ -298,7 +298,7 @@ class Study:
             return ""
         side = " against all other classes" if len(self.classes) > 2 else ""
         other = next(label for label in self.classes.tolist() if label != self.positive)
-        switch = f"--positive {quote(str(other))} (in Python, positive={other!r})"
+        switch = f"{option('--positive', other)} (in Python, positive={other!r})"
         how = f"{switch} chooses another class" if side else f"{switch} switches to {other}"
         return f"Odds, effects and decisions refer to {self.positive}{side}; {how}."
 

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from separatrix._array import Array, Codes, Float, to_dense
-from separatrix._text import first_few
+from separatrix._text import first_few, option
 from separatrix.comparison import Fold
 from separatrix.study.records import Note
 from separatrix.table import DatePlan, NumberPlan, Schema
@@ -84,7 +84,7 @@ def _by_column(X: Any) -> Any:
 
 
 def _drop(column: str) -> str:
-    return f"--drop {column}; in Python, types={{{column!r}: 'drop'}}"
+    return f"{option('--drop', column)}; in Python, types={{{column!r}: 'drop'}}"
 
 
 def _code_notes(column: str, x: Float, codes: Codes, target: str) -> Iterator[Note]:
@@ -116,8 +116,8 @@ def _code_notes(column: str, x: Float, codes: Codes, target: str) -> Iterator[No
         yield Note(
             "codes",
             f"{column!r} has {n_values} whole numbers from {low:g} to {high:g}{gaps}, and {target} depends on them but "
-            "neither rises nor falls with them: they may be codes of categories. If so, set the type: --types "
-            f"{column}=categorical; in Python, types={{{column!r}: 'categorical'}}.",
+            "neither rises nor falls with them: they may be codes of categories. If so, set the type: "
+            f"{option('--types', f'{column}=categorical')}; in Python, types={{{column!r}: 'categorical'}}.",
             (column,),
         )
 

@@ -39,7 +39,7 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix._arguments import check_count, check_option
-from separatrix._text import did_you_mean
+from separatrix._text import did_you_mean, type_setting
 from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
 from separatrix.table.plans import (
@@ -227,7 +227,7 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
         return DropPlan(name, "other", f"its values are neither numbers, text nor dates, such as {column.example}")
     if levels.n_distinct == 1 and not column.n_missing:
         return DropPlan(name, "constant", f"every value is {_only_value(column)}")
-    if column.kind is not Kind.TEXT and column.kind is not Kind.DATE and not column.as_numbers.best.count:
+    if column.kind is not Kind.TEXT and not (column.as_numbers.best.count or column.as_dates.best.count):
         return DropPlan(name, "empty", "every value is infinite or missing")
     if _are_read(name, column, column.as_numbers, options):
         reason = reason_for_id(name, column)
@@ -332,7 +332,7 @@ def _noting_grades(plan: Plan, column: ColumnStatistics, read: ColumnStatistics)
     texts = list(map(str, column.levels.counts)) or [column.example]
     plain = read_numbers(texts, _plain_spelling(spelling), unit)
     example = next(compress(texts, np.isnan(plain) & ~np.isnan(read_numbers(texts, spelling, unit))), texts[0])
-    remedy = f"If {example!r} is a negative number, set the type: types={{{name!r}: 'number'}} (--types {name}=number)"
+    remedy = f"If {example!r} is a negative number, set the type: {type_setting(name, 'number')}"
     if isinstance(plan, CategoryPlan):
         return replace(plan, note=f"{plan.note} {name!r} is read as text. {remedy}.".strip())
     if isinstance(plan, DropPlan) and plan.kind in ("id or text", "rare levels"):
@@ -354,7 +354,7 @@ def _odd_text(name: str, column: ColumnStatistics, options: Options) -> str:
             row, text = found.odd[found.key]
             return (
                 f"{name!r} is read as text, since {found.n_odd:,} of its {found.n_values:,} values are not {what}s, "
-                f"such as {text!r} in {options.place(row)}; types={{{name!r}: {what!r}}} (--types {name}={what}) "
+                f"such as {text!r} in {options.place(row)}; {type_setting(name, what)} "
                 "treats these values as missing"
             )
     return ""
@@ -444,7 +444,7 @@ def _number(name: str, column: ColumnStatistics, options: Options, *, boolean: b
             read = one if n_accounts == 1 else f"{n_accounts:,} {many}"
             notes.append(
                 f"{name!r}: {read}, written like {example}. If this is wrong, set the type: "
-                f"types={{{name!r}: 'categorical'}} (--types {name}=categorical)."
+                f"{type_setting(name, 'categorical')}."
             )
         if column.kind is Kind.TEXT and found.rival:
             other = found.formats[found.rival, unit]

@@ -21,7 +21,7 @@ import numpy as np
 
 from separatrix._array import Array, Codes
 from separatrix._lazy import pa
-from separatrix._text import counted, enumerated
+from separatrix._text import counted, enumerated, option, type_setting
 from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
 from separatrix.table.values import as_text, read_values
@@ -138,8 +138,7 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
         notes.append(
             f"{name} has whole numbers in {len(classes)} distinct values, from {classes[0]} to {classes[-1]}. Each "
             "value is treated as a class of its own; their order is not used. If they are amounts, cut them into fewer "
-            f"classes; if they are classes, confirm it by types={{{name!r}: 'categorical'}} (--types "
-            f"{name}=categorical)."
+            f"classes; if they are classes, confirm it by {type_setting(name, 'categorical')}."
         )
     return Target(classes, codes, labelled, tuple(notes))
 
@@ -248,8 +247,9 @@ def _number_classes(numbers: Array, name: str, *, categorical: bool) -> tuple[Ar
     if categorical or not broken:
         return np.array(list(map(as_text, classes.tolist()))), codes
     raise DataError(
-        f"{name!r} looks continuous: {len(classes)} distinct values from {classes[0]:.6g} to {classes[-1]:.6g}, "
-        f"such as {broken[0]:.6g}. A classifier needs labels: cut it into classes, or choose another column.",
+        f"{name!r} looks continuous: {counted(len(classes), 'distinct value')} from {classes[0]:.6g} to "
+        f"{classes[-1]:.6g}, such as {broken[0]:.6g}. A classifier needs labels: cut it into classes, or choose "
+        "another column.",
         **_if_classes(name),
     )
 
@@ -258,4 +258,4 @@ def _if_classes(name: str) -> dict[str, str]:
     """Remedies if the values are classes, in Python and on the command line."""
     prefix = "If each of these values is a class,"
     python = f"types={{{name!r}: 'categorical'}} (encode_target: categorical=True)"
-    return {"remedy": f"{prefix} pass {python}.", "option": f"{prefix} add --types {name}=categorical."}
+    return {"remedy": f"{prefix} pass {python}.", "option": f"{prefix} add {option('--types', f'{name}=categorical')}."}

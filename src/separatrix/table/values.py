@@ -27,6 +27,10 @@ from separatrix.table.text import PLAIN, US_PER_DAY, YEAR_FIRST, format_number, 
 
 NUMPY_KINDS = dict(zip("biufMm", [Kind.BOOLEAN, *[Kind.NUMBER] * 3, Kind.DATE, Kind.DURATION], strict=True))
 EPOCH = dt.datetime(1970, 1, 1)
+DAYS_PER = {"Y": 365.2425, "M": 365.2425 / 12, "W": 7.0, "D": 1.0, "h": 1 / 24, "m": 1 / 1440} | {
+    unit: 1000.0**-k / 86_400 for k, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))
+}
+MAX_DAYS = 1e8  # farther dates count as infinite, because their microseconds exceed 64 bits
 MAX_EXACT = 2**53  # float64 represents all whole numbers up to this one
 IN_MEMORY = {Kind.INTEGER: Kind.NUMBER, Kind.TIME: Kind.DATE}  # in memory, all numbers are float64 and so are all dates
 
@@ -85,12 +89,12 @@ class Values(NamedTuple):
         return np.where(np.isinf(self.numbers), np.nan, self.numbers)
 
     def as_dates(self, column: str, order: str = YEAR_FIRST) -> Float:
-        """Days since 1970; text is parsed in one of `ORDERS`. Values that are not dates are NaN."""
+        """Days since 1970; text is parsed in one of `ORDERS`. Values that are not dates, or too far away, are NaN."""
         if self.kind is Kind.TEXT:
             return np.append(parse_dates(tidy(self.texts), order), np.nan)[self.codes]
         if self.kind not in (Kind.DATE, Kind.NOTHING):
             raise _changed(column, "dates", self.kind)
-        return self.numbers
+        return np.where(np.isinf(self.numbers), np.nan, self.numbers)
 
 
 def _changed(column: str, before: str, now: Kind) -> DataError:
@@ -204,10 +208,10 @@ def read_values(column: Any) -> Values:
     elif dtype.is_numeric():
         kind, numbers, whole = Kind.NUMBER, _as_floats(column), column
     elif dtype in (nw.Date, nw.Datetime):
-        local = column if dtype == nw.Date else column.dt.replace_time_zone(None)
-        kind, numbers = Kind.DATE, _as_floats(local.dt.timestamp("us")) / US_PER_DAY
+        local = column.cast(nw.Datetime("ms")) if dtype == nw.Date else column.dt.replace_time_zone(None)
+        kind, numbers = Kind.DATE, _in_days(np.asarray(local.to_numpy(), "M8"))
     elif dtype == nw.Duration:
-        kind, numbers = Kind.DURATION, _as_floats(column.dt.total_microseconds()) / US_PER_DAY
+        kind, numbers = Kind.DURATION, _in_days(np.asarray(column.to_numpy(), "m8"))
     elif dtype in (nw.Categorical, nw.Enum):
         return _read_texts(map(as_text, column.to_list()), declared=True)
     else:
@@ -237,9 +241,14 @@ def _as_floats(column: nw.Series[Any]) -> Float:
 
 
 def _in_days(column: Array) -> Float:
-    """Convert NumPy dates to days since 1970, or durations to days."""
-    unit = "datetime64[us]" if column.dtype.kind == "M" else "timedelta64[us]"
-    return np.where(np.isnat(column), np.nan, column.astype(unit).astype(np.int64) / US_PER_DAY)
+    """Convert NumPy dates to days since 1970, or durations to days. Those beyond `MAX_DAYS` are infinite."""
+    unit, n_units = np.datetime_data(column.dtype)
+    days = column.astype(np.int64) * (n_units * DAYS_PER.get(unit, 1.0))
+    is_near = (np.abs(days) < MAX_DAYS) & ~np.isnat(column)
+    near = np.where(is_near, column, np.zeros((), column.dtype))
+    exact = near.astype(f"{column.dtype.kind}8[us]").astype(np.int64) / US_PER_DAY
+    far: Float = np.where(np.isnat(column), np.nan, np.copysign(np.inf, days))
+    return np.where(is_near, exact, far)
 
 
 def _read_texts(column: Iterable[Any], *, declared: bool = False) -> Values:
