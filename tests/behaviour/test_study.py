@@ -597,6 +597,8 @@ def test_an_unknown_positive_class_and_model_are_reported_before_any_fit(monkeyp
         conduct(TABLE, "customer", positive="perhaps")
     with pytest.raises(ValueError, match="no model 'forest'"):
         conduct(TABLE, "customer", models=["forest"])
+    with pytest.raises(TypeError, match="target must be the name of a column, not list"):
+        conduct(TABLE, [0, 1])
 
 
 def test_if_the_chosen_model_fails_on_all_rows_the_next_is_fitted_with_a_note(monkeypatch):

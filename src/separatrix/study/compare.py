@@ -262,6 +262,11 @@ def _not_tried(expected: float, budget: Budget) -> str:
 
 def labelled_rows(table: Any, target: str, types: Mapping[str, str] | None = None) -> LabelledTable:
     """Rows that have a label, of classes with two rows or more; raises DataError if there are not two such classes."""
+    if not isinstance(target, str):
+        raise TypeError(
+            f"target must be the name of a column, not {type(target).__name__}. Add the labels to the table as a "
+            "column."
+        )
     kind = (types or {}).get(target)
     if kind not in (None, "categorical"):
         raise DataError(f"types={{{target!r}: {kind!r}}}: the target holds classes, so its type must be 'categorical'.")
