@@ -35,8 +35,11 @@ for name, path in paths.items():
 # which approach the boundary as w grows.
 for name, path in paths.items():
     figure, axes = new_figure(2, 2, size=(6, 6), share=False)
-    figure.set_label(f"The boundary after steps 1, 2 and 3 of {name}, and the negative log posterior at each step")
+    figure.set_label(f"The boundary after steps 1, 2 and 3 of {name}")
     path.plot(axes.ravel(), frames=[1, 2, 3])
+    axes[1, 1].remove()  # the objective of this method alone; the last figure compares both
+    axes[0, 0].get_legend().remove()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="center", bbox_to_anchor=(0.77, 0.27))
     figure.suptitle(name)
 
 # %%

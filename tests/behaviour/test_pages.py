@@ -156,3 +156,12 @@ def test_every_line_of_the_formula_sheet_names_an_attribute_and_a_test_that_exis
     assert [name for name, _, _ in rows if not attribute_exists(name)] == []
     tests = {file: (ROOT / "tests" / file).read_text(encoding="utf-8") for _, file, _ in rows}
     assert [test for _, file, test in rows if f"\ndef {test}(" not in tests[file]] == []
+
+
+def test_the_reference_lists_every_public_name():
+    listed = set(
+        re.findall(r"^   ([\w.]+)$", (ROOT / "docs" / "reference.rst").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    wholly_public = (sx.basis, sx.datasets, sx.families, sx.geometry, sx.metrics, sx.plots)
+    public = {*sx.__all__, *(name for module in wholly_public for name in module.__all__)}
+    assert sorted(public - listed - {"__version__", *sx._MODULES}) == []
