@@ -37,8 +37,7 @@ from scipy import linalg
 
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.ep import Sites, combine_sites, posterior_of
-from separatrix.bayesian.evidence import LEVEL_STD, FitEP, Fitter, PriorScales, log_likelihood_near
+from separatrix.bayesian.evidence import LEVEL_STD, Fitter, PriorScales, log_likelihood_near
 from separatrix.bayesian.posterior import Approximation, AveragedApproximation
 from separatrix.bayesian.predictive import class_probabilities, hermite_nodes
 from separatrix.bayesian.sampling import inverse_factor
@@ -135,34 +134,20 @@ def _nodes_of_one_scale(
 
     The spread starts at that of the Gaussian at η*. A fit at the inner node of a side shows how much ln p(D, η) falls
     there, and so the spread that explains it. If that differs much, there is another fit. The nodes of a side are the
-    predictions of its last fit. Sites of expectation propagation are nearly linear in η: those of η* and of the last
-    node predict the next one. Its second side starts at the spread of the first, if that is far from the Gaussian's.
+    predictions of its last fit. The second side starts at the spread of the first, if that is far from the Gaussian's.
     """
-    known: list[tuple[float, Sites]] = []  # of η*, and of the last node
-    if isinstance(fitter, FitEP):
-        known = [(0.0, sites) for sites in fitter.memory]
-        fitter = replace(fitter, tol_in_std=fitter.rough_tol_in_std)
     x, weight = hermite_nodes(N_NODES)
     inner, top = x[-2], scales.log_density(np.zeros(1))[0]
     fits, etas, masses = [found], [0.0], [0.0]
-    sd = spread
+    sd, fitter = spread, fitter.for_nodes()
     for sign in (-1.0, 1.0):
         fit, parabola = found, Parabola(found, objective.prior)
-        if not known or abs(np.log(sd / spread)) < np.log(MAX_SPREAD_RATIO):
+        if abs(np.log(sd / spread)) < np.log(MAX_SPREAD_RATIO):
             sd = spread
         for _ in range(n_fits):
             eta = np.array([sign * inner * sd])
             here = replace(objective, prior=scales.prior(eta))
-            if isinstance(fitter, FitEP) and known:
-                fraction = eta[0] / known[-1][0] if len(known) > 1 else 0.0
-                start = combine_sites([sites for _, sites in known], np.array([1 - fraction, fraction])[: len(known)])
-                if posterior_of(start, here) is None:
-                    start = known[0][1]
-                fitter = replace(fitter, memory=[start])
-            near = parabola.under(here.prior)
-            fit = fitter.fit(here, near.mean, near.factor)
-            if isinstance(fitter, FitEP):
-                known = [*known[:1], *((float(eta[0]), sites) for sites in fitter.memory)]
+            fit = fitter.fit_node(here, parabola.under(here.prior), float(eta[0]))
             parabola = Parabola(fit, here.prior)
             fall = found.log_evidence + top - fit.log_evidence - scales.log_density(eta)[0]
             before, agreed = sd, inner * sd / np.sqrt(2 * max(fall, MIN_FALL))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from scipy import linalg
@@ -21,7 +21,7 @@ from scipy import linalg
 from separatrix._array import Codes, Float, bincount
 from separatrix._text import counted
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.ep import MAX_DOUBLE_PRODUCTS, Sites, expectation_propagation
+from separatrix.bayesian.ep import MAX_DOUBLE_PRODUCTS, Sites, combine_sites, expectation_propagation, posterior_of
 from separatrix.bayesian.posterior import (
     LAPLACE,
     AnyApproximation,
@@ -394,10 +394,43 @@ def log_likelihood_near(objective: Posterior, laplace: Approximation, mean: Floa
 
 
 class Fitter(Protocol):
-    """A method that approximates a posterior."""
+    """A method that approximates a posterior.
+
+    Attributes
+    ----------
+    name : str
+    is_rough : bool, whether fits may be near the mode instead of at the mode
+    predicts_well : bool, whether the parabola of a fit predicts the evidence under other priors so accurately that
+        only the best of them is fitted
+    memory : list of Sites, from which expectation propagation starts again; empty for other methods
+    """
+
+    @property
+    def memory(self) -> list[Sites]: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_rough(self) -> bool: ...
+
+    @property
+    def predicts_well(self) -> bool: ...
+
+    def keeps_curvature(self, objective: Posterior) -> bool:
+        """Whether `refit` may keep the curvature of an earlier fit."""
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Return the approximation; a predicted mean (C, P) and precision are used as the start if given."""
+
+    def refit(self, objective: Posterior, near: Approximation, change: float) -> Approximation:
+        """Return the approximation near a prediction; keeping its curvature changes ln p(D) by about ``change``."""
+
+    def for_nodes(self) -> Fitter:
+        """Return the method for the nodes of an average over one scale."""
+
+    def fit_node(self, objective: Posterior, near: Approximation, eta: float) -> Approximation:
+        """Return the approximation at η, near a prediction."""
 
 
 @dataclass(frozen=True)
@@ -410,6 +443,21 @@ class FitLaplace:
 
     tol: float = 1e-8
     is_rough: bool = False
+    name: ClassVar[str] = "laplace"
+    predicts_well: ClassVar[bool] = False
+    memory: ClassVar[list[Sites]] = []
+
+    def keeps_curvature(self, objective: Posterior) -> bool:
+        """Whether a Hessian takes the time of several gradients."""
+        return not has_cheap_hessian(objective)
+
+    def for_nodes(self) -> FitLaplace:
+        """Return the same method."""
+        return self
+
+    def fit_node(self, objective: Posterior, near: Approximation, eta: float) -> Approximation:
+        """Return the approximation near a prediction."""
+        return self.fit(objective, near.mean, near.factor)
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Minimise with L-BFGS if Hessians are expensive and one is predicted; otherwise, or if it fails, with `Auto`.
@@ -554,6 +602,34 @@ class FitEP:
     memory: list[Sites] = field(default_factory=list)
     tol_in_std: float = 1e-2
     rough_tol_in_std: float = 1e-2
+    known: list[tuple[float, Sites]] = field(default_factory=list)  # η and sites of η* and of the last node
+    name: ClassVar[str] = "ep"
+    is_rough: ClassVar[bool] = False
+    predicts_well: ClassVar[bool] = True
+
+    def keeps_curvature(self, objective: Posterior) -> bool:
+        """Sites are always computed again."""
+        return False
+
+    def refit(self, objective: Posterior, near: Approximation, change: float) -> Approximation:
+        """Return the fixed point near a prediction."""
+        return self.fit(objective, near.mean, near.factor)
+
+    def for_nodes(self) -> FitEP:
+        """Return the method with the tolerance of nodes, which starts at the sites of η*."""
+        known = [(0.0, sites) for sites in self.memory]
+        return replace(self, memory=[], tol_in_std=self.rough_tol_in_std, known=known)
+
+    def fit_node(self, objective: Posterior, near: Approximation, eta: float) -> Approximation:
+        """Return the fixed point at η. Sites are nearly linear in η: those of η* and of the last node predict it."""
+        if self.known:
+            points = [sites for _, sites in self.known]
+            fraction = eta / self.known[-1][0] if len(points) > 1 else 0.0
+            start = combine_sites(points, np.array([1 - fraction, fraction])[: len(points)])
+            self.memory[:] = [points[0] if posterior_of(start, objective) is None else start]
+        fit = self.fit(objective, near.mean, near.factor)
+        self.known[1:] = [(eta, sites) for sites in self.memory]
+        return fit
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""

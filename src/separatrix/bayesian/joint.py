@@ -170,7 +170,7 @@ def _has_cheap_draws(objective: Posterior) -> bool:
 def _scales_of(found: Inference) -> str:
     """Describe the tuned scales."""
     factors = found.report.factors
-    by = METHOD_NAMES["ep" if isinstance(found.fitter, FitEP) else "laplace"]
+    by = METHOD_NAMES["laplace" if found.fitter is None else found.fitter.name]
     low, high = float(factors.min()), float(factors.max())
     return (
         f"scale x {low:.3g}" if len(factors) == 1 else f"{len(factors)} scales x {low:.3g} to {high:.3g}"
@@ -185,7 +185,7 @@ def shape_joint(found: Inference, options: Options) -> Inference:
     assert found.fitter is not None, "the prior is tuned first"
     shaped = shape_prior(found, options, found.fitter)
     if shaped is found:
-        if isinstance(found.fitter, FitEP) and not _has_cheap_sweeps(found.objective):  # tuning ended early
+        if found.method == "ep" and not _has_cheap_sweeps(found.objective):  # tuning ended early
             found = tune_prior(found, options, found.fitter)
         return found.did("as stated: no alignment, and no scale for each column, has a higher evidence")
     assert shaped.shape is not None, "another shape"
@@ -195,7 +195,7 @@ def shape_joint(found: Inference, options: Options) -> Inference:
     assert shaped.tuned is not None, "tuning keeps its fit"
     assert found.tuned is not None, "tuning keeps its fit"
     gain = shaped.tuned.log_evidence - found.tuned.log_evidence
-    shaped = shaped if isinstance(found.fitter, FitEP) else replace(shaped, shift=None)
+    shaped = shaped if found.method == "ep" else replace(shaped, shift=None)
     return shaped.did(f"{kind}: ln p(D) rises by {gain:.2f}")
 
 
@@ -275,7 +275,7 @@ def improve(found: Inference, method: str, options: Options) -> Inference:
         return sampled(replace(start, fitter=found.fitter), options)
     if method == "ep":
         near: dict[str, Any] = {}
-        if isinstance(found.fitter, FitEP):
+        if found.fitter is not None and found.fitter.memory:
             near = {"tol": FINAL_EP_TOL_IN_STD, "single": True, "memory": found.fitter.memory}
         return found.accept(expectation_propagation(objective, first, **near))
     return found.accept(_variational(objective, first)) if method == "variational" else found

@@ -18,7 +18,7 @@ import numpy as np
 from separatrix._array import Float
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.averaging import Nodes, merged, scale_nodes
-from separatrix.bayesian.evidence import FitEP, Fitter, PriorScales, prior_scales
+from separatrix.bayesian.evidence import Fitter, PriorScales, prior_scales
 from separatrix.bayesian.record import Inference, Options
 from separatrix.bayesian.tuning import Limit, Parabola, Search, tune_scales
 
@@ -73,7 +73,7 @@ def shape_prior(found: Inference, options: Options, fitter: Fitter) -> Inference
         return found
     assert found.tuned is not None, "the scale is tuned first"
     aligned, gain = align(found.objective, found.tuned), _column_gain(found, options, fitter)
-    if isinstance(fitter, FitEP):
+    if fitter.predicts_well:
         is_aligned = bool(aligned) and aligned[0].gain > gain
         aligned, gain = (aligned[:1], -np.inf) if is_aligned else ([], gain)
     heights = [(_height(found, options) + LOG_ODDS, found)]

@@ -53,7 +53,6 @@ from separatrix.solvers import (
     Posterior,
     change_of_curvature,
     factorise,
-    has_cheap_hessian,
 )
 from separatrix.stats import Design, Largest
 from separatrix.weights import row_squares
@@ -409,7 +408,7 @@ class Search:
         self.objective, self.scales, self.fitter, self.tol = objective, scales, fitter, tol
         self.low, self.high = bounds
         self.trace: list[TuningStep] = []
-        self.fits, self.keeps_curvature = 0, isinstance(fitter, FitLaplace) and not has_cheap_hessian(objective)
+        self.fits, self.keeps_curvature = 0, fitter.keeps_curvature(objective)
         self.accepted: Kept | None = None
         self.trial: Kept | None = None
 
@@ -424,10 +423,9 @@ class Search:
             start = replace(start, log_evidence=start.log_evidence + change)
             self.trial = Kept(start, slope, change, curved_at)
         here, radius = self._accept(eta, start), MAX_RADIUS
-        is_rough = isinstance(self.fitter, FitLaplace) and self.fitter.is_rough
         for _ in range(max_steps):
             best = self._predict(here, radius)
-            is_fitted = is_rough or here.approximation.is_converged  # a rough start is always fitted again
+            is_fitted = self.fitter.is_rough or here.approximation.is_converged  # a rough start is always fitted again
             if best.gain < self.tol and is_fitted:
                 break
             gain, level = -np.inf, self.trace[-1].log_evidence
@@ -505,7 +503,6 @@ class Search:
 
         The slope at the old mode alone may be small although the curvature changes: at zero weights it vanishes.
         """
-        assert isinstance(self.fitter, FitLaplace), "only Laplace's method keeps a curvature"
         curved_at = before.curved_at
         if change_of_curvature(here, near.factor, curved_at, near.mean - curved_at) > MAX_RELATIVE_CHANGE:
             return self.fitter.fit(here, near.mean, near.factor)
