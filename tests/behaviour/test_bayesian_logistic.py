@@ -222,7 +222,7 @@ def test_auto_uses_the_variational_posterior_for_many_skewed_weights():
     objective = posed(X, np.where(levels < 10, levels % 4, y), 5.0, standardize=False)
     found, asked = infer(objective, options()), infer(objective, options("variational"))
     assert found.approximation.name == "variational"
-    assert found.rule is None
+    assert found.variance_factor == 1.0
     assert_allclose(found.approximation.mean, asked.approximation.mean, rtol=1e-12)
 
 
@@ -460,7 +460,7 @@ def test_a_variational_posterior_that_did_not_converge_is_used_with_a_warning(th
     monkeypatch.setattr(joint, "variational_softmax", early)
     found = infer(three, options("variational"))
     assert found.approximation.name == "variational"
-    assert found.rule is None
+    assert found.variance_factor == 1.0
     assert "did not converge in" in found.warnings[0]
 
 
@@ -474,7 +474,7 @@ def test_large_posteriors_of_k_classes_neglect_coupling_and_warn_about_the_evide
     monkeypatch.setattr(costs, "OF_FEW_CHAINS", 0.0)
     found = infer(objective, options(structure="by class"))
     assert found.approximation.name == "variational"
-    assert found.rule is None
+    assert found.variance_factor == 1.0
     assert "log_evidence_ is a lower bound" in found.notes[0]
     assert found.warnings == ()
     assert -20 < found.approximation.log_evidence - full.approximation.log_evidence < -0.3

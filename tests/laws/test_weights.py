@@ -148,6 +148,7 @@ def test_averages_without_variance_are_probabilities_at_the_mean(name):
     other, at_mean = copy.copy(model), copy.copy(model).set_params(predictive="map")
     other.posterior_ = replace(model.posterior_, variance_factor=0.0)
     assert np.array_equal(other.predict_proba(X), at_mean.predict_proba(X))
+    assert np.array_equal(other.predict_with_error(X)[0], at_mean.predict_proba(X))
     assert np.array_equal(other.predict_interval(X), model.predict_interval(X))
     a = model.decision_function(X)
     expected = special.softmax(a, axis=1) if a.ndim > 1 else special.expit(a)

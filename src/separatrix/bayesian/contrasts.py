@@ -164,7 +164,7 @@ def _with_corrected_mean(
     objective = found.objective
     if largest > UNRELIABLE_SHIFT:  # averages over so poor a Gaussian are far worse than the mode
         at_mode = replace(q, log_evidence=shifted.log_evidence)
-        found = replace(found.warned(SKEWED_AT_MODE.format(shift=largest)), approximation=at_mode, rule="map")
+        found = replace(found.warned(SKEWED_AT_MODE.format(shift=largest)), approximation=at_mode, variance_factor=0.0)
         return found.did("Laplace's Gaussian; probabilities are those at the mode")
     X, likelihood = checked_rows(objective, q.mean), cast(ClassLikelihood, objective.likelihood)
     a = (each.activations(X, objective.design) for each in (q, shifted))
@@ -193,7 +193,7 @@ def check_by_class(found: Inference, options: Options) -> Inference:
     objective, q = found.objective, cast(ByClassApproximation, found.approximation)
     if options.method != "auto" or not has_contrasts(objective):
         return found.did("not requested")
-    if found.rule is not None or not np.isnan(found.errors.average):
+    if found.variance_factor == 0.0 or not np.isnan(found.errors.average):
         return found.did(f"average error of probabilities {found.errors.average:.2g}, from the shift of the mean")
     if not can_sample(objective, FEW_WARM_PATHS + CHECK_PATHS, costs.OF_FEW_CHAINS, N_FEW_CHAINS):
         return replace(found, notes=(*found.notes, LOW_EVIDENCE)).did("chains would take too long")

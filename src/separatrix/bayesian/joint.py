@@ -255,7 +255,7 @@ def fit_joint(found: Inference, options: Options) -> Inference:
             "and intervals may be wrong. Use a narrower prior, fewer columns, or drop columns that are almost always "
             "zero."
         )
-        return replace(better.warned(warning), rule="map").did(
+        return replace(better.warned(warning), variance_factor=0.0).did(
             "Laplace's Gaussian; probabilities are those at the mode"
         )
     if shift.largest > CORRECTED_SHIFT:

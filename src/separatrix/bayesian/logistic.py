@@ -274,8 +274,7 @@ class BayesianLogisticRegression(LinearClassifier):
         design = objective.design
         names = (*training.columns, "intercept")[: design.width]
         self.likelihood_ = self._likelihood(training.classes)
-        variance_factor = 0.0 if found.rule == "map" else found.variance_factor
-        posterior = WeightDistribution(approximation, design, names, found.draws, variance_factor)
+        posterior = WeightDistribution(approximation, design, names, found.draws, found.variance_factor)
         self.posterior_ = posterior.shifted(self._shift())
         self.coef_, self.intercept_ = design.in_user_units(self.posterior_.approximation.mean)
         self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence

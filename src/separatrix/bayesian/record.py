@@ -65,14 +65,14 @@ class Inference:
     first fit. ``method`` is the method of the best fit, chosen by the ``shift`` of the mean from the mode. ``outcome``
     describes the last step.
     If the inference is in the span of few rows, ``whole`` is the posterior of all weights that it started from.
-    ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of the
-    ``fitter`` with which it was tuned; ``log_det_slope`` is its ∂ ln |A|/∂θ, if known. ``widening`` is the average
-    prior variance relative to the most probable one. ``rule`` replaces the requested rule for probabilities if averages
-    would be misleading, and is None otherwise; averages multiply the variances of activations by ``variance_factor``.
-    ``errors`` are those of probabilities and intervals. ``notes`` are not warnings. ``warnings`` are reasons to
-    distrust the result. If the prior was aligned, ``shape`` (M, M) is its covariance for scale 1, and ``law`` has the
-    hyperprior of the scale. ``simpler`` is the inference with a prior that is not aligned, or with one scale instead of
-    one for each column; the average includes it.
+    ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of
+    the ``fitter`` with which it was tuned; ``log_det_slope`` is its ∂ ln |A|/∂θ, if known. ``widening`` is the
+    average prior variance relative to the most probable one. Averages of probabilities multiply the variances of
+    activations by ``variance_factor``, which is zero if averages would be misleading. ``errors`` are those of
+    probabilities and intervals. ``notes`` are not warnings. ``warnings`` are reasons to distrust the result. If the
+    prior was aligned, ``shape`` (M, M) is its covariance for scale 1, and ``law`` has the hyperprior of the scale.
+    ``simpler`` is the inference with a prior that is not aligned, or with one scale instead of one for each column;
+    the average includes it.
     """
 
     objective: Posterior
@@ -86,7 +86,6 @@ class Inference:
     outcome: str = ""
     draws: Draws | None = None
     pareto_k: float = float("nan")
-    rule: str | None = None
     variance_factor: float = 1.0
     tuning: TuningReport | None = field(default=None, repr=False)
     warnings: tuple[str, ...] = ()
