@@ -471,7 +471,7 @@ def test_large_posteriors_of_k_classes_neglect_coupling_and_warn_about_the_evide
     X = np.column_stack([X, levels[:, None] == np.arange(10)])[np.random.default_rng(0).permutation(300)]
     objective = posed(X, np.where(levels < 10, levels % 4, y), 5.0, standardize=False)
     full = infer(objective, options())
-    monkeypatch.setattr(costs, "OF_FEW_CHAINS", 0.0)
+    monkeypatch.setitem(costs.LIMITS, "few chains", 0.0)
     found = infer(objective, options(structure="by class"))
     assert found.approximation.name == "variational"
     assert found.variance_factor == 1.0

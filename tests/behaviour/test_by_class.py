@@ -258,11 +258,10 @@ def test_the_tuned_scale_maximises_laplaces_evidence(scale, rng):
     assert fit.gaussian.mean.shape == objective.shape
 
 
-def test_a_search_that_ends_at_its_limit_of_fits_has_not_converged(rng, monkeypatch):
+def test_a_search_that_ends_at_its_limit_of_fits_has_not_converged(rng):
     objective = posed(*classes(150, 5, 4, rng), scale=0.01)
     assert tune_level(objective, prior_scales(objective), 1e-6)[0].status is TuningStatus.CONVERGED
-    monkeypatch.setattr(by_class, "MAX_FITS", 2)
-    assert tune_level(objective, prior_scales(objective), 1e-6)[0].status is TuningStatus.MAX_STEPS
+    assert tune_level(objective, prior_scales(objective), 1e-6, max_fits=2)[0].status is TuningStatus.MAX_STEPS
 
 
 def test_averages_along_axes_have_the_derivatives_of_the_average(rng):
@@ -368,7 +367,7 @@ def test_the_mean_of_a_skewed_posterior_is_not_corrected(rng):
 
 def test_a_skewed_posterior_of_many_rows_and_classes_predicts_at_its_mode_with_a_warning(rng, monkeypatch):
     """Averages over a Gaussian whose mean is many standard deviations away would be far worse."""
-    monkeypatch.setattr(costs, "OF_QUICK", 0.0)
+    monkeypatch.setitem(costs.LIMITS, "quick", 0.0)
     X, y = classes(2000, 15, 12, rng)
     X, y = (np.concatenate(part) for part in ((X, X[:3] + 4.0), (y, np.full(3, 12))))  # a class of three rows
     with pytest.warns(ApproximationWarning, match=r"standard deviations from its mode.*Use a narrower prior"):

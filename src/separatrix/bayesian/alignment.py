@@ -42,8 +42,6 @@ LOG_ODDS = np.log(STATED_PROBABILITY / (1 - STATED_PROBABILITY))
 # fitting 50 000 x 100.
 MAX_DETERMINED = 0.97
 MAX_SHAPED_WEIGHTS = 1000  # of all outputs; each prediction costs their cube
-MIN_SHRINKAGE = 0.01  # fraction of the identity in Σ, so that repeated columns keep a variance
-MAX_STEP, SCALE_TOL = 3.0, 0.05  # largest change of ln s, and tolerance of its prediction
 
 
 class Predictor(Protocol):
@@ -110,7 +108,7 @@ class Directions(NamedTuple):
         trace, square, N = float(np.trace(H)), float((H**2).sum()), posed.units.total
         rest = (N + 1) * (square - trace**2 / M)
         rho = (square + trace**2) / rest if rest > 0 else 1.0  # (23) of Chen et al. without 2/M, as in scikit-learn
-        rho = min(max(rho, MIN_SHRINKAGE), 1.0)
+        rho = min(max(rho, 0.01), 1.0)  # repeated columns keep a variance
         level = trace / M or 1.0  # if all columns are constant, Σ is the identity
         return cls(*linalg.eigh((1 - rho) * H + rho * level * np.eye(M)))
 
@@ -131,14 +129,12 @@ def is_shapeable(objective: Posterior, found: Approximation) -> bool:
     return M > 1 and C * P <= MAX_SHAPED_WEIGHTS and determined <= MAX_DETERMINED
 
 
-def best_scale(
-    parabola: Predictor, scales: PriorScales, tilt: float = 0.0, tol: float = SCALE_TOL
-) -> tuple[float, float]:
+def best_scale(parabola: Predictor, scales: PriorScales, tilt: float = 0.0, tol: float = 0.05) -> tuple[float, float]:
     """Return the η with the highest prediction of ln p(D, η), and this prediction; ``tilt`` is added to its slope."""
 
     def depth(eta: float) -> float:
         at = np.array([eta])
         return -parabola.under(scales.prior(at)).log_evidence - scales.log_density(at)[0] - tilt * eta
 
-    found = optimize.minimize_scalar(depth, bounds=(-MAX_STEP, MAX_STEP), options={"xatol": tol})
+    found = optimize.minimize_scalar(depth, bounds=(-3, 3), options={"xatol": tol})
     return float(found.x), -float(found.fun)

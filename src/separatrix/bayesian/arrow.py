@@ -42,10 +42,7 @@ from separatrix.solvers import Posterior
 from separatrix.stats import Design, Grad
 
 MAX_BORDER_WEIGHTS = 2000  # weights other than those of the largest category, whose precision is dense
-MAX_MODE_STEPS, LAST_STEP_TOL = 50, 1e-12  # steps, and half the squared length of the last step, in nats
-SUFFICIENT_DECREASE = 1e-4  # fraction of the predicted decrease below which a step is halved
-MIN_STEP = 1e-10  # fraction of a step of Newton's method; a shorter one changes nothing but rounding errors
-MAX_TUNING_FITS = 60
+MAX_MODE_STEPS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +121,12 @@ def laplace_arrow(objective: Posterior, levels: Codes, start: Float) -> ArrowApp
         for steps in range(MAX_MODE_STEPS):
             step = -gaussian.solve(grad)
             gain = -float(np.vdot(grad, step))
-            if gain <= 2 * LAST_STEP_TOL:
+            if gain <= 2e-12:  # half of it are the nats that a full step gains
                 return replace(gaussian, steps=steps)
             size, found = 1.0, at(theta + step)
             is_rounded = gain <= objective.units.rounding * abs(value)
-            while size > MIN_STEP and not (is_rounded or found[0] < value - SUFFICIENT_DECREASE * size * gain):
+            # Armijo's condition; a shorter step changes only rounding errors
+            while size > 1e-10 and not (is_rounded or found[0] < value - 1e-4 * size * gain):
                 size /= 2
                 found = at(theta + size * step)
             theta, (value, grad, gaussian) = theta + size * step, found
@@ -186,7 +184,7 @@ def tune_arrow(objective: Posterior, scales: PriorScales, levels: Codes, start: 
     low, high = scales.bounds(objective)
     eta = np.clip(np.zeros(len(low)), low, high)
     metric = np.sqrt(np.diag(precision(eta, evaluate(eta)[1])))
-    limits = {"maxfun": MAX_TUNING_FITS, "gtol": FLAT_GRADIENT, "ftol": 1e-12}
+    limits = {"maxfun": 60, "gtol": FLAT_GRADIENT, "ftol": 1e-12}
     box = list(zip(low * metric, high * metric, strict=True))
     found = optimize.minimize(descent, eta * metric, jac=True, method="L-BFGS-B", bounds=box, options=limits)
     assert best is not None, "at least one fit"

@@ -53,15 +53,13 @@ N_NODES = 5  # nodes for one scale; the rule is exact for polynomials of degree 
 MIN_PAIRS, MAX_PAIRS = 8, 32
 MIN_SPREAD = 0.05  # standard deviation of ln scale below which the average equals the posterior at its mode
 MIN_EFFECT = 0.1  # the same for changes of means and variances by one standard deviation of ln scale
-EFFECT_ALONE = 1e-6  # fraction of the effect of each scale alone that orders axes without an effect
 MAX_SPREAD = 1.5 * LEVEL_STD  # larger estimates occur only if the evidence is not concave at its maximum
 # Fraction of the precision of the tuned Gaussian that a moved one keeps in every direction. Without this limit, some
 # standard deviations of a few posteriors of 6 to 20 rows are up to five times too large.
-MIN_PRECISION = 1 / 8
-MAX_INNER_FITS, MAX_SPREAD_RATIO = 3, 1.3  # fits of an inner node, and the last change of the spread
-MIN_FALL = 0.05  # nats
+MIN_KEPT_PRECISION = 1 / 8
+MAX_SPREAD_RATIO = 1.3  # last change of the spread
 GOLDEN_RATIO = (5**0.5 - 1) / 2
-MAX_GAUSSIAN_ERROR, N_CHECKED_ROWS = 1e-3, 256  # average error of probabilities, and rows to estimate it
+MAX_GAUSSIAN_ERROR = 1e-3  # average error of probabilities, up to which a mixture becomes one Gaussian
 
 
 class Nodes(NamedTuple):
@@ -84,7 +82,7 @@ def scale_nodes(
     found: Approximation,
     fitter: Fitter | None,
     *,
-    n_fits: int = MAX_INNER_FITS,
+    n_fits: int = 3,
 ) -> Nodes:
     """Return the nodes of the average; ``found`` is the fit at η* = 0, the prior of ``objective``.
 
@@ -150,7 +148,7 @@ def _nodes_of_one_scale(
             fit = fitter.fit_node(here, parabola.under(here.prior), float(eta[0]))
             parabola = Parabola(fit, here.prior)
             fall = found.log_evidence + top - fit.log_evidence - scales.log_density(eta)[0]
-            before, agreed = sd, inner * sd / np.sqrt(2 * max(fall, MIN_FALL))
+            before, agreed = sd, inner * sd / np.sqrt(2 * max(fall, 0.05))
             sd = float(np.clip(agreed, sd / 3, min(3 * sd, MAX_SPREAD)))
             if abs(np.log(sd / before)) < np.log(MAX_SPREAD_RATIO):
                 break
@@ -173,7 +171,7 @@ def effect_axes(precision: Float, effect: Float) -> Float:
     Changes of several scales may cancel in F, as those of equal columns do. So that rounding errors do not choose the
     axes among them, a small part of the effects of each scale alone is added to F.
     """
-    effect = effect + EFFECT_ALONE * np.diag(np.diag(effect))
+    effect = effect + 1e-6 * np.diag(np.diag(effect))
     values, vectors = linalg.eigh(precision)
     root = vectors * np.maximum(values, MAX_SPREAD**-2.0) ** -0.5
     axes = root @ linalg.eigh(root.T @ effect @ root)[1][:, ::-1]
@@ -263,7 +261,7 @@ def average(objective: Posterior, found: Approximation, best: Approximation, nod
         log_likelihood=log_likelihood_near(objective, found, mean),
         log_evidence=log_evidence,
     )
-    rows = collect_sample((objective if objective.sample is None else objective.of_sample()).source, N_CHECKED_ROWS)
+    rows = collect_sample((objective if objective.sample is None else objective.of_sample()).source, 256)
     block, likelihood = rows.as_block(), cast(ClassLikelihood, objective.likelihood)
     a = (q.activations(block.X, objective.design) for q in (one, *moved))
     P, *others = (class_probabilities(likelihood, each, "exact") for each in a)
@@ -295,7 +293,7 @@ def _moved(best: Approximation, found: Approximation, fits: Sequence[Approximati
 
     The Gaussians of one output are products of the prior and a Gaussian of the likelihood. The better one replaces the
     latter, which adds the same difference to the precision, and to the precision times the mean, at every node. If a
-    sum is too small (`MIN_PRECISION`), and for K classes, the map of the tuned Gaussians moves the better one
+    sum is too small (`MIN_KEPT_PRECISION`), and for K classes, the map of the tuned Gaussians moves the better one
     (`_transport`).
     """
     if best.factor is found.factor and best.moments is None and (best.mean == found.mean).all():
@@ -314,10 +312,10 @@ def _changes(best: Approximation, found: Approximation) -> tuple[Float, Float | 
 def _added(
     best: Approximation, fit: Approximation, change: Float, of_moments: Float | None, pull: Float
 ) -> Approximation | None:
-    """Return the Gaussian at the node of a fit, or None if a precision is too small (`MIN_PRECISION`)."""
+    """Return the Gaussian at the node of a fit, or None if a precision is too small (`MIN_KEPT_PRECISION`)."""
     B, free = fit.factor.matrix, np.zeros(len(fit.factor.matrix), dtype=bool)
     changes = [change, *([] if of_moments is None else [of_moments])]
-    for rest in ((1 - MIN_PRECISION) * B + each for each in changes):
+    for rest in ((1 - MIN_KEPT_PRECISION) * B + each for each in changes):
         if not (np.diag(rest) > 0).all() or factorise(rest, 1, free).singular is not None:
             return None
     factors = [factorise(B + each, 1, free) for each in changes]

@@ -34,7 +34,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix._array import Float, device_aware
-from separatrix.bayesian.alignment import ALIGNMENTS, LOG_ODDS, Directions, best_scale
+from separatrix.bayesian.alignment import ALIGNMENTS, LOG_ODDS, MAX_DETERMINED, Directions, best_scale
 from separatrix.bayesian.averaging import MAX_SPREAD
 from separatrix.bayesian.evidence import GROUP_STD, PriorScales, effective_parameters, prior_scales
 from separatrix.bayesian.posterior import (
@@ -54,27 +54,17 @@ from separatrix.solvers import LBFGS, RENEWAL_STEPS, Auto, Posterior, factorise
 from separatrix.stats import MAX_DEVICE_SPREAD, Design, Grad, device_activations
 from separatrix.weights import MAX_DRAW_ACTIVATIONS, row_squares
 
-N_PROBES, MIN_LANCZOS_STEPS, N_LANCZOS_STEPS = 16, 4, 12
-N_DIAGONAL_PROBES = 8  # if M is diagonal: averages over thousands of weights need fewer probes
+N_PROBES, N_LANCZOS_STEPS = 16, 12  # random signs, and products with E for each of them
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
-MAX_ROUNDING = 1.0  # nats of rounding error of the evidence with which the prior can still be tuned
-MIN_PROBABILITY = 1e-30  # smaller ones are 0; products of subnormal numbers of single precision may be slow
-MIN_SAMPLE_PER_WEIGHT = 5  # rows of a sample that are enough for the coupling between contrasts
-MAX_FITS, MIN_LEVEL_STEP, MAX_LEVEL_STEP = 12, 0.35, 1.4  # fits; first and largest step of the logarithm of a scale
-LEVEL_GAIN, ROUGH_LEVEL_GAIN = 0.2, 0.5  # nats that the scale may miss, and if a shape of the prior follows
-ROUGH_MODE_TOL = 1e-5  # tolerance of modes in tuning: log determinants are linear in the error of a mode
+MIN_LEVEL_STEP, MAX_LEVEL_STEP = 0.35, 1.4  # first and largest step of the logarithm of a scale
 
 # Shapes
 MAX_SHAPED_PRODUCTS = 2e10  # multiplications up to which the prior has a shape; a fit then takes seconds
-MAX_SHAPED_FRACTION = 0.97  # fraction of the weights that the data determine above which the prior hardly matters
-MAX_COLUMN_FITS, MAX_COLUMN_STEP, COLUMN_TOL = 4, 1.0, 0.5  # fits; change of ln scale; gain in nats worth a fit
+MAX_COLUMN_STEP, COLUMN_TOL = 1.0, 0.5  # change of ln scale; gain in nats worth a fit
 MIN_PRECISION = 0.5 / GROUP_STD**2  # smallest curvature that a step assumes: half of that of the law
-ROUGH_SCALE_TOL = 0.2  # accuracy of the logarithm of the scale of an alignment
 MIN_GAIN_FRACTION = 0.05  # gain of another step of the scales, relative to that of all steps so far
-EVIDENCE_ERROR = 3.0  # nats by which an alignment must be better than its odds require
 MAX_DRIFT_ERROR = 3.0  # largest factor by which the effect of the moving mode is corrected
-
 
 # Mean
 MODERATE_SHIFT = 0.3  # up to this, the corrected mean is accurate enough if a better approximation is expensive
@@ -145,7 +135,7 @@ def tune_by_class(
     if groups is not None:
         found = level.found().with_scales(tune_columns(fit, groups, tol, level.slope))
         found = found._replace(factors=found.report.column_factors, shape=None)
-    elif may_shape and effective_parameters(fit.gaussian, fit.objective.prior) <= MAX_SHAPED_FRACTION * P * (C - 1):
+    elif may_shape and effective_parameters(fit.gaussian, fit.objective.prior) <= MAX_DETERMINED * P * (C - 1):
         found = shape_by_class(level, tol) or found
     scales = prior_scales(objective, "columns" if groups is None and len(found.report.labels) > 1 else groups)
     typical, no = scales.typical * found.report.factors, np.zeros(len(scales.labels), dtype=bool)
@@ -192,7 +182,13 @@ class Level(NamedTuple):
 
 
 def tune_level(
-    objective: Posterior, scales: PriorScales, tol: float, *, is_diagonal: bool = False, is_rough: bool = False
+    objective: Posterior,
+    scales: PriorScales,
+    tol: float,
+    *,
+    is_diagonal: bool = False,
+    is_rough: bool = False,
+    max_fits: int = 12,
 ) -> Level:
     """Find the most probable η of one scale by Laplace's evidence.
 
@@ -205,14 +201,14 @@ def tune_level(
     eta = best = float(np.clip(0.0, low, high))
     status, slope = TuningStatus.MAX_STEPS, 0.0
     fits, slopes, values = dict[float, CoupledFit](), dict[float, float](), dict[float, float]()
-    while len(fits) < MAX_FITS:
+    while len(fits) < max_fits:
         here = replace(objective, prior=scales.prior(np.array([eta])))
         start = fits[best] if fits else np.zeros(objective.shape)
         fit = fits[eta] = coupled_fit(here, start, tol, with_slope=True, is_diagonal=is_diagonal)
         derivatives = scale_derivatives(fit, None)
         slopes[eta] = float(derivatives.gradient[0])
         values[eta] = fit.log_evidence + scales.log_density(np.array([eta]))[0]
-        if np.spacing(abs(fit.log_evidence)) > MAX_ROUNDING:
+        if np.spacing(abs(fit.log_evidence)) > 1:  # nats
             raise DataError(
                 f"The log evidence is about {fit.log_evidence:.1g}, so that its rounding error hides the effect of the "
                 "prior, and the prior cannot be tuned. Divide the sample weights by a constant, or use tune=None."
@@ -240,7 +236,7 @@ def tune_level(
         eta = float(np.clip(best + step, low, high))
         gain = 0.5 * abs(slope * (eta - best))
         is_near = len(x) > 1 and abs(eta - best) <= MIN_LEVEL_STEP
-        if (is_near and gain < (ROUGH_LEVEL_GAIN if is_rough else LEVEL_GAIN)) or eta in values:
+        if (is_near and gain < (0.5 if is_rough else 0.2)) or eta in values:  # nats
             status = TuningStatus.CONVERGED
             break
     factor = np.exp([eta if status is TuningStatus.CONVERGED else best])
@@ -266,11 +262,11 @@ def coupled_fit(
     If ``of_sample`` and the table is large, coupling is computed from a sample of the rows: it hardly changes with the
     prior there, and products with E would take most of the time.
     """
-    mode = rough_mode(objective, start, max(tol, ROUGH_MODE_TOL))
+    mode = rough_mode(objective, start, max(tol, 1e-5))  # log determinants are linear in the error of a mode
     approximate = partial(laplace_diagonal, contrasts=True) if is_diagonal else laplace_by_class
     found = q = approximate(objective, mode)
     posed, sample = objective, objective.sample
-    if of_sample and sample is not None and sample.n_rows >= MIN_SAMPLE_PER_WEIGHT * mode.size:
+    if of_sample and sample is not None and sample.n_rows >= 5 * mode.size:  # enough rows for the coupling
         posed = objective.of_sample()
         q = approximate(posed, mode)
     start = random_signs(q)
@@ -323,7 +319,7 @@ class InverseByClass(NamedTuple):
 
 def random_signs(q: UncoupledApproximation) -> Float:
     """Return random signs for all weights (probes, CP), always the same, in coordinates of the axes."""
-    n_probes = N_PROBES if q.couples_columns else N_DIAGONAL_PROBES
+    n_probes = N_PROBES if q.couples_columns else 8  # averages over thousands of weights need fewer
     return np.random.default_rng(0).choice([-1.0, 1.0], size=(n_probes, q.mean.size))
 
 
@@ -348,7 +344,7 @@ def lanczos(objective: Posterior, q: UncoupledApproximation, start: Float, n_pro
         values, vectors = np.linalg.eigh(T[:n_probes, : k + 1, : k + 1])
         last, of_probes = log_det, vectors[:, 0] ** 2 * np.log(np.maximum(values, np.finfo(float).tiny))
         log_det = D * float(of_probes.sum(axis=1).mean())
-        if k + 1 == N_LANCZOS_STEPS or (k >= MIN_LANCZOS_STEPS and abs(log_det - last) < LOG_DET_TOL):
+        if k + 1 == N_LANCZOS_STEPS or (k >= 4 and abs(log_det - last) < LOG_DET_TOL):
             break
         beta = np.sqrt(row_squares(w))
         beta[beta <= MIN_OFF_DIAGONAL] = 0.0
@@ -390,7 +386,7 @@ def tune_columns(
     level_precision = np.array([[float(here.precision.sum())]])
     alone = start.log_evidence + one.log_density(np.zeros(1))[0] + log_volume(level_precision)
     fit, factors, steps, risen = start, np.ones(len(here.gradient)), 0, 0.0
-    while steps < MAX_COLUMN_FITS:
+    while steps < 4:
         values, axes = linalg.eigh(here.precision)
         values = np.maximum(values, MIN_PRECISION)
         step = axes @ (axes.T @ here.gradient / values)
@@ -479,14 +475,14 @@ def align_by_class(found: CoupledFit, tol: float) -> tuple[CoupledFit, Float, fl
     for sign in (1.0, -1.0):
         for b in sign * ALIGNMENTS:
             aligned, shape = directions.aligned(scales, b)
-            eta, height = best_scale(parabola, aligned, tilt, ROUGH_SCALE_TOL)
+            eta, height = best_scale(parabola, aligned, tilt, 0.2)
             if height <= predicted + LOG_ODDS:
                 break
             candidates.append((height, eta, aligned, shape))
     for _, eta, aligned, shape in sorted(candidates, key=lambda each: -each[0]):
         fit = coupled_fit(replace(objective, prior=aligned.prior(np.array([eta]))), found, tol)
         height = fit.log_evidence + scales.log_density(np.array([eta]))[0]
-        if height > level + LOG_ODDS + EVIDENCE_ERROR:
+        if height > level + LOG_ODDS:
             return fit, shape, float(np.exp(eta))
         if height < level:  # the others promise less
             break
@@ -570,7 +566,8 @@ def curvature_products(block: Block, theta: Float, V: Float, likelihood: Likelih
             continue
         products = Products(rows.X, design, single=True)
         A = products.activations(V.swapaxes(0, 1).reshape(C * S, P)).reshape(C, S, len(rows))
-        p = np.where(curvature.p.T > MIN_PROBABILITY, curvature.p.T, 0.0).astype(np.float32)[:, None]
+        # Products of subnormal numbers may be slow.
+        p = np.where(curvature.p.T > 1e-30, curvature.p.T, 0.0).astype(np.float32)[:, None]
         A -= (p * A).sum(axis=0)
         A *= p if rows.weight is None else p * rows.weight.astype(np.float32)
         total += products.sums(A.reshape(C * S, -1)).reshape(C, S, P).swapaxes(0, 1)

@@ -40,11 +40,8 @@ from separatrix.solvers import Posterior
 from separatrix.stats import collect_sample
 from separatrix.weights import Draws
 
-MIN_ERROR_IN_NOISE = 3.0  # standard errors of averages over draws, above which they replace those of a Gaussian
-N_KEPT_DRAWS, MAX_KEPT_FLOATS = 4096, 2**20  # draws that a model keeps, and their weights
-N_CHECKED_ROWS, N_SAMPLED_ROWS = 64, 256  # rows at which a Gaussian is compared with draws, and to choose them from
-MIXED_FRACTION, ANY_CLASS_FRACTION = 1 / 2, 1 / 3  # columns of a mixture from its partner; partners of any class
-MAX_CHECKED_WEIGHT = 10.0  # weight of a row, above which errors at other rows would not count
+N_KEPT_DRAWS = 4096  # draws that a model keeps
+N_CHECKED_ROWS = 64  # rows at which a Gaussian is compared with draws
 CHECKED_TAILS = np.array([0.025, 0.975])  # of the intervals that are compared
 
 
@@ -126,7 +123,7 @@ def checked_rows(objective: Posterior, mean: Float, *, mixed: bool = True) -> Ar
     their weights.
     """
     rng = np.random.default_rng(0)
-    block = collect_sample(objective.source, N_SAMPLED_ROWS).as_block()
+    block = collect_sample(objective.source, 256).as_block()
     X, t = to_dense(block.X), block.codes if block.codes.ndim == 1 else block.codes.argmax(axis=1)
     t = np.round(t).astype(np.intp)  # soft targets of two classes are fractions
     A = objective.design.activate(replace(block, offset=None), mean)
@@ -136,7 +133,7 @@ def checked_rows(objective: Posterior, mean: Float, *, mixed: bool = True) -> Ar
     order = np.argsort(own - special.logsumexp(A, axis=1), kind="stable")
     rows, t, weight = X[order], t[order], np.ones(len(t))
     if block.weight is not None:
-        weight = np.minimum(block.weight[order], MAX_CHECKED_WEIGHT)
+        weight = np.minimum(block.weight[order], 10.0)  # so that errors at other rows count
 
     def drawn(u: Float, is_candidate: Array) -> Codes:
         """Positions of rows at fractions u of the total weight of the candidates."""
@@ -147,19 +144,19 @@ def checked_rows(objective: Posterior, mean: Float, *, mixed: bool = True) -> Ar
     at = drawn(rng.random(N_CHECKED_ROWS), weight > 0)
     if not mixed:
         return rows[at]
-    is_any = rng.random(N_CHECKED_ROWS) < ANY_CLASS_FRACTION
+    is_any = rng.random(N_CHECKED_ROWS) < 1 / 3
     partners = [drawn(u, (t == t[i]) | free) for u, i, free in zip(rng.random(N_CHECKED_ROWS), at, is_any, strict=True)]
     one, other = rows[at], rows[partners]
     contrast = (mean - mean.mean(axis=0) if len(mean) > 1 else mean) * objective.column_units
     rank = np.argsort(np.argsort((contrast**2).sum(axis=0)[: rows.shape[1]], kind="stable"))
-    is_other = rng.random(one.shape)[:, rank] < MIXED_FRACTION
+    is_other = rng.random(one.shape)[:, rank] < 0.5
     return np.concatenate([one, np.where(is_other, other, one)])
 
 
 def keep_draws(found: Inference, draws: Draws, errors: Errors, noise: Errors) -> Inference:
     """Keep draws with equal weights for intervals, and for averages too if those of the Gaussian are clearly poor."""
-    n = min(N_KEPT_DRAWS, MAX_KEPT_FLOATS // draws.theta[0].size)
-    is_poor = not errors.average <= max(NEGLIGIBLE_ERROR, MIN_ERROR_IN_NOISE * noise.average)
+    n = min(N_KEPT_DRAWS, 2**20 // draws.theta[0].size)  # 8 MB
+    is_poor = not errors.average <= max(NEGLIGIBLE_ERROR, 3 * noise.average)  # three standard errors
     kept = replace(draws.resampled(n), for_averages=is_poor)
     return replace(
         found, draws=kept, errors=noise if is_poor else replace(noise, average=errors.average, largest=errors.largest)

@@ -58,9 +58,8 @@ from separatrix.solvers import Solution, Status
 
 MAX_COUPLED_WEIGHTS = 200  # of K classes above which "auto" neglects coupling between contrasts of classes
 MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior by class
-UNRELIABLE_SHIFT = 1.0  # standard deviations, above which the first-order estimate of the mean is unreliable
-N_FEW_CHAINS, FEW_WARM_PATHS = 16, 2  # chains that check a posterior by class, and their paths before
 MAX_BRIDGE_NOISE = 30.0  # nats, above which the evidence by class is not replaced by that of chains
+N_FEW_CHAINS, FEW_WARM_PATHS = 16, 2  # chains that check a posterior by class, and their paths before
 
 SKEWED_BY_CLASS = (
     "The posterior is skewed: the mean of a weight is about {shift:.1f} standard deviations from its mode, probably of "
@@ -148,7 +147,7 @@ def fit_by_class(found: Inference, options: Options) -> Inference:
     objective, q = found.objective, cast(ByClassApproximation, found.approximation)
     seconds = estimated_by_class_seconds(objective)
     if objective.n_repeats >= MANY_ROWS_PER_WEIGHT * q.mean.size:
-        max_shift = MODERATE_SHIFT if seconds <= costs.OF_QUICK * costs.BUDGET else np.inf
+        max_shift = MODERATE_SHIFT if seconds <= costs.LIMITS["quick"] else np.inf
         corrected = corrected_by_class(objective, q, options.tol, max_shift=max_shift)
         if corrected is not None:
             return _with_corrected_mean(found, q, *corrected)
@@ -162,7 +161,7 @@ def _with_corrected_mean(
 ) -> Inference:
     """Use Laplace's Gaussian with a corrected mean, or at its mode; its error follows from the correction."""
     objective = found.objective
-    if largest > UNRELIABLE_SHIFT:  # averages over so poor a Gaussian are far worse than the mode
+    if largest > 1:  # sd; averages over so poor a Gaussian are far worse than the mode
         at_mode = replace(q, log_evidence=shifted.log_evidence)
         found = replace(found.warned(SKEWED_AT_MODE.format(shift=largest)), approximation=at_mode, variance_factor=0.0)
         return found.did("Laplace's Gaussian; probabilities are those at the mode")
@@ -195,7 +194,7 @@ def check_by_class(found: Inference, options: Options) -> Inference:
         return found.did("not requested")
     if found.variance_factor == 0.0 or not np.isnan(found.errors.average):
         return found.did(f"average error of probabilities {found.errors.average:.2g}, from the shift of the mean")
-    if not can_sample(objective, FEW_WARM_PATHS + CHECK_PATHS, costs.OF_FEW_CHAINS, N_FEW_CHAINS):
+    if not can_sample(objective, FEW_WARM_PATHS + CHECK_PATHS, costs.LIMITS["few chains"], N_FEW_CHAINS):
         return replace(found, notes=(*found.notes, LOW_EVIDENCE)).did("chains would take too long")
     few = partial(hamiltonian, objective, q, n_chains=N_FEW_CHAINS, rng=options.rng)
     chains = few(n_paths=CHECK_PATHS, n_warm=FEW_WARM_PATHS)

@@ -15,14 +15,16 @@ EVALUATIONS_PER_SECOND = 8e7  # activations of a row for a draw of the weights, 
 
 BUDGET = 60.0  # seconds of one core that a posterior may take
 
-# Fractions of the budget
-OF_JOINT = 1 / 6  # a variational posterior with the full covariance of K classes
-OF_QUICK = 1 / 12  # a posterior by class, if the rows are sparse, or if Laplace's Gaussian is nearly as accurate
-OF_DRAWS = 1 / 600  # importance weights that check a Gaussian
-OF_CHAINS = 1 / 24  # Hamiltonian chains that check a posterior with the full covariance
-OF_FEW_CHAINS = 1 / 8  # Hamiltonian chains that check a posterior by class
-OF_LONG_CHAINS = 5 / 24  # Hamiltonian chains that replace a poor Gaussian
-OF_SWEEP = 1 / 120_000  # products of a sweep of expectation propagation, if many sweeps take a fraction of a second
+# Seconds that a step may take
+LIMITS = {
+    "joint": BUDGET / 6,  # a variational posterior with the full covariance of K classes
+    "quick": BUDGET / 12,  # a posterior by class, if rows are sparse, or if Laplace's Gaussian is nearly as accurate
+    "draws": BUDGET / 600,  # importance weights that check a Gaussian
+    "chains": BUDGET / 24,  # Hamiltonian chains that check a posterior with the full covariance
+    "few chains": BUDGET / 8,  # Hamiltonian chains that check a posterior by class
+    "long chains": BUDGET * 5 / 24,  # Hamiltonian chains that replace a poor Gaussian
+    "sweep": BUDGET / 120_000,  # a sweep of expectation propagation, if many sweeps take a fraction of a second
+}
 
 
 def sampling_seconds(objective: Posterior, n: int) -> float:

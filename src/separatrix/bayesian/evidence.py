@@ -58,27 +58,19 @@ LEVEL_STD, GROUP_STD = 1.0, 0.45  # standard deviations of ln scale: of the leve
 # Scales
 MAX_SCALE = 1e3  # largest scale of a prior, per standard deviation of a column
 MIN_SCALE_IN_STD = 1e-3  # smallest scale of a prior, in standard deviations of the narrowest possible posterior
-DIAGONAL_TOL = 1e-12  # relative size below which off-diagonal entries are rounding errors
 FIXED_GROUP = -1  # the group of a weight whose prior is not tuned
 
 # Fits
 MAX_EP_SWEEPS = 100
-MAX_PARABOLIC_RISE = 0.2  # nats; for many rows, cubic terms are less than a hundredth of them
 MAX_CURVATURE_CHANGE = 0.2  # nats by which a new curvature changes the evidence, below which the old one is kept
-ROUGH_GRADIENT, MAX_ROUGH_FALL = 0.03, 10.0  # gradient of a rough mode times √(N P), and nats that Newton's step gains
-ROUGH_SAMPLE_TOL = 1e-2  # gradient of the fit to a sample, from which a last step of Newton's method is not checked
-N_ROUGH_STEPS = 3  # steps of L-BFGS towards a rough mode of a large table, before one that is not checked ...
-NEAR_MODE, AT_MODE = 0.35, 0.1  # ... down to this gradient times √N, of a rough fit and of others; 1 is about one sd
+MAX_ROUGH_FALL = 10.0  # nats that Newton's step from a rough mode may gain
 MAX_RELATIVE_CHANGE = 0.02  # of the curvature, up to the mode: 1 % of a standard deviation and 0.01 nats of evidence
-MAX_SINGLE_ERROR = 1e-4  # of ln |A|, by single precision
+MAX_LOG_DET_ERROR = 1e-4  # of ln |A|, by single precision
 MAX_RARE_EFFECT = 0.3  # standard deviations by which rare values can move a weight, above which all rows are read
-LAST_CONTRACTION = 100.0  # ratio of the gradients before and after a last step with a kept curvature
 MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
 
 # Rotation
 MIN_ROTATED_COLUMNS = 100  # fewer columns are fitted faster without a decomposition
-MAX_ROWS_PER_COLUMN = 10  # with more rows, no direction can be dropped
-MAX_ROTATED_FLOATS = 20_000_000  # entries of the rows, which are all held in memory
 MAX_DECOMPOSED = 4000  # limit of the smaller of rows and columns: the decomposition costs its cube
 EIGENVALUE_ROUNDING = 1e-15  # rounding error relative to the largest eigenvalue
 NEGLIGIBLE_VARIANCE = 1e-9  # prior variance of the activations, summed over the rows, that may be dropped
@@ -262,7 +254,7 @@ def _split_precision(precision: Float, *, has_bias: bool) -> tuple[Float, Float]
         tuned[-1] = tuned[:, -1] = 0.0
     size = np.sqrt(np.diag(precision))
     off = np.abs(tuned - np.diag(np.diag(tuned))) / np.outer(size, size)
-    return fixed, np.diag(tuned).copy() if (off <= DIAGONAL_TOL).all() else tuned
+    return fixed, np.diag(tuned).copy() if (off <= 1e-12).all() else tuned  # rounding errors
 
 
 def well_determined(approximation: AnyApproximation, prior: Penalty) -> Float:
@@ -348,7 +340,7 @@ def log_det_gradient(objective: Posterior, approximation: Approximation, *, samp
     posed = objective.of_sample() if sampled and objective.sample is not None else objective
     factor = approximation.factor
     is_rough = posed is not objective or not approximation.is_converged
-    single = is_rough and factor.single_error <= MAX_SINGLE_ERROR
+    single = is_rough and factor.single_error <= MAX_LOG_DET_ERROR
     return np.asarray(posed.reduce(log_det_slope, theta=approximation.mean, root=factor.root, single=single).grad)
 
 
@@ -388,7 +380,8 @@ def log_likelihood_near(objective: Posterior, laplace: Approximation, mean: Floa
     """
     value = objective.prior.value_grad(laplace.mean)[0] - laplace.log_likelihood  # objective at the mode
     rise = 0.5 * laplace.factor.square(mean - laplace.mean)
-    limit = objective.units.rounding * abs(value) if objective.sample is None else MAX_PARABOLIC_RISE
+    # With many rows, cubic terms of 0.2 nats are less than a hundredth of them.
+    limit = objective.units.rounding * abs(value) if objective.sample is None else 0.2
     is_near = laplace.name == "laplace" and rise <= limit
     return float(objective.prior.value_grad(mean)[0] - (value + rise if is_near else objective.value_grad(mean).value))
 
@@ -494,7 +487,7 @@ class FitLaplace:
         solution = auto.minimise(objective, start)
         if single and solution.end is not None and solution.end.is_exact:
             inverse = solution.end.inverse
-            if inverse.singular is not None or inverse.single_error > MAX_SINGLE_ERROR:
+            if inverse.singular is not None or inverse.single_error > MAX_LOG_DET_ERROR:
                 solution = replace(auto, single=False).minimise(objective, solution.value)
         if is_full:
             return self._gaussian(objective, solution)
@@ -528,11 +521,12 @@ class FitLaplace:
         value of a column is rare. Otherwise a pass checks Newton's step if it may not reach the mode to ``tol``: what
         the Hessian does not explain of the gradient before is a third derivative along the last step of L-BFGS.
         """
-        of_sample = Auto(ROUGH_SAMPLE_TOL, RENEWAL_STEPS).minimise(objective.of_sample(), start)
+        of_sample = Auto(1e-2, RENEWAL_STEPS).minimise(objective.of_sample(), start)
         end = of_sample.end
         if end is None or not end.is_exact or not objective.likelihood.is_log_concave:
             return None
-        max_gradient, max_steps = (NEAR_MODE, N_ROUGH_STEPS) if self.is_rough else (AT_MODE, RENEWAL_STEPS)
+        # With gradients times √N below 1, the mode is about one standard deviation away, or nearer.
+        max_gradient, max_steps = (0.35, 3) if self.is_rough else (0.1, RENEWAL_STEPS)
         lbfgs = LBFGS(max_gradient / np.sqrt(objective.units.total), max_steps)
         near = lbfgs.minimise(objective, of_sample.value - end.inverse.solve(end.grad), inverse=end.inverse)
         before = near.end
@@ -540,7 +534,7 @@ class FitLaplace:
         # On a GPU, the faster products of float32 rows have too few digits. For K classes all such products have: a
         # vector added to all classes has only the curvature of the prior.
         single = len(start) == 1 and objective.units.rounding == DOUBLE_ROUNDING
-        point, single = near.value + before.step, single and end.inverse.single_error <= MAX_SINGLE_ERROR
+        point, single = near.value + before.step, single and end.inverse.single_error <= MAX_LOG_DET_ERROR
         here = objective.value_grad_hess(point, single=single)
         factor = factorise(here.hess, objective.shape[0], objective.prior.free)
         near, found = replace(near, value=point, status=Status.GRADIENT), None
@@ -550,7 +544,7 @@ class FitLaplace:
         if found is None or found.mean is point:  # far from the mode: the sample has too few of the rare values
             is_better = here.value < objective.value_grad(start).value
             return self._gaussian(objective, near if is_better else replace(near, value=start))
-        if single and factor.single_error > MAX_SINGLE_ERROR:
+        if single and factor.single_error > MAX_LOG_DET_ERROR:
             return self._gaussian(objective, near)
         if self.is_rough:
             return near, replace(found, is_converged=False)
@@ -569,7 +563,7 @@ class FitLaplace:
 
     def _tol(self, objective: Posterior) -> float:
         tol = tol_near_mode(objective, self.tol)
-        return max(tol, ROUGH_GRADIENT / np.sqrt(objective.units.total * objective.shape[1])) if self.is_rough else tol
+        return max(tol, 0.03 / np.sqrt(objective.units.total * objective.shape[1])) if self.is_rough else tol
 
     def refit(self, objective: Posterior, near: Approximation, change: float) -> Approximation:
         """Fit the mode near a prediction; its precision is kept if the predicted ``change`` of evidence is small.
@@ -579,7 +573,7 @@ class FitLaplace:
         -½ ln |A| to first order is added to the evidence.
         """
         if abs(change) <= MAX_CURVATURE_CHANGE:
-            tol = LAST_CONTRACTION * self.tol
+            tol = 100 * self.tol  # Newton's last step squares the error
             found = LBFGS(tol, MAX_GUESS_STEPS, trace=True).minimise(objective, near.mean, inverse=near.factor)
             if found.is_converged and found.end is not None:
                 step = near.factor.solve(found.end.grad)
@@ -658,7 +652,7 @@ def is_rotatable(objective: Posterior, scales: PriorScales) -> bool:
     """Whether `rotate` applies: one tuned scale, a diagonal prior with mean 0, many columns and not too many rows."""
     N, M = objective.source.n_rows, len(objective.design.origin)
     is_simple = len(scales.labels) == 1 and scales.tuned.ndim == 1 and not scales.mean.any()
-    few_rows = N * M <= MAX_ROTATED_FLOATS and N <= MAX_ROWS_PER_COLUMN * M
+    few_rows = N * M <= 2e7 and N <= 10 * M  # with more rows, no direction can be dropped
     return is_simple and M >= MIN_ROTATED_COLUMNS and few_rows and min(N, M) <= MAX_DECOMPOSED
 
 

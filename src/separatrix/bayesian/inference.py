@@ -182,7 +182,7 @@ def _by_class_suits(case: Case) -> str:
         return "" if case.is_auto and case.has_contrasts and has_cheap_shape(objective) else "too many weights"
     if not case.neglects_coupling:
         has_fast_products = objective.units.has_fast_products
-        limit = costs.BUDGET * (1.0 if has_fast_products else costs.OF_QUICK)
+        limit = costs.BUDGET if has_fast_products else costs.LIMITS["quick"]
         seconds = estimated_by_class_seconds(objective)
         is_determined = objective.n_repeats >= MANY_ROWS_PER_WEIGHT * case.n_weights
         return "" if is_determined or seconds <= limit else f"it would take about {seconds:.0f} seconds"

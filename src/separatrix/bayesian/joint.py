@@ -66,15 +66,12 @@ CORRECTED_SHIFT = 0.01  # above this, the mean of Laplace's Gaussian is correcte
 # Tolerances of expectation propagation, in posterior standard deviations: of the fits of tuning, and of the nodes of
 # the average over the scales
 EP_TOLS_IN_STD, ROUGH_EP_TOLS_IN_STD = (0.1, 0.15), (0.2, 0.6)  # if sweeps are cheap, and if they are not
-SHAPED_TOL = 0.3  # nats that tuning may miss before the shape of the prior is chosen, if sweeps are expensive
-FINAL_EP_TOL_IN_STD = 0.05  # of the last fit; the step that is predicted from there has an error of about a hundredth
 
 # Checks
 N_DRAWS = 4096  # draws of importance sampling
 CHECK_PATHS = 4  # paths of the chains that check a Gaussian
 SAMPLED_PATHS, LONG_WARM_PATHS = 24, 12  # paths of the chains that replace a Gaussian, and those before
-MAX_AVERAGE_ERROR, MAX_LAPLACE_ERROR = 0.01, 0.02  # average errors that cause a warning; of Laplace's method on request
-MIN_MIXED_ROWS = 8  # mixtures of fewer rows do not represent new rows
+MAX_AVERAGE_ERROR = 0.01  # average error of probabilities that causes a warning
 MAX_EVIDENCE_NOISE = 0.3  # nats, above which a note states the error of the evidence
 MAX_RHAT = 1.1  # R-hat of chains, above which a warning says that they have not converged
 
@@ -155,16 +152,16 @@ def _tune_by_ep(found: Inference, options: Options) -> Inference:
         exact = tune_prior(found, options, FitLaplace(options.tol))
         exact = replace(exact, method="laplace", warnings=(*exact.warnings, *plain.warnings))
         return exact.did(_scales_of(exact))
-    tuned = tune_prior(plain, options, fitter, TUNING_TOL if is_cheap else SHAPED_TOL)
+    tuned = tune_prior(plain, options, fitter, TUNING_TOL if is_cheap else 0.3)  # nats, before the shape is chosen
     return tuned.did(_scales_of(tuned))
 
 
 def _has_cheap_sweeps(objective: Posterior) -> bool:
-    return costs.sweep_seconds(objective) <= costs.OF_SWEEP * costs.BUDGET
+    return costs.sweep_seconds(objective) <= costs.LIMITS["sweep"]
 
 
 def _has_cheap_draws(objective: Posterior) -> bool:
-    return costs.sampling_seconds(objective, N_DRAWS) <= costs.OF_DRAWS * costs.BUDGET
+    return costs.sampling_seconds(objective, N_DRAWS) <= costs.LIMITS["draws"]
 
 
 def _scales_of(found: Inference) -> str:
@@ -276,7 +273,8 @@ def improve(found: Inference, method: str, options: Options) -> Inference:
     if method == "ep":
         near: dict[str, Any] = {}
         if found.fitter is not None and found.fitter.memory:
-            near = {"tol": FINAL_EP_TOL_IN_STD, "single": True, "memory": found.fitter.memory}
+            # The step that is predicted from there has an error of about 0.01 sd.
+            near = {"tol": 0.05, "single": True, "memory": found.fitter.memory}
         return found.accept(expectation_propagation(objective, first, **near))
     return found.accept(_variational(objective, first)) if method == "variational" else found
 
@@ -285,7 +283,7 @@ def _variational(objective: Posterior, first: Approximation) -> Approximation:
     """Return the variational posterior; of K classes without coupling between contrasts, if that would take long."""
     if not isinstance(objective.likelihood, Softmax):
         return variational(objective, first)
-    if has_contrasts(objective) and estimated_seconds(objective) > costs.OF_JOINT * costs.BUDGET:
+    if has_contrasts(objective) and estimated_seconds(objective) > costs.LIMITS["joint"]:
         return variational_by_class(objective, laplace_by_class(objective, first.mean)).with_full_factor()
     return variational_softmax(objective, first)
 
@@ -307,10 +305,10 @@ def check_joint(found: Inference, options: Options) -> Inference:
     if options.wide is None:  # other methods need the full covariance
         others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
         remedy = f"approximation={others if name == 'laplace' else repr('hmc')}, "
-    if error > (MAX_LAPLACE_ERROR if options.method == "laplace" else MAX_AVERAGE_ERROR):
+    if error > (0.02 if options.method == "laplace" else MAX_AVERAGE_ERROR):
         is_k_class_auto = options.method == "auto" and objective.shape[0] > 1
         n_paths = N_WARM_PATHS + SAMPLED_PATHS
-        if is_k_class_auto and can_sample(objective, n_paths, costs.OF_LONG_CHAINS):
+        if is_k_class_auto and can_sample(objective, n_paths, costs.LIMITS["long chains"]):
             return sampled(found, options).did(f"Hamiltonian chains replace a Gaussian with average error {error:.2g}")
         poor = f"average error {error:.2g}"
     elif np.isnan(error) and found.pareto_k > USABLE_K and name in ("laplace", "importance"):
@@ -357,7 +355,9 @@ def check_by_draws(found: Inference, options: Options) -> Inference:
         better = importance(objective, q, n=N_DRAWS, rng=options.rng)  # from a wider proposal
         draws, is_usable, log_evidence = better.draws, better.k < USABLE_K, better.approximation.log_evidence
     if not is_usable:
-        can_chain = q.name == "variational" and can_sample(objective, N_WARM_PATHS + CHECK_PATHS, costs.OF_CHAINS)
+        can_chain = q.name == "variational" and can_sample(
+            objective, N_WARM_PATHS + CHECK_PATHS, costs.LIMITS["chains"]
+        )
         if not is_small and not can_chain:
             return replace(found, notes=(LOW_EVIDENCE,) if is_bound else ())
         chains = hamiltonian(objective, q, n_paths=CHECK_PATHS, rng=options.rng)
@@ -365,7 +365,7 @@ def check_by_draws(found: Inference, options: Options) -> Inference:
         if is_bound and noise > MAX_EVIDENCE_NOISE:
             found = replace(found, notes=(ROUGH_EVIDENCE.format(noise=noise),))
     assert draws is not None, "weighted draws or chains"
-    has_typical_rows = is_whole and objective.n_repeats >= MIN_MIXED_ROWS
+    has_typical_rows = is_whole and objective.n_repeats >= 8  # mixtures of fewer rows are not like new rows
     errors, noise_of_draws = errors_of(objective, q, draws, has_typical_rows=has_typical_rows)
     found = replace(found, errors=errors if has_typical_rows else Errors())
     if is_auto and objective.shape[0] > 1:
@@ -377,10 +377,10 @@ def check_by_draws(found: Inference, options: Options) -> Inference:
     return found
 
 
-def can_sample(objective: Posterior, n_paths: int, fraction: float, n_chains: int = N_CHAINS) -> bool:
-    """Whether chains with a number of paths take at most a fraction of the budget."""
+def can_sample(objective: Posterior, n_paths: int, limit: float, n_chains: int = N_CHAINS) -> bool:
+    """Whether chains with a number of paths take at most a number of seconds."""
     seconds = costs.sampling_seconds(objective, n_chains * n_paths * LEAPFROG_STEPS_PER_PATH)
-    return seconds <= fraction * costs.BUDGET
+    return seconds <= limit
 
 
 def sampled(found: Inference, options: Options) -> Inference:

@@ -51,29 +51,13 @@ from separatrix.stats import Design, Grad
 from separatrix.weights import MAX_DRAW_ACTIVATIONS, Draws, activations_of_draws
 
 GOOD_K, USABLE_K = 0.5, 0.7  # k below which the weights have a finite variance, and below which they are usable
-N_ROUNDS = 4
-MIN_DEGREES = 3.0  # degrees of freedom of the Student's t, plus one per dimension: there, heavy tails cost more
 DRAWS_PER_WEIGHT = 10  # effective draws per weight that are enough to estimate a covariance
 MAX_EVALUATIONS = 2e10  # evaluations of the likelihood of a row
-MAX_SPARSE_FRACTION = 0.15  # of entries other than zero, up to which sparse products take less time than dense ones
-MAX_SPARSE_ORIGIN = 100.0  # |origin| of a column in standard deviations, up to which its correction keeps enough digits
-MAX_MULTIPLIED_ROWS = 512  # rows whose factors, each at most 2, are multiplied
 
 
 # Hamiltonian Monte Carlo
 N_CHAINS, N_WARM_PATHS = 64, 4
-FIRST_STEP, FIRST_STEP_OF_ONE, MAX_LEAPFROG_STEPS = 0.4, 1.2, 32
-ACCEPTED_FRACTION, ADAPTION_RATE = 0.8, 0.7  # of paths, to which the length of leapfrog steps adapts
 LEAPFROG_STEPS_PER_PATH = 8  # typical
-MAX_BRIDGE_STEPS, BRIDGE_TOL = 200, 1e-8
-
-# Pareto smoothing
-MIN_TAIL = 5  # smallest number of weights to which a Pareto distribution is fitted
-MIN_DRAWS_FOR_LARGEST = 100  # smallest number of draws for which the largest weight bounds k
-TYPICAL_TAIL_K = 0.7  # k for which the largest of S weights is about √S / 3 times the median
-EQUAL_LOG_WEIGHTS = 1e-10  # differences of log weights below this are rounding errors
-MIN_LOG_THRESHOLD = -600.0  # lower limit of ln(u / largest weight), so that u and 1/u neither underflow nor overflow
-PRIOR_EXCESSES, PRIOR_SHAPE = 10, 0.5  # weak prior of k, equivalent to ten excesses with shape 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +81,7 @@ def importance(
     *,
     n: int = 16384,
     rng: int | np.random.Generator | None = None,
-    max_rounds: int = N_ROUNDS,
+    max_rounds: int = 4,
 ) -> Importance:
     """Draw from an approximation of the posterior with importance weights, and from a better one if k is not good.
 
@@ -118,7 +102,8 @@ def importance(
         if best.smoothed.k < GOOD_K:
             break
         mean = found.draws.mean
-        found = weighted_draws(objective, Proposal(mean, found.precision(), MIN_DEGREES + mean.size), n, source)
+        degrees = 3.0 + mean.size  # in many dimensions, heavier tails cost more
+        found = weighted_draws(objective, Proposal(mean, found.precision(), degrees), n, source)
         # k ranks before the effective size, which does not show whether q misses a tail of the posterior.
         ranks = [(w.smoothed.k < GOOD_K, w.smoothed.k < USABLE_K, w.smoothed.effective_size) for w in (best, found)]
         best = found if ranks[1] > ranks[0] else best
@@ -253,11 +238,11 @@ class Chains:
         q, p = self.first_log_ratio, self.log_ratio.ravel()
         log_nq, log_np = log(len(q)), log(len(p))
         log_z = float(q.mean())
-        for _ in range(MAX_BRIDGE_STEPS):
+        for _ in range(200):
             of_q = q - np.logaddexp(log_np + q, log_nq + log_z)
             of_p = -np.logaddexp(log_np + p, log_nq + log_z)
             last, log_z = log_z, float(special.logsumexp(of_q) - log_nq - special.logsumexp(of_p) + log_np)
-            if abs(log_z - last) < BRIDGE_TOL:
+            if abs(log_z - last) < 1e-8:
                 break
         parts = (np.exp(of_q - of_q.max()), np.exp(of_p - of_p.max()))
         noise = float(np.sqrt(sum(np.var(part) / np.mean(part) ** 2 / len(part) for part in parts)))
@@ -303,14 +288,14 @@ def hamiltonian(
 
     z = normal()
     theta, value, slope = at(z)
-    first_log_ratio, kept, step = log_ratio(z, value), [], FIRST_STEP
+    first_log_ratio, kept, step = log_ratio(z, value), [], 0.4
     if not q.couples_columns:  # the error of a path's energy grows with √D step²
-        step = min(step, FIRST_STEP_OF_ONE * D**-0.25)
+        step = min(step, 1.2 * D**-0.25)
     for path in range(n_warm + n_paths):
         momentum = normal()
         length = 0.5 * np.pi * source.uniform(0.6, 1.4)  # random, so that no direction is periodic
         h = step * source.uniform(0.4, 1.0)  # a short step frees chains that reject longer ones
-        n_steps = min(ceil(length / h), MAX_LEAPFROG_STEPS)
+        n_steps = min(ceil(length / h), 32)
         there, p, end_slope = z, momentum, slope
         for _ in range(n_steps):  # (11.64 - 11.66)
             p = p + 0.5 * h * end_slope
@@ -323,7 +308,7 @@ def hamiltonian(
         z, slope = np.where(moves[:, None], there, z), np.where(moves[:, None], end_slope, slope)
         theta, value = np.where(moves[:, None, None], end, theta), np.where(moves, end_value, value)
         if path < n_warm:
-            step *= float(np.exp(ADAPTION_RATE * (chance.mean() - ACCEPTED_FRACTION)))
+            step *= float(np.exp(0.7 * (chance.mean() - 0.8)))  # towards 80 % of accepted paths
         else:
             kept.append((theta, value, log_ratio(z, value)))
     theta, log_joint, log_ratios = map(np.stack, zip(*kept, strict=True))
@@ -409,8 +394,8 @@ class Products:
             np.zeros(0, np.float32),
         )
         origin = (design.origin / self.unit[:M]).astype(np.float32)
-        is_thin = single and is_sparse(X) and X.nnz <= MAX_SPARSE_FRACTION * X.shape[0] * M
-        if is_thin and np.abs(origin).max(initial=0.0) <= MAX_SPARSE_ORIGIN:
+        is_thin = single and is_sparse(X) and X.nnz <= 0.15 * X.shape[0] * M  # or dense products are faster
+        if is_thin and np.abs(origin).max(initial=0.0) <= 100:  # sd: the correction keeps enough digits
             entries = (X.data / self.unit[X.indices]).astype(np.float32)
             self.origin = origin
             self.rows: Any = sparse.csr_array((entries, X.indices, X.indptr), X.shape)
@@ -444,7 +429,7 @@ def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, desi
     """Return Σ_n weight_n ln p(t_n | θ_s φ̃_n) of one block for each of the draws θ (S, C, P), (S,)."""
     S, C = theta.shape[:2]
     total = np.zeros(S)
-    step = max(1, min(MAX_DRAW_ACTIVATIONS // (S * C), MAX_MULTIPLIED_ROWS))
+    step = max(1, min(MAX_DRAW_ACTIVATIONS // (S * C), 512))  # the products of 1 + e^-|a| are below 2⁵¹²
     for start in range(0, len(block), step):
         rows = block.take(np.arange(start, min(start + step, len(block))))
         A = activations_of_draws(rows, theta, design)
@@ -507,13 +492,13 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     if not np.isfinite(top):
         raise ValueError(f"The largest importance weight is e^{top}: the proposal does not overlap with the posterior.")
     relative = raw - top  # relative to the largest weight
-    if relative.min() > -EQUAL_LOG_WEIGHTS:
+    if relative.min() > -1e-10:  # all weights are equal, up to rounding
         return _normalised(relative, k=-inf, top=top)
     n = ceil(min(size / 5, 3 * sqrt(size)))
     largest = np.argsort(relative, kind="stable")[-n - 1 :]
-    cut = max(float(relative[largest[0]]), MIN_LOG_THRESHOLD)  # ln u
+    cut = max(float(relative[largest[0]]), -600.0)  # ln u, so that neither u nor 1/u underflows
     tail = largest[relative[largest] > cut]
-    if len(tail) < MIN_TAIL:
+    if len(tail) < 5:  # too few for a fit
         return _normalised(relative, k=inf, top=top)
     k, scale = fit_generalized_pareto(np.exp(cut) * np.expm1(relative[tail] - cut))  # increasing and positive
     # Quantiles at (j - ½)/n are close to the expected values of n ordered draws.
@@ -524,7 +509,7 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     smooth[tail] = np.minimum(np.log(np.exp(cut) + scale * quantiles), 0.0)
     # The bound on k is infinite if the largest weight is far above the median.
     reach, height = log(sqrt(size) / 3), -float(np.partition(relative, size // 2)[size // 2])
-    bound = TYPICAL_TAIL_K * height / reach if size >= MIN_DRAWS_FOR_LARGEST and height < reach else inf
+    bound = 0.7 * height / reach if size >= 100 and height < reach else inf
     return _normalised(smooth if k <= bound else relative, k=min(k, bound), top=top)
 
 
@@ -547,7 +532,7 @@ def fit_generalized_pareto(excess: Float) -> tuple[float, float]:
     b_mean = float(special.softmax(profile) @ b)
     k_mean = float(np.log1p(-b_mean * excess).mean())
     scale = -k_mean / b_mean if b_mean != 0 else float(excess.mean())
-    return (n * k_mean + PRIOR_EXCESSES * PRIOR_SHAPE) / (n + PRIOR_EXCESSES), scale
+    return (n * k_mean + 10 * 0.5) / (n + 10), scale  # a weak prior, equivalent to ten excesses with shape 0.5
 
 
 def _normalised(relative: Float, *, k: float, top: float) -> Smoothed:

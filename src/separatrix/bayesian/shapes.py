@@ -22,9 +22,7 @@ from separatrix.bayesian.evidence import Fitter, PriorScales, prior_scales
 from separatrix.bayesian.record import Inference, Options
 from separatrix.bayesian.tuning import Limit, Parabola, Search, tune_scales
 
-ONE_SCALE_PROBABILITY = 0.5  # prior probability of one scale, against one for each column
 SHAPE_TOL = 0.05  # nats of evidence that tuning an aligned prior, or one scale for each column, may miss
-MAX_LOG_ODDS = 6.0  # above which the average leaves the simpler prior out
 TUNING_TOL, FIRST_TOL = 1e-3, 0.1  # nats of evidence that tuning may miss, and that of Laplace's method before another
 
 
@@ -170,10 +168,10 @@ def scale_average(found: Inference, options: Options) -> Nodes:
         return nodes
     assert found.tuned is not None, "tuning keeps its fit"
     assert simpler.tuned is not None, "tuning keeps its fit"
-    probability = ONE_SCALE_PROBABILITY if options.groups is not None else STATED_PROBABILITY
+    probability = 0.5 if options.groups is not None else STATED_PROBABILITY
     shift = simpler.tuned.log_evidence - found.tuned.log_evidence + np.log(probability / (1 - probability))
     others = _nodes_of_one(simpler, options, None)
-    if nodes.log_ratio - others.log_ratio - shift <= MAX_LOG_ODDS:
+    if nodes.log_ratio - others.log_ratio - shift <= 6:  # nats, above which the simpler prior does not count
         others = _nodes_of_one(simpler, options, simpler.fitter, n_fits=0)
         factors = simpler.report.factors / found.report.factors
         nodes = merged(nodes, others._replace(log_ratio=others.log_ratio + shift), factors)

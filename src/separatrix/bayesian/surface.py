@@ -25,8 +25,6 @@ from separatrix.priors import Gaussian
 from separatrix.rows import open_rows
 from separatrix.solvers import Posterior, pose
 
-MODE_TOL = 1e-12  # tolerance of the gradient at the mode, whose error changes ln |A| to first order
-
 
 @dataclass(frozen=True, eq=False)
 class EvidenceSurface:
@@ -115,7 +113,7 @@ def evidence_surface(
 def evidence_along_scales(objective: Posterior, factors: Float) -> tuple[Float, int]:
     """Return ln p(D) with the prior scale multiplied by each factor, and the number of dimensions of the fits."""
     small = rotate(objective, prior_scales(objective), widest=float(factors.max()))[0]
-    scales, fitter = prior_scales(small), FitLaplace(MODE_TOL)
+    scales, fitter = prior_scales(small), FitLaplace(1e-12)  # ln |A| is linear in the error of the mode
     log_evidence, parabola = np.empty(len(factors)), None
     for i in np.argsort(factors):
         here = replace(small, prior=scales.prior(np.log(factors[[i]])))

@@ -28,12 +28,7 @@ from separatrix.bayesian.logistic import BayesianLogisticRegression
 from separatrix.bayesian.tuning import profile_scale
 
 GAIN_TOL = 0.1  # expected gain, in nats, below which the search ends
-N_COARSE, MAX_FITS = 4, 20  # points of the coarse grid, and largest number of fits in total
-SCALE_TOL = 0.03  # tolerance, in nats, of the tuned scale at each x
-MIN_SIDE = 0.1  # smallest distance from a known point, as a fraction of the side of a bracket
-CLOSED_BRACKET = 1e-3  # width at which a bracket is closed, as a fraction of the range
-GOLDEN_SECTION, MAX_ASYMMETRY = 0.38, 4.0  # fraction that divides the longer side; ratio of sides above which it does
-N_CUBIC_POINTS = 65  # points at which a cubic is evaluated
+N_COARSE = 4  # points of the coarse grid
 
 
 class Trial(NamedTuple):
@@ -135,7 +130,7 @@ def tune_model(
         objective = model._pose(model._open_training(X, y, sample_weight, soft=True), model._prior())
         if not model.tunes_prior:
             return FitLaplace(model.tol).fit(objective).log_evidence
-        found = profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL)
+        found = profile_scale(objective, fitter=FitLaplace(model.tol), tol=0.03)  # nats
         nodes = scale_nodes(found.objective, found.scales, found.approximation, None)
         return found.approximation.log_evidence + nodes.log_ratio
 
@@ -161,7 +156,7 @@ def maximise_profile(
     *,
     log: bool = True,
     tol: float = 0.01,
-    max_fits: int = MAX_FITS,
+    max_fits: int = 20,
 ) -> list[Trial]:
     """Maximise a log evidence over one variable between bounds, and return all trials in order.
 
@@ -189,7 +184,7 @@ def _next_point(known: dict[float, float], ends: tuple[float, float], tol: float
     """Return the next point, or None if no gain of ``tol`` is expected."""
     order = sorted(known)
     i = max(range(len(order)), key=lambda j: known[order[j]])
-    closed = CLOSED_BRACKET * (ends[1] - ends[0])
+    closed = 1e-3 * (ends[1] - ends[0])
     if 0 < i < len(order) - 1:
         beyond = [order[j] for j in (i - 2, i + 2) if 0 <= j < len(order)]
         fourth = min(beyond, key=lambda u: abs(u - order[i]), default=None)
@@ -214,12 +209,12 @@ def _refine(a: Point, b: Point, c: Point, fourth: Point | None, *, tol: float, c
     left, right = b[0] - a[0], c[0] - b[0]
     if left + right < 2 * closed:
         return None
-    if max(left, right) > MAX_ASYMMETRY * min(left, right):  # a parabola through such points is unreliable
-        return b[0] + GOLDEN_SECTION * right if right > left else b[0] - GOLDEN_SECTION * left
+    if max(left, right) > 4 * min(left, right):  # a parabola through such points is unreliable
+        return b[0] + 0.38 * right if right > left else b[0] - 0.38 * left
     falls = (b[1] - a[1]) / left, (b[1] - c[1]) / right
     bend = sum(falls) / (left + right)
     slope = falls[0] - bend * left  # f(b + s) = f(b) + slope s - bend s²
-    low, high = (MIN_SIDE - 1) * left, (1 - MIN_SIDE) * right
+    low, high = (0.1 - 1) * left, (1 - 0.1) * right
     if bend <= 0:
         return None
     top = float(np.clip(0.5 * slope / bend, low, high))
@@ -227,7 +222,7 @@ def _refine(a: Point, b: Point, c: Point, fourth: Point | None, *, tol: float, c
         return b[0] + top
     if fourth is None:
         return None
-    s, w = np.linspace(low, high, N_CUBIC_POINTS), fourth[0] - b[0]
+    s, w = np.linspace(low, high, 65), fourth[0] - b[0]
     third = (fourth[1] - b[1] - slope * w + bend * w * w) / ((w + left) * w * (w - right))
     rise = slope * s - bend * s * s + third * (s + left) * s * (s - right)
     return float(b[0] + s[rise.argmax()]) if rise.max() > tol else None

@@ -58,28 +58,13 @@ from separatrix.stats import Design, Largest
 from separatrix.weights import row_squares
 
 MAX_TUNED_WEIGHTS = 6000  # weights whose full precision is factorised for each fit
-N_SAMPLE_STEPS, MIN_DETERMINED = 3, 1e-3  # steps towards the scale of a sample, and weights that it determines at least
-MAX_STRUCTURE_FITS, STRUCTURE_TOL = 12, 0.02  # fits with a part of the covariance, and the last change of ln scale
 BOUND_TOL = 1e-9  # η this close to a bound is at the bound; rounding occurs if a tuned prior is tuned again
-SHARP_SCALE = 10.0  # scale, per standard deviation of a column, above which separability is checked
 MAX_NAMED_COLUMNS = 5  # columns named in a note
 MAX_LOST_NATS = 1.0  # gradient of the evidence in the logarithm of a scale; below it, predictions hardly change
 
 # The trust region; radii are in units of η, the logarithm of a scale
-MAX_RADIUS, MIN_RADIUS = 2.0, 1e-3
-POOR_RATIO, GOOD_RATIO = 0.25, 0.75  # ratio of actual to predicted gain that shrinks the region, and that enlarges it
-EVIDENCE_ROUNDING = 1e-10  # relative rounding error of the evidence, a sum over rows
+MAX_RADIUS = 2.0
 FLAT_GRADIENT = 0.05  # gradient in η, in nats, that counts as zero
-MAX_EXTRAPOLATION = 4.0  # length of a step relative to the last one, if gradients are inexact
-N_EARLIER_GRADIENTS = 8  # earlier gradients that the surrogate reproduces
-NEGLIGIBLE_FRACTION = 0.1  # of the tolerance: a gain that a parabola through two slopes promises, and that is ignored
-MAX_STEP_OF_SLOPE = 2.0  # distance of modes, in standard deviations, up to which ∂ ln |A|/∂θ of a large table is kept
-MAX_SAMPLED_GROUPS = 20  # number of groups up to which the effect of the moving mode is computed from a sample of rows
-
-# The surrogate
-UNREACHABLE = 1e10  # replaces infinity, from which a line search could not return
-MAX_SURROGATE_EVALUATIONS = 200
-MIN_COSINE = 1e-8  # cosine of step and gradient change below which SR1 skips the update
 
 
 class TuningStatus(Enum):
@@ -213,7 +198,7 @@ def reached_limits(
 
     The classes are separable if every row's own label has a probability above ½ at the mean of the weights.
     """
-    sharp, is_wide, boundary = typical > SHARP_SCALE, typical >= MAX_SCALE * (1 - BOUND_TOL), []
+    sharp, is_wide, boundary = typical > 10.0, typical >= MAX_SCALE * (1 - BOUND_TOL), []
     is_separated = bool(sharp.any()) and tuned.reduce(largest_loss, theta=mean).value < np.log(2)
     for g, label in enumerate(scales.labels):
         limit = Limit.SEPARATED if sharp[g] and is_separated else Limit.WIDE if is_wide[g] else None
@@ -281,7 +266,7 @@ def tune_structure(
         profile_scale(objective)  # raises
     (low, high), live = scales.bounds(objective), scales.groups != FIXED_GROUP
     eta, mode, before = np.clip(np.zeros(1), low, high), np.zeros(objective.shape), None
-    for _ in range(MAX_STRUCTURE_FITS):
+    for _ in range(12):  # fits
         prior = scales.prior(eta)
         here = replace(objective, prior=prior)
         mode = Auto(tol).minimise(here, mode).value
@@ -295,7 +280,7 @@ def tune_structure(
         if before is not None and slope != before[1] and (before[1] - slope) * (eta - before[0])[0] > 0:
             steepness = float((before[1] - slope) / (eta - before[0])[0])
         step = np.clip(slope / steepness, -MAX_RADIUS, MAX_RADIUS)
-        if abs(step) < STRUCTURE_TOL:
+        if abs(step) < 0.02:  # 2 % of the scale
             break
         before = eta, slope
         eta = np.where((low < eta + step) & (eta + step < high), eta + step, 0.5 * (low + high))
@@ -322,12 +307,12 @@ def scale_of_sample(objective: Posterior, scales: PriorScales, eta: Float) -> tu
         return factor, factor.solve(fraction * pull + prior.dot(prior.mean)), prior
 
     low, high = scales.bounds(objective)
-    for _ in range(N_SAMPLE_STEPS):
+    for _ in range(3):
         factor, mode, prior = under(eta, sample.source.n_rows / objective.source.n_rows)
         precision = prior.precision - scales.fixed
         determined = scales.sums(1 - precision * row_squares(factor.root))
         squares = scales.sums(precision * (mode - prior.mean)[0] ** 2)
-        ratio = np.maximum(squares, MIN_DETERMINED) / np.maximum(determined, MIN_DETERMINED)
+        ratio = np.maximum(squares, 1e-3) / np.maximum(determined, 1e-3)
         eta = np.clip(eta + np.clip(0.5 * np.log(ratio), -MAX_RADIUS, MAX_RADIUS), low, high)
     return eta, under(eta, 1.0)[1]
 
@@ -438,12 +423,12 @@ class Search:
             except DataError:  # without log-concavity there may be no mode
                 if self.objective.likelihood.is_log_concave:
                     raise
-            if gain > -EVIDENCE_ROUNDING * abs(level) or not is_fitted:
+            if gain > -1e-10 * abs(level) or not is_fitted:  # rounding of a sum over rows
                 here = self._accept(best.eta, there)
-            if gain < POOR_RATIO * best.gain:
+            if gain < 0.25 * best.gain:
                 radius /= 4
-            radius = min(2 * radius, MAX_RADIUS) if gain > GOOD_RATIO * best.gain else radius
-            if radius < MIN_RADIUS:
+            radius = min(2 * radius, MAX_RADIUS) if gain > 0.75 * best.gain else radius
+            if radius < 1e-3:
                 break
         else:
             return self._result(here, TuningStatus.MAX_STEPS)
@@ -469,19 +454,19 @@ class Search:
 
     def _predict(self, here: FitAt, radius: float) -> SurrogateMaximum:
         """Return the maximum of the surrogate within ``radius``."""
-        earlier = [(step.eta, step.gradient) for step in self.trace[-1 - N_EARLIER_GRADIENTS : -1]]
+        earlier = [(step.eta, step.gradient) for step in self.trace[-9:-1]]
         is_exact = here.approximation.name == "laplace"
         if is_exact and len(here.eta) == 1 and earlier:  # a parabola through the last two slopes may promise nothing
             point, slope = earlier[-1]
             bend = float((slope - here.gradient) @ (here.eta - point))
-            if float(here.gradient @ (here.eta - point)) ** 2 < 2 * NEGLIGIBLE_FRACTION * self.tol * bend:
+            if float(here.gradient @ (here.eta - point)) ** 2 < 0.2 * self.tol * bend:
                 return SurrogateMaximum(here.eta, 0.0, here.approximation)
         # A fixed point that stops early has an error in its gradient, which differences of gradients magnify.
         pairs = [pair for pair in earlier if is_exact or (pair[1] - here.gradient) @ (pair[0] - here.eta) < 0]
         surrogate = Surrogate(self.scales, *here[:3], pairs if is_exact or len(here.eta) == 1 else ())
         low, high = np.maximum(self.low, here.eta - radius), np.minimum(self.high, here.eta + radius)
         if pairs and not is_exact:  # differences of inexact gradients hold only nearby
-            reach = MAX_EXTRAPOLATION * np.abs(pairs[-1][0] - here.eta)
+            reach = 4 * np.abs(pairs[-1][0] - here.eta)
             low, high = np.maximum(low, here.eta - reach), np.minimum(high, here.eta + reach)
         if len(low) == 1:  # stay between earlier points whose gradients point inwards
             low = max([low, *(eta for eta, slope in earlier if slope > 0 and low < eta < here.eta)])
@@ -511,7 +496,7 @@ class Search:
         if found.factor is not near.factor:
             return found
         step, slope = found.mean - before.fit.mean, before.slope
-        if self.objective.sample is None or found.factor.square(step) > MAX_STEP_OF_SLOPE**2:
+        if self.objective.sample is None or found.factor.square(step) > 4:  # two standard deviations
             slope = self._log_det_slope(here, found)
         change = before.change - 0.25 * float(np.vdot(before.slope + slope, step))
         relative = change_of_curvature(here, found.factor, curved_at, found.mean - curved_at)
@@ -522,7 +507,7 @@ class Search:
         return found
 
     def _log_det_slope(self, here: Posterior, approximation: Approximation) -> Float:
-        sampled = here.sample is not None and len(self.scales.labels) <= MAX_SAMPLED_GROUPS
+        sampled = here.sample is not None and len(self.scales.labels) <= 20
         if sampled and approximation.name == "laplace":
             sampled = is_represented(here, approximation)
         return log_det_gradient(here, approximation, sampled=sampled)
@@ -626,7 +611,7 @@ class Surrogate:
             s = point - self.eta
             r = slope - self.value_gradient(point)[1]
             along = float(r @ s)
-            if abs(along) > MIN_COSINE * np.linalg.norm(r) * np.linalg.norm(s):
+            if abs(along) > 1e-8 * np.linalg.norm(r) * np.linalg.norm(s):  # SR1 skips other updates
                 self.bend += np.outer(r, r) / along  # now the gradient at that point is reproduced
 
     def maximise(self, low: Float, high: Float, slack: float) -> SurrogateMaximum:
@@ -640,7 +625,7 @@ class Surrogate:
         eta = self._maximise_one_variable(low, high, slack) if len(self.eta) == 1 else None
         if eta is None:
             box = list(zip(low, np.maximum(low, high), strict=True))
-            limits = {"maxfun": MAX_SURROGATE_EVALUATIONS, "ftol": 0.0, "gtol": 0.05 * np.sqrt(slack)}
+            limits = {"maxfun": 200, "ftol": 0.0, "gtol": 0.05 * np.sqrt(slack)}
             start = np.clip(self.eta, low, high)
             found = optimize.minimize(descent, start, jac=True, method="L-BFGS-B", bounds=box, options=limits)
             eta = np.asarray(np.clip(found.x, low, high))
@@ -650,7 +635,7 @@ class Surrogate:
         """Return q and its gradient; q is large and negative if the parabola has no posterior."""
         here = self._at(eta)
         if not np.isfinite(here.value):
-            return -UNREACHABLE, np.zeros_like(eta)
+            return -1e10, np.zeros_like(eta)  # a line search could not return from infinity
         step = eta - self.eta
         extra = self.bend @ step
         return here.value + float(self.line @ step) + 0.5 * float(step @ extra), here.gradient + self.line + extra

@@ -58,34 +58,23 @@ from separatrix.stats import Design, Grad, ValueGradHess
 BOUND_ROUNDING = 1e-12  # relative rounding error of the bound
 
 # Two classes
-MIN_FRACTION = 2.0**-12  # smallest fraction of a step; shorter steps change the bound only by rounding
-N_HERMITE_NODES = 64
 MAX_HERMITE_VARIANCE = 4.0  # variance of an activation up to which Gauss-Hermite quadrature has relative errors of 1e-9
 TURN = 12.0  # |a| above which likelihoods are smooth
-PANEL_IN_STD, N_PANEL_NODES = 8.0, 48  # half of the range of a; nodes in each of its three panels
+PANEL_IN_STD = 8.0  # half of the range of a
 
 # K classes
-MIN_POINTS, MAX_POINTS, N_POINT_SETS = 64, 1024, 16
+MIN_POINTS, MAX_POINTS = 64, 1024
 CHEAP_EXPS = 2**19  # exponentials of a pass, up to which a row uses more than the smallest number of points
 POINTS_PER_AXIS = 3  # smallest number of points per dimension, so that they can have unit covariance ...
 MIN_POINTS_PER_AXIS = 2  # ... and for averages along contrasts, which need no covariances
 MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every covariance has a Cholesky factor
-# Largest |a - mu| of reciprocals, and lowest mu below the largest: probabilities are then neither subnormal numbers,
-# with which some processors are slow, nor wrong by more than rounding errors of single precision.
-MAX_RECIPROCAL, MIN_LEVEL = 16.0, -50.0
 MAX_CACHED_FLOATS = 2**17  # points of some rows and classes, which the cache of a core holds
-HASHED_LEVELS = 2.0**20  # of a value's mantissa, in the hash of a row
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio, made odd: products spread over all bits
 N_REMEMBERED_STEPS = 10  # of L-BFGS
-N_FIRST_VARIANCES = 4  # steps of the variances before those of a mean field
 VARIANCE_FACTORS = 2.0 ** -np.arange(6)  # of activations of a mean field; the law of ln factor is N(0, (ln 2)²)
 HELD_OUT_STRIDE, MAX_HELD_OUT_ROWS = 5, 2000  # a fifth of the rows is held out, and about 2000 rows of a large table
 MAX_HELD_OUT_PASSES = 20  # of the ascent without held-out rows: its last digits do not change the factor
-N_NATURAL_STEPS, MAX_ROTATED_STEPS = 2, 40  # half steps before L-BFGS by class, and its steps before another rotation
-MAX_KEPT_SQUARES = 2**24  # floats that an ascent by class keeps between passes
-MAX_SINGLE_WEIGHT = 1e3  # weight of a row, above which rounding errors of single precision would hide the prior
 MAX_LOG_SPREAD = 20.0  # |ln s| of a coordinate, beyond which a line search would overflow single precision
-MIN_RELATIVE_CURVATURE = 1e-3  # of a precision relative to the prior
 ASCENT_SEED, EVIDENCE_SEED = 0, 1  # scramblings of the points; the evidence is computed from points unknown to q
 TYPICAL_PASSES = 25
 
@@ -178,7 +167,8 @@ def variational(
     deviations and the precision by a relative change below ``tol``; ``is_converged`` is False if that takes more than
     ``max_steps``.
     """
-    bound = Bound(objective, partial(scalar_average, objective=objective), MIN_FRACTION)
+    average = partial(scalar_average, objective=objective)
+    bound = Bound(objective, average, 2.0**-12)  # shorter steps change the bound only by rounding
     here = bound.at(start.mean, start.factor)
     steps, fraction, distance = 0, 1.0, here.distance()
     while distance > tol and steps < max_steps:
@@ -221,14 +211,14 @@ def _quadrature(mu: Float, var: Float, *, wide: bool) -> Iterator[tuple[Float, f
     """
     s = np.sqrt(var)
     if not wide:
-        for x, weight in zip(*hermite_nodes(N_HERMITE_NODES), strict=True):
+        for x, weight in zip(*hermite_nodes(64), strict=True):
             yield mu + x * s, weight
         return
     low, high = mu - PANEL_IN_STD * s, mu + PANEL_IN_STD * s
     ends = [low, np.clip(-TURN, low, high), np.clip(TURN, low, high), high]
     for left, right in pairwise(ends):
         half = 0.5 * (right - left)
-        for x, weight in zip(*legendre_nodes(N_PANEL_NODES), strict=True):
+        for x, weight in zip(*legendre_nodes(48), strict=True):
             a = left + half * (1.0 + x)
             yield a, weight * half / s * np.exp(-0.5 * ((a - mu) / s) ** 2 - LOG_SQRT_2PI)
 
@@ -351,7 +341,7 @@ def variational_by_class(
         return bound(here.value, moved, trace, spread), np.einsum("jpi,jp->ji", roots, grad), here.hess + of_prior
 
     factors = start.factors[1:]
-    for _ in range(N_NATURAL_STEPS):  # the curvature at the mode is too small if classes are nearly separable
+    for _ in range(2):  # half steps: the curvature at the mode is too small if classes are nearly separable
         _, grad, H = at(move, np.stack([factor.root for factor in factors]), 0.0)
         factors = tuple(factorise(0.5 * (A.matrix + B), 1, prior.free) for A, B in zip(factors, H, strict=True))
         move = move + 0.5 * np.stack([factor.solve(g) for factor, g in zip(factors, grad, strict=True)])
@@ -360,10 +350,10 @@ def variational_by_class(
     while not is_converged and passes < max_steps:
         roots, log_det = principal_roots(H, precision, prior.free)
         of_prior = np.einsum("jpi,jpi->ji", roots, precision @ roots)  # diagonal of R'ΛR
-        known = dict[tuple[int, int], Array]() if J * N * P <= MAX_KEPT_SQUARES else None
+        known = dict[tuple[int, int], Array]() if J * N * P <= 2**24 else None  # 64 MB
         average = partial(rotated_average, roots=roots, axes=Q, points=points, design=objective.design, known=known)
         here = partial(along, move=move, roots=roots, log_det=log_det, of_prior=of_prior, average=average)
-        u, variance, inner, _ = maximise_spreads(here, (J, P), 0.5 * enough, MAX_ROTATED_STEPS)
+        u, variance, inner, _ = maximise_spreads(here, (J, P), 0.5 * enough, 40)
         move, log_det = move + np.einsum("jpi,ji->jp", roots, u), log_det - float(np.log(variance).sum())
         roots = roots * np.sqrt(variance)[:, None]
         _, grad, H = at(move, roots, log_det)
@@ -395,7 +385,7 @@ def principal_roots(H: Float, precision: Float, free: Array) -> tuple[Float, flo
     with single_thread_blas():
         unit = linalg.solve_triangular(np.linalg.cholesky(base), np.eye(len(base)), lower=True).T
         values, axes = np.linalg.eigh(unit.T @ H @ unit)
-    values = np.maximum(values, MIN_RELATIVE_CURVATURE)
+    values = np.maximum(values, 1e-3)
     log_det = float(np.log(values).sum()) - 2 * len(H) * float(np.log(np.diag(unit)).sum())
     return (unit @ axes) / np.sqrt(values)[:, None], log_det
 
@@ -463,7 +453,7 @@ def variational_diagonal(
         return at
 
     ascent, variance = derivatives(ASCENT_SEED), 1 / start.precision[1:]
-    for _ in range(N_FIRST_VARIANCES):
+    for _ in range(4):
         h = np.maximum(ascent(np.zeros((J, P)), variance)[2], prior.diagonal[0])  # averages may have the wrong sign
         variance = np.sqrt(variance / h)
     sd = np.sqrt(variance)
@@ -643,7 +633,7 @@ def point_sets(dimension: int, n: int, seed: int = ASCENT_SEED, per_axis: int = 
 
     half = int(np.ceil(np.log2(max(n, per_axis * dimension)))) - 1
     rng = np.random.default_rng(seed)
-    u = np.stack([qmc.Sobol(dimension, scramble=True, rng=rng).random_base2(half) for _ in range(N_POINT_SETS)])
+    u = np.stack([qmc.Sobol(dimension, scramble=True, rng=rng).random_base2(half) for _ in range(16)])
     z = special.ndtri(np.clip(u, 1e-16, 1 - 1e-16))
     return with_unit_covariance(np.concatenate([z, -z], axis=1))
 
@@ -679,7 +669,7 @@ def by_class_average(
     units = design.single_units()[: block.X.shape[1]]
     log_p, slope, along = _row_averages(block, mu, sd, partial(axis_averages, axes=axes), points, units)
     positive = np.maximum(along.T, 0.0)  # averages over points may have the wrong sign if they are near zero
-    single = block.weight is None or bool(block.weight.max(initial=0.0) <= MAX_SINGLE_WEIGHT)
+    single = block.weight is None or bool(block.weight.max(initial=0.0) <= 1e3)  # rounding would hide the prior
     grams = np.stack([design.gram(block, entry, single=single) for entry in positive])
     return ValueGradHess(float(log_p.sum()), design.collect(block, slope), grams)
 
@@ -763,7 +753,7 @@ def _point_set(X: Rows, units: Float) -> Array:
     thin = X.tocsr() if is_sparse(X) else None
     entries = np.asarray(to_dense(X) if thin is None else thin.data, dtype=np.float64)
     mantissa, exponent = np.frexp(entries / (units if thin is None else units[thin.indices]))
-    entries = np.ldexp(np.round(mantissa * HASHED_LEVELS), exponent)
+    entries = np.ldexp(np.round(mantissa * 2.0**20), exponent)
     mixed = (entries + 0.0).view(np.uint64) * HASH_FACTOR  # minus zero becomes zero
     mixed ^= mixed >> np.uint64(32)
     mixed *= HASH_FACTOR
@@ -822,8 +812,10 @@ def axis_averages(mu: Float, sd: Float, z: Float, axes: Float) -> tuple[Float, F
     scaled = (Q[:, None] * sd.astype(np.float32)).reshape(K * n, J)  # classes first: sums over them run along memory
     A = (scaled @ points.T).reshape(K, n, -1)
     level = (mu - largest).T.astype(np.float32)[:, :, None]
-    if max(A.max(initial=0.0), -A.min(initial=0.0)) <= MAX_RECIPROCAL:
-        top, level = np.zeros((n, m), dtype=np.float32), np.exp(np.maximum(level, MIN_LEVEL))
+    # Within these limits, probabilities are neither subnormal numbers, which are slow on some processors, nor wrong by
+    # more than rounding errors of single precision.
+    if max(A.max(initial=0.0), -A.min(initial=0.0)) <= 16:
+        top, level = np.zeros((n, m), dtype=np.float32), np.exp(np.maximum(level, -50))
         E = np.exp(A, out=A)
         P, mirrored = level * E, np.divide(level, E, out=E)
     else:
