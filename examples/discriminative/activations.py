@@ -51,7 +51,7 @@ t, nats = np.ones_like(a), 1 / np.log(2)
 losses = {
     "misclassified": ((a <= 0).astype(float), MUTED, "-"),
     "squared, (a − 1)²": ((a - 1) ** 2, COLOURS[3], "-"),
-    "perceptron, max(0, −a)": (np.maximum(0, -a), COLOURS[1], "--"),
+    "perceptron, max(0, −a)": (np.where(a < 0, -a, 0.0), COLOURS[1], "--"),
     "hinge, max(0, 1 − a)": (np.maximum(0, 1 - a), COLOURS[4], "-."),
     "logistic": (-nats * Logit().derivatives(a, t).log_p, COLOURS[0], "-"),
     "probit": (-nats * Probit().derivatives(a, t).log_p, COLOURS[2], "--"),
