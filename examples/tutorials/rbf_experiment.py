@@ -88,8 +88,8 @@ tables(narrow)
 
 # %%
 # Both rules have the same confusion matrix. :math:`\kappa` is positive, so the sign of :math:`\mu_a` decides in both,
-# and the boundary is the same. Averaging lowers the log-likelihood here: the functions are so narrow that few training rows
-# determine the activation at a point. Its variance is large, and the probability moves towards one half.
+# and the boundary is the same. Averaging lowers the log-likelihood here. The functions are so narrow that few training
+# rows determine the activation at a point. Its variance is large, and the probability moves towards one half.
 
 
 def draw(model: sx.BayesianLogisticRegression, rule: str, title: str) -> None:
