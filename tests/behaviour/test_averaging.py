@@ -19,7 +19,7 @@ from separatrix.bayesian.averaging import (
 )
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import FitEP, FitLaplace, prior_scales
-from separatrix.bayesian.posterior import LAPLACE
+from separatrix.bayesian.structures import LAPLACE
 from separatrix.bayesian.tuning import Parabola, tune_scales, tune_structure
 from separatrix.export import load, save
 from separatrix.likelihoods import Logit, Softmax

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse, special
 
 import separatrix as sx
-from separatrix.bayesian import by_class, contrasts, costs, inference, posterior
+from separatrix.bayesian import by_class, contrasts, costs, inference, uncoupled
 from separatrix.bayesian.by_class import (
     ParabolaByClass,
     align_by_class,
@@ -24,16 +24,11 @@ from separatrix.bayesian.by_class import (
 )
 from separatrix.bayesian.checks import skewness, third_order
 from separatrix.bayesian.evidence import effective_parameters, prior_scales
-from separatrix.bayesian.posterior import (
-    ByClassApproximation,
-    _contrasts,
-    laplace,
-    laplace_by_class,
-    laplace_diagonal,
-)
+from separatrix.bayesian.posterior import laplace
 from separatrix.bayesian.sampling import Products
 from separatrix.bayesian.shapes import Inference
 from separatrix.bayesian.tuning import Limit, TuningStatus, tune_scales
+from separatrix.bayesian.uncoupled import ByClassApproximation, _contrasts, laplace_by_class, laplace_diagonal
 from separatrix.bayesian.variational import (
     _is_held_out,
     axis_averages,
@@ -115,7 +110,7 @@ def test_the_slope_of_the_log_determinant_is_that_of_finite_differences(approxim
     objective = posed(*classes(60, 3, 3, rng), weight=weight)
     theta, direction = rng.normal(size=(2, *objective.shape))
     q, h = approximate(objective, theta), 1e-4
-    monkeypatch.setattr(posterior, "_contrasts", lambda total: q.axes)
+    monkeypatch.setattr(uncoupled, "_contrasts", lambda total: q.axes)
     ahead, behind = (approximate(objective, theta + t * direction).log_det for t in (h, -h))
     found = objective.reduce(log_det_slope_by_class, theta=theta, q=q).grad
     assert np.vdot(found, direction) == pytest.approx((ahead - behind) / (2 * h), rel=1e-4)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from separatrix.bayesian.by_class import curvature_products, log_det_slope_by_class
-from separatrix.bayesian.posterior import ByClassApproximation, DiagonalApproximation, grams_along, total_curvature
+from separatrix.bayesian.uncoupled import ByClassApproximation, DiagonalApproximation, grams_along, total_curvature
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 from separatrix.rows import as_source
 from separatrix.separation.certificate import largest_activation

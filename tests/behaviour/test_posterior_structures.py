@@ -12,13 +12,10 @@ import separatrix as sx
 from posteriors import PROBLEMS, overlapping
 from problems import blobs
 from separatrix.bayesian.inference import Case, choose_strategy
-from separatrix.bayesian.posterior import (
-    laplace,
-    laplace_by_class,
-    laplace_diagonal,
-    laplace_dual,
-)
+from separatrix.bayesian.posterior import laplace
 from separatrix.bayesian.record import Options
+from separatrix.bayesian.structures import laplace_dual
+from separatrix.bayesian.uncoupled import laplace_by_class, laplace_diagonal
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.priors import Gaussian

@@ -13,7 +13,7 @@ from scipy.special import expit
 import separatrix as sx
 from separatrix.bayesian import Levels, Products, by_class, inference
 from separatrix.bayesian.evidence import prior_scales
-from separatrix.bayesian.posterior import ArrowApproximation
+from separatrix.bayesian.structures import ArrowApproximation
 from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source

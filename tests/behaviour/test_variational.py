@@ -10,8 +10,8 @@ from scipy import optimize, special, stats
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
 from oracles.gold import CLASS_PROBLEMS, load
 from separatrix.bayesian import variational as module
-from separatrix.bayesian.posterior import laplace_by_class
 from separatrix.bayesian.predictive import class_probabilities
+from separatrix.bayesian.uncoupled import laplace_by_class
 from separatrix.bayesian.variational import (
     Bound,
     expected_derivatives,

@@ -4,7 +4,9 @@
 The modules follow the order of the book. A module imports only from modules above it in this list:
 
     laplace           §4.4          a Gaussian at the mode of any density
-    posterior         §4.5.1        a Gaussian over the weights, with the full covariance or a cheaper structure
+    posterior         §4.5.1        a Gaussian over the weights, with the full covariance
+    uncoupled                       Gaussians without coupling between contrasts of classes, or between weights
+    structures                      exact Gaussians for more columns than rows, and for thousands of levels
     logistic_normal   §4.5.2        averages of the sigmoid over a Gaussian: exact sums and a fast table (`_kernels`)
     predictive        §4.5.2        probabilities averaged over the posterior, and their intervals
     ep                §10.7         expectation propagation, a better Gaussian if Laplace's is inaccurate
@@ -26,14 +28,9 @@ The modules follow the order of the book. A module imports only from modules abo
 from separatrix.bayesian.evidence import FitLaplace, Levels, Products
 from separatrix.bayesian.laplace import LaplaceApproximation, LaplaceError, laplace_approximation
 from separatrix.bayesian.logistic import BayesianLogisticRegression
-from separatrix.bayesian.posterior import (
-    Approximation,
-    ArrowApproximation,
-    AveragedApproximation,
-    ByClassApproximation,
-    DiagonalApproximation,
-    DualApproximation,
-)
+from separatrix.bayesian.posterior import Approximation, AveragedApproximation
+from separatrix.bayesian.structures import ArrowApproximation, DualApproximation
 from separatrix.bayesian.surface import EvidenceSurface, evidence_surface
 from separatrix.bayesian.tune_model import TunedModel, tune_model
 from separatrix.bayesian.tuning import Limit
+from separatrix.bayesian.uncoupled import ByClassApproximation, DiagonalApproximation

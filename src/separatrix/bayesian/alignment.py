@@ -27,8 +27,9 @@ from scipy import linalg, optimize
 
 from separatrix._array import Float
 from separatrix.bayesian.evidence import PriorScales, effective_parameters, prior_scales
-from separatrix.bayesian.posterior import Approximation, ByClassApproximation, grams_along
+from separatrix.bayesian.posterior import Approximation
 from separatrix.bayesian.tuning import Parabola
+from separatrix.bayesian.uncoupled import ByClassApproximation, grams_along
 from separatrix.priors import Penalty
 from separatrix.solvers import Posterior
 from separatrix.stats import value_grad_hess

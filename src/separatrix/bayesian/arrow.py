@@ -33,7 +33,7 @@ from separatrix._array import Codes, Float, to_dense
 from separatrix._text import counted
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import Levels, PriorScales
-from separatrix.bayesian.posterior import ArrowApproximation, split_rows
+from separatrix.bayesian.structures import ArrowApproximation, split_rows
 from separatrix.bayesian.tuning import FLAT_GRADIENT, TuningReport, TuningStatus, TuningStep
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood

@@ -37,15 +37,15 @@ from separatrix._array import Float, device_aware
 from separatrix.bayesian.alignment import ALIGNMENTS, LOG_ODDS, MAX_DETERMINED, Directions, best_scale
 from separatrix.bayesian.averaging import MAX_SPREAD
 from separatrix.bayesian.evidence import GROUP_STD, PriorScales, effective_parameters, prior_scales
-from separatrix.bayesian.posterior import (
+from separatrix.bayesian.sampling import Products
+from separatrix.bayesian.tuning import TuningReport, TuningStatus, TuningStep, reached_limits
+from separatrix.bayesian.uncoupled import (
     ByClassApproximation,
     DiagonalApproximation,
     UncoupledApproximation,
     laplace_by_class,
     laplace_diagonal,
 )
-from separatrix.bayesian.sampling import Products
-from separatrix.bayesian.tuning import TuningReport, TuningStatus, TuningStep, reached_limits
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty

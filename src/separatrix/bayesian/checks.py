@@ -31,10 +31,11 @@ from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix.bayesian.errors import NEGLIGIBLE_ERROR, Errors
 from separatrix.bayesian.evidence import is_represented, log_det_gradient, log_likelihood_near
-from separatrix.bayesian.posterior import Approximation, UncoupledApproximation, weight_names
+from separatrix.bayesian.posterior import Approximation, weight_names
 from separatrix.bayesian.predictive import class_probabilities, intervals
 from separatrix.bayesian.record import Inference, Skewness
 from separatrix.bayesian.sampling import Proposal, weighted_draws
+from separatrix.bayesian.uncoupled import UncoupledApproximation
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.solvers import Posterior
 from separatrix.stats import collect_sample

@@ -42,11 +42,12 @@ from separatrix.bayesian.joint import (
     can_sample,
     with_convergence,
 )
-from separatrix.bayesian.posterior import LAPLACE, ByClassApproximation, DiagonalApproximation
 from separatrix.bayesian.predictive import class_probabilities
 from separatrix.bayesian.record import Inference, Options, has_contrasts
 from separatrix.bayesian.sampling import hamiltonian, sampled_by_class
+from separatrix.bayesian.structures import LAPLACE
 from separatrix.bayesian.tuning import TuningReport, has_full_evidence, profile_scale, tune_structure
+from separatrix.bayesian.uncoupled import ByClassApproximation, DiagonalApproximation
 from separatrix.bayesian.variational import (
     estimated_by_class_seconds,
     held_out_factor,

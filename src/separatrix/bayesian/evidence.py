@@ -22,14 +22,8 @@ from separatrix._array import Codes, Float, bincount
 from separatrix._text import counted
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.ep import MAX_DOUBLE_PRODUCTS, Sites, combine_sites, expectation_propagation, posterior_of
-from separatrix.bayesian.posterior import (
-    LAPLACE,
-    AnyApproximation,
-    Approximation,
-    laplace,
-    tol_near_mode,
-    weight_names,
-)
+from separatrix.bayesian.posterior import Approximation, laplace, tol_near_mode, weight_names
+from separatrix.bayesian.structures import LAPLACE, AnyApproximation
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Gaussian, Penalty

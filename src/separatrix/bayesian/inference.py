@@ -44,13 +44,8 @@ from separatrix.bayesian.contrasts import (
 from separatrix.bayesian.evidence import MIN_ROTATED_COLUMNS, FitLaplace, Levels, prior_scales
 from separatrix.bayesian.joint import average_joint, check_joint, fit_joint, shape_joint, tune_joint
 from separatrix.bayesian.plan import STEPS, Plan, PlanStep
-from separatrix.bayesian.posterior import (
-    MAX_FULL_WEIGHTS,
-    DualApproximation,
-    fits_into_memory,
-    require_memory,
-)
 from separatrix.bayesian.record import Inference, Options, has_contrasts
+from separatrix.bayesian.structures import MAX_FULL_WEIGHTS, DualApproximation, fits_into_memory, require_memory
 from separatrix.bayesian.variational import estimated_by_class_seconds
 from separatrix.exceptions import DataError
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Posterior, dual, is_wide

@@ -34,7 +34,7 @@ from separatrix.bayesian.checks import errors_of, keep_draws, skewness, third_or
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.errors import Errors
 from separatrix.bayesian.evidence import FitEP, FitLaplace, prior_scales, with_change_of_curvature
-from separatrix.bayesian.posterior import Approximation, improper, laplace_by_class
+from separatrix.bayesian.posterior import Approximation, improper
 from separatrix.bayesian.record import MAX_DRAWN_WEIGHTS, Inference, Options, Skewness, has_contrasts
 from separatrix.bayesian.sampling import (
     LEAPFROG_STEPS_PER_PATH,
@@ -50,6 +50,7 @@ from separatrix.bayesian.sampling import (
 )
 from separatrix.bayesian.shapes import FIRST_TOL, TUNING_TOL, one_scale, scale_average, shape_prior, tune_prior
 from separatrix.bayesian.tuning import TuningReport, TuningStatus, scale_of_sample
+from separatrix.bayesian.uncoupled import laplace_by_class
 from separatrix.bayesian.variational import (
     estimated_seconds,
     variational,

@@ -17,13 +17,10 @@ from separatrix._text import counted
 from separatrix.bayesian.errors import Errors
 from separatrix.bayesian.evidence import Fitter, PriorScales
 from separatrix.bayesian.plan import Plan
-from separatrix.bayesian.posterior import (
-    AnyApproximation,
-    Approximation,
-    DualApproximation,
-    UncoupledApproximation,
-)
+from separatrix.bayesian.posterior import Approximation
+from separatrix.bayesian.structures import AnyApproximation, DualApproximation
 from separatrix.bayesian.tuning import TuningReport
+from separatrix.bayesian.uncoupled import UncoupledApproximation
 from separatrix.likelihoods import Softmax
 from separatrix.solvers import Posterior, Solution
 from separatrix.weights import Draws

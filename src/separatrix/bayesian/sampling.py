@@ -36,12 +36,8 @@ from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._special import LOG_SQRT_2PI
 from separatrix._text import counted
 from separatrix.bayesian.costs import evaluations
-from separatrix.bayesian.posterior import (
-    Approximation,
-    ByClassApproximation,
-    UncoupledApproximation,
-    ordered_root,
-)
+from separatrix.bayesian.posterior import Approximation, ordered_root
+from separatrix.bayesian.uncoupled import ByClassApproximation, UncoupledApproximation
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood, Logit
 from separatrix.priors import Penalty

@@ -41,7 +41,8 @@ from separatrix.bayesian.evidence import (
     rotate,
     stationary_slope,
 )
-from separatrix.bayesian.posterior import AnyApproximation, Approximation
+from separatrix.bayesian.posterior import Approximation
+from separatrix.bayesian.structures import AnyApproximation
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty

@@ -42,7 +42,7 @@ from separatrix.bayesian.costs import (
     joint_products,
 )
 from separatrix.bayesian.logistic_normal import row_blocks
-from separatrix.bayesian.posterior import Approximation, ByClassApproximation, DiagonalApproximation
+from separatrix.bayesian.posterior import Approximation
 from separatrix.bayesian.predictive import (
     MAX_BLOCK_FLOATS,
     class_probabilities,
@@ -50,6 +50,7 @@ from separatrix.bayesian.predictive import (
     hermite_nodes,
     with_unit_covariance,
 )
+from separatrix.bayesian.uncoupled import ByClassApproximation, DiagonalApproximation
 from separatrix.likelihoods import MIN_SINGLE_EXPONENT, ClassLikelihood, Derivatives, Likelihood, Logit
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
