@@ -7,6 +7,7 @@ import json
 import math
 import os
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -581,3 +582,21 @@ def test_the_size_of_a_basis_is_limited(kind, columns, arguments):
 def test_only_listed_functions_are_saved():
     with pytest.raises(FileError, match=r"value is a builtins.function, which is not part of this package"):
         through(lambda a: a)
+
+
+@pytest.mark.parametrize(("rule", "factor"), [(None, 1.0), (None, 0.3), ("map", 1.0)])
+@pytest.mark.parametrize("approximation", ["laplace", "importance"])
+def test_a_posterior_of_format_3_has_fields_of_its_model(approximation, rule, factor):
+    X, y = blobs(30, n_classes=3)
+    model = sx.BayesianLogisticRegression(sx.Gaussian(2.0), approximation=approximation, rng=0).fit(X, y)
+    model.posterior_ = replace(model.posterior_, variance_factor=0.0 if rule else factor)
+    writer = Writer()
+    node = writer.node(model, "model")
+    posterior = node["fields"]["posterior_"]
+    posterior["class"] = "separatrix.bayesian:WeightPosterior"
+    del posterior["fields"]["variance_factor"]
+    node["fields"] |= {"draws_": posterior["fields"].pop("draws"), "_rule": rule, "_variance_factor": factor}
+    again = Reader({f"arrays/{i}.npy": bytearray(data) for i, data in enumerate(writer.arrays)}).value(node)
+    for method in ("predict_proba", "predict_interval", "decision_function"):
+        assert np.array_equal(getattr(again, method)(X), getattr(model, method)(X))
+    assert (again.draws_ is None) == (approximation == "laplace")

@@ -121,8 +121,8 @@ class CoefficientDisplay:
                 raise DataError(f"{type(inner).__name__} has {problem}")
             if getattr(inner, "summary", None) is not None:
                 found = inner.summary(level=level)  # lists the weights of each class followed by its intercept
-                bounds = (np.asarray(bound).reshape(len(W), -1) for bound in (found.lower, found.upper))
-                lower, upper = (bound[:, : W.shape[1]] for bound in bounds)
+                columns = (found.coefficient, found.lower, found.upper)
+                W, lower, upper = (np.asarray(each).reshape(len(W), -1)[:, : W.shape[1]] for each in columns)
         classes = getattr(inner, "classes_", None)
         labels = [""] if classes is None else classes[1:] if len(W) == 1 else classes
         # Log-odds are linear in x for every model with probabilities except the probit.
