@@ -585,7 +585,7 @@ def test_only_listed_functions_are_saved():
 
 
 @pytest.mark.parametrize(("rule", "factor"), [(None, 1.0), (None, 0.3), ("map", 1.0)])
-@pytest.mark.parametrize("approximation", ["laplace", "importance"])
+@pytest.mark.parametrize("approximation", ["variational", "importance"])
 def test_a_posterior_of_format_3_has_fields_of_its_model(approximation, rule, factor):
     X, y = blobs(30, n_classes=3)
     model = sx.BayesianLogisticRegression(sx.Gaussian(2.0), approximation=approximation, rng=0).fit(X, y)
@@ -599,4 +599,4 @@ def test_a_posterior_of_format_3_has_fields_of_its_model(approximation, rule, fa
     again = Reader({f"arrays/{i}.npy": bytearray(data) for i, data in enumerate(writer.arrays)}).value(node)
     for method in ("predict_proba", "predict_interval", "decision_function"):
         assert np.array_equal(getattr(again, method)(X), getattr(model, method)(X))
-    assert (again.draws_ is None) == (approximation == "laplace")
+    assert (again.draws_ is None) == (approximation == "variational")
