@@ -102,3 +102,10 @@ def test_a_table_of_three_classes_is_projected_onto_discriminants():
     model = sx.TableClassifier(sx.FisherDiscriminant(), drop="first").fit(table, y)
     display = ProjectionDisplay.from_estimator(model, table, y)
     np.testing.assert_allclose(display.z, model.estimator_.transform(model.encoder_.transform(table))[:, :2])
+
+
+def test_a_wrapper_without_weights_is_refused_with_a_remedy():
+    X = {"age": np.arange(40.0), "town": ["Bern", "Rom"] * 20}
+    rule = sx.DecisionRule(sx.TableClassifier(), reject=0.1).fit(X, np.arange(40) // 20)
+    with pytest.raises(DataError, match=r"DecisionRule has no weights .* Pass a linear model, or a TableClassifier"):
+        ProjectionDisplay.from_estimator(rule, X, np.arange(40) // 20)

@@ -204,6 +204,12 @@ def _class_means(values: Float, codes: Codes, n_classes: int) -> Float:
 def _encoded(model: Any, X: Any) -> tuple[Any, Any]:
     """The model that has the weights, and its rows: those of a TableClassifier are encoded."""
     check_is_fitted(model)
+    named = {*vars(model), *dir(type(model))}
+    if named.isdisjoint({"coef_", "encoder_", "transform"}):
+        raise DataError(
+            f"{type(model).__name__} has no weights to project onto. Pass a linear model, or a TableClassifier of one, "
+            "such as the model that a wrapper was made of."
+        )
     encoder = getattr(model, "encoder_", None)
     # A stream can be read only once, but the rows are read several times.
     return (model, as_table(X)) if encoder is None else (model.estimator_, encoder.transform(X))
