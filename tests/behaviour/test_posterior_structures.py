@@ -310,7 +310,7 @@ def test_directions_orthogonal_to_the_rows_keep_their_prior(rng):
         (30, 6000, 2, "dual"),
         (30, 6000, 3, "dual"),
         (2100, 2000, 3, "by class"),
-        (6100, 6000, 2, "diagonal"),
+        (6100, 6000, 2, "mean field"),
     ],
 )
 def test_the_most_exact_structure_that_fits_is_chosen(n, n_columns, n_classes, chosen):

@@ -55,6 +55,8 @@ from separatrix.stats import MAX_DEVICE_SPREAD, Design, Grad, device_activations
 from separatrix.weights import MAX_DRAW_ACTIVATIONS, row_squares
 
 N_PROBES, N_LANCZOS_STEPS = 16, 12  # random signs, and products with E for each of them
+MIN_DIAGONAL_PROBES, MAX_DIAGONAL_PROBES = 4, 32  # if M is diagonal: averages over more weights need fewer probes ...
+MAX_PROBED_FLOATS = 2**20  # ... so that all of them have at most this number of entries
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
 MIN_LEVEL_STEP, MAX_LEVEL_STEP = 0.35, 1.4  # first and largest step of the logarithm of a scale
@@ -129,7 +131,8 @@ def tune_by_class(
     """
     scales, (C, P), M = prior_scales(objective), objective.shape, len(objective.design.origin)
     may_shape = groups is not None or (is_shaped and M > 1 and has_cheap_shape(objective))
-    level = tune_level(objective, scales, tol, is_diagonal=is_diagonal, is_rough=may_shape)
+    first = float(np.log(scales.median / scales.typical[0])) if is_diagonal else 0.0  # 1 is too wide for many columns
+    level = tune_level(objective, scales, tol, first=first, is_diagonal=is_diagonal, is_rough=may_shape)
     tuned, fit = replace(objective, prior=scales.prior(np.log(level.report.factors))), level.fit
     found = TunedByClass(tuned, fit.gaussian.mean, level.report, level.report.column_factors)
     if groups is not None:
@@ -186,11 +189,12 @@ def tune_level(
     scales: PriorScales,
     tol: float,
     *,
+    first: float = 0.0,
     is_diagonal: bool = False,
     is_rough: bool = False,
     max_fits: int = 12,
 ) -> Level:
-    """Find the most probable η of one scale by Laplace's evidence.
+    """Find the most probable η of one scale by Laplace's evidence; the search begins at ``first``.
 
     ln p(D, η) is nearly a parabola. The first step is along the gradient, whose error varies little with η. So the
     evidence of two fits and the difference of their gradients determine a parabola, unless a fit has a lower one on
@@ -198,7 +202,7 @@ def tune_level(
     The result is the vertex. If ``is_rough``, the search ends earlier, because a scale for each column may follow.
     """
     low, high = (float(bound[0]) for bound in scales.bounds(objective))
-    eta = best = float(np.clip(0.0, low, high))
+    eta = best = float(np.clip(first, low, high))
     status, slope = TuningStatus.MAX_STEPS, 0.0
     fits, slopes, values = dict[float, CoupledFit](), dict[float, float](), dict[float, float]()
     while len(fits) < max_fits:
@@ -274,13 +278,10 @@ def coupled_fit(
         v = posed.reduce(log_det_slope_by_class, theta=mode, q=q)
         start = np.concatenate([start, q.to_unit_slope(v.grad[None])])
     n_probes = len(start) - with_slope
-    T, basis, log_det_ratio = lanczos(posed, q, start, n_probes)
+    solved, log_det_ratio = lanczos(posed, q, start, n_probes)
     found = replace(found, log_evidence=found.log_evidence - 0.5 * log_det_ratio)
     if not with_slope:
         return CoupledFit(objective, found, np.zeros(mode.shape[1]), np.zeros(mode.shape))
-    size = np.sqrt(row_squares(start))
-    first = np.linalg.solve(T, np.eye(T.shape[1])[None, :, :1])[:, :, 0]  # first columns of T⁻¹
-    solved = np.einsum("s,sk,ksd->sd", size, first, basis)  # E⁻¹ of the start
     here, there = (q.from_unit(z) - q.mean for z in (start[:n_probes], (solved - start)[:n_probes]))
     variance = np.einsum("scp,scp->p", here, there) / n_probes
     return CoupledFit(objective, found, variance, (q.from_unit(solved[n_probes:]) - q.mean)[0])
@@ -319,21 +320,26 @@ class InverseByClass(NamedTuple):
 
 def random_signs(q: UncoupledApproximation) -> Float:
     """Return random signs for all weights (probes, CP), always the same, in coordinates of the axes."""
-    n_probes = N_PROBES if q.couples_columns else 8  # averages over thousands of weights need fewer
+    n_probes = N_PROBES
+    if not q.couples_columns:
+        n_probes = int(np.clip(MAX_PROBED_FLOATS // q.mean.size, MIN_DIAGONAL_PROBES, MAX_DIAGONAL_PROBES))
     return np.random.default_rng(0).choice([-1.0, 1.0], size=(n_probes, q.mean.size))
 
 
-def lanczos(objective: Posterior, q: UncoupledApproximation, start: Float, n_probes: int) -> tuple[Float, Float, float]:
-    """Return tridiagonal matrices (S, k, k) of E for vectors (S, CP), their orthonormal bases (k, S, CP), and ln |E|.
+def lanczos(objective: Posterior, q: UncoupledApproximation, start: Float, n_probes: int) -> tuple[Float, float]:
+    """Return E⁻¹ z for vectors z (S, CP), and ln |E|; the first ``n_probes`` vectors are random signs.
 
-    The first ``n_probes`` vectors are random signs. The steps end if ln |E| changes by less than `LOG_DET_TOL`.
+    The steps end if ln |E| changes by less than `LOG_DET_TOL`. The solutions are updated with each step (Saad 2003,
+    algorithm 6.16), so that few vectors are in memory. Every z'Ez has the mean tr E = CP, because M consists of
+    diagonal blocks of H. It explains most of the noise of z' ln(E) z, which is therefore regressed on it.
     """
     S, D, log_det = *start.shape, 0.0
-    z = start / np.sqrt(row_squares(start))[:, None]
-    before, beta, basis = np.zeros_like(z), np.zeros(S), []
+    size = np.sqrt(row_squares(start))
+    z = start / size[:, None]
+    before, beta, pivot = np.zeros_like(z), np.zeros(S), np.ones(S)
+    solved, direction = np.zeros_like(z), np.zeros_like(z)
     T = np.zeros((S, N_LANCZOS_STEPS, N_LANCZOS_STEPS))
     for k in range(N_LANCZOS_STEPS):
-        basis.append(z)
         v = q.from_unit(z) - q.mean
         product = objective.reduce(curvature_products, theta=q.mean, V=v).grad
         pull = objective.prior.dot(v.reshape(-1, v.shape[2])).reshape(product.shape)
@@ -341,16 +347,24 @@ def lanczos(objective: Posterior, q: UncoupledApproximation, start: Float, n_pro
         alpha = np.einsum("sd,sd->s", z, w)
         w -= alpha[:, None] * z
         T[:, k, k] = np.where((beta > MIN_OFF_DIAGONAL) | (k == 0), alpha, 1.0)  # such a vector has no weight here
+        size = size if k == 0 else -size * beta / pivot
+        direction = z - beta[:, None] * direction
+        pivot = T[:, k, k] - beta**2 / pivot
+        direction /= pivot[:, None]
+        solved += size[:, None] * direction
         values, vectors = np.linalg.eigh(T[:n_probes, : k + 1, : k + 1])
-        last, of_probes = log_det, vectors[:, 0] ** 2 * np.log(np.maximum(values, np.finfo(float).tiny))
-        log_det = D * float(of_probes.sum(axis=1).mean())
+        of_probes = (vectors[:, 0] ** 2 * np.log(np.maximum(values, np.finfo(float).tiny))).sum(axis=1)
+        known = T[:n_probes, 0, 0] - 1.0
+        away = known - known.mean()
+        slope = float(of_probes @ away) / max(float(away @ away), np.finfo(float).tiny)
+        last, log_det = log_det, D * float((of_probes - slope * known).mean())
         if k + 1 == N_LANCZOS_STEPS or (k >= 4 and abs(log_det - last) < LOG_DET_TOL):
             break
         beta = np.sqrt(row_squares(w))
         beta[beta <= MIN_OFF_DIAGONAL] = 0.0
         T[:, k, k + 1] = T[:, k + 1, k] = beta
         before, z = z, np.divide(w, beta[:, None], out=np.zeros_like(w), where=beta[:, None] > 0)
-    return T[:, : k + 1, : k + 1], np.stack(basis), log_det
+    return solved, log_det
 
 
 class TunedColumns(NamedTuple):
@@ -429,25 +443,30 @@ def scale_derivatives(fit: CoupledFit, groups: str | Sequence[Any] | None, rate:
     q, scales = fit.gaussian, prior_scales(fit.objective, groups)
     tuned, C, G = scales.tuned, len(q.mean), len(scales.labels)
     d, u = q.mean - scales.mean, rate * fit.drift
-    curvature, spread = np.zeros((len(tuned), len(tuned))), np.zeros(len(tuned))
     if isinstance(q, DiagonalApproximation):
         S, along = 1 / q.precision, q.axes.T
         spread = S.sum(axis=0)
         mixed = (along @ d) * (along @ (d - u)) * tuned**2
-        curvature -= np.diag((2 * S * (tuned**2 * S + 2 * mixed)).sum(axis=0))
+        curvature = -(2 * S * (tuned**2 * S + 2 * mixed)).sum(axis=0)  # of independent weights: the diagonal
     else:
+        curvature = np.zeros((len(tuned), len(tuned)))
+        spread = np.zeros(len(tuned))
         for factor, away, drift in zip(q.factors, q.axes.T @ d * tuned, q.axes.T @ u * tuned, strict=True):
             S = factor.root @ factor.root.T
             spread += S.diagonal()
             mixed = np.outer(away, away - drift)
             curvature -= 2 * S * (np.outer(tuned, tuned) * S + mixed + mixed.T)
     each = tuned * (spread + (d * (d - u)).sum(axis=0))
-    curvature += 2 * np.diag(each)  # without coupling, as the other terms
+    curvature += 2 * (each if curvature.ndim == 1 else np.diag(each))  # without coupling, as the other terms
     each += tuned * fit.variance
-    at = (scales.groups[:, None] == np.arange(G)).astype(np.float64)
     log_density, pull = scales.log_density(np.zeros(G))
     gradient = scales.sums(each - C) + pull
-    return ScaleDerivatives(scales, log_density, gradient, at.T @ curvature @ at + scales.log_density_precision())
+    if curvature.ndim == 1:
+        bend = np.diag(scales.sums(curvature))
+    else:
+        at = (scales.groups[:, None] == np.arange(G)).astype(np.float64)
+        bend = at.T @ curvature @ at
+    return ScaleDerivatives(scales, log_density, gradient, bend + scales.log_density_precision())
 
 
 def log_volume(precision: Float) -> float:
@@ -533,13 +552,17 @@ def corrected_by_class(
 
 @device_aware
 def log_det_slope_by_class(
-    block: Block, theta: Float, likelihood: Likelihood, design: Design, q: UncoupledApproximation
+    block: Block, theta: Float, likelihood: Any, design: Design, q: UncoupledApproximation
 ) -> Grad:
     """Return ∂ ln |M|/∂θ of one block, (C, P), for the covariance S_i of M along each axis q_i.
 
     With var_n = φ̃'Sφ̃ and the mean and variance of q over the classes, ∂(q'C_n q)/∂a_k = p_k [(q_k - mean)² - variance].
     """
-    p = likelihood.derivatives(design.activate(block, theta), block.targets).curvature.p
+    a = design.activate(block, theta)
+    if len(theta) == 1:
+        change = likelihood.skew(a, block.targets) * q.activations(block.X, design).variance
+        return Grad(design.collect(block, change if block.weight is None else block.weight * change))
+    p = likelihood.derivatives(a, block.targets).curvature.p
     change = np.zeros(p.shape)
     variances = q.contrast_variances(block.X, design)
     for axis, var in zip(q.axes.T[1:], variances.T, strict=True):  # the first axis is the mean over classes
@@ -560,15 +583,20 @@ def curvature_products(block: Block, theta: Float, V: Float, likelihood: Likelih
         curvature = likelihood.derivatives(design.activate(rows, theta), rows.targets).curvature
         if is_on_device:
             A = device_activations(replace(rows, offset=None), V.reshape(S * C, P), design).reshape(-1, S, C)
+            if C == 1:
+                bend = curvature if rows.weight is None else curvature * rows.weight
+                total += design.collect(rows, A[:, :, 0] * rows.X.on(bend)[:, None])[:, None]
+                continue
             p, weight = rows.X.on(curvature.p)[:, None], rows.X.on(rows.weight)
             A = p * (A - (p * A).sum(dim=2, keepdim=True)) * (1.0 if weight is None else weight[:, None, None])
             total += design.collect(rows, A.reshape(-1, S * C)).reshape(V.shape)
             continue
         products = Products(rows.X, design, single=True)
         A = products.activations(V.swapaxes(0, 1).reshape(C * S, P)).reshape(C, S, len(rows))
-        # Products of subnormal numbers may be slow.
-        p = np.where(curvature.p.T > 1e-30, curvature.p.T, 0.0).astype(np.float32)[:, None]
-        A -= (p * A).sum(axis=0)
+        p = curvature[None] if C == 1 else curvature.p.T
+        p = np.where(p > 1e-30, p, 0.0).astype(np.float32)[:, None]  # products of subnormal numbers may be slow
+        if C > 1:
+            A -= (p * A).sum(axis=0)
         A *= p if rows.weight is None else p * rows.weight.astype(np.float32)
         total += products.sums(A.reshape(C * S, -1)).reshape(C, S, P).swapaxes(0, 1)
     return Grad(total)

@@ -26,7 +26,7 @@ import numpy as np
 from separatrix._text import counted
 from separatrix.bayesian import costs
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
-from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, tune_by_class
+from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, coupled_fit, tune_by_class
 from separatrix.bayesian.checks import checked_rows, errors_of
 from separatrix.bayesian.errors import Errors
 from separatrix.bayesian.evidence import FitLaplace, prior_scales
@@ -84,7 +84,8 @@ NARROWED = (
 def tune_contrasts(found: Inference, options: Options) -> Inference:
     """Tune one scale, or a scale for each group of columns, and the shape of the prior."""
     objective, is_diagonal = found.objective, found.structure != "by class"
-    has_scales = has_contrasts(objective) and prior_scales(objective, options.groups).tuned.ndim == 1
+    has_evidence = has_contrasts(objective) or found.structure == "mean field"
+    has_scales = has_evidence and prior_scales(objective, options.groups).tuned.ndim == 1
     is_simple = options.groups is None and not options.aligns and found.start.size <= MAX_COUPLED_WEIGHTS
     if is_simple or not has_scales:
         return tune_one_scale(found, options)
@@ -180,9 +181,13 @@ def fit_mean_field(found: Inference, options: Options) -> Inference:
     found = fit_laplace(found, options)
     if options.method != "auto":
         return found
-    first = cast(DiagonalApproximation, found.approximation)
-    better = found.accept(variational_diagonal(found.objective, first))
-    return replace(better, notes=(*found.notes, LOW_EVIDENCE)).did(METHOD_NAMES["variational"])
+    objective, first = found.objective, cast(DiagonalApproximation, found.approximation)
+    better = found.accept(variational_diagonal(objective, first))
+    q = cast(DiagonalApproximation, better.approximation)
+    coupled = coupled_fit(objective, first.mean, options.tol, is_diagonal=True).log_evidence
+    q = replace(q, log_evidence=max(q.log_evidence, coupled))
+    better = replace(better, approximation=q, notes=(*found.notes, LOW_EVIDENCE))
+    return better.did(METHOD_NAMES["variational"])
 
 
 # -- check -------------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from separatrix._text import counted
 from separatrix.bayesian import costs
 from separatrix.bayesian.arrow import largest_category
 from separatrix.bayesian.by_class import has_cheap_shape
+from separatrix.bayesian.column_scales import scale_columns
 from separatrix.bayesian.contrasts import (
     MANY_ROWS_PER_WEIGHT,
     MAX_COUPLED_WEIGHTS,
@@ -45,7 +46,13 @@ from separatrix.bayesian.evidence import MIN_ROTATED_COLUMNS, FitLaplace, Levels
 from separatrix.bayesian.joint import average_joint, check_joint, fit_joint, shape_joint, tune_joint
 from separatrix.bayesian.plan import STEPS, Plan, PlanStep
 from separatrix.bayesian.record import Inference, Options, has_contrasts
-from separatrix.bayesian.structures import MAX_FULL_WEIGHTS, DualApproximation, fits_into_memory, require_memory
+from separatrix.bayesian.structures import (
+    MAX_FULL_WEIGHTS,
+    DualApproximation,
+    fits_into_memory,
+    memory_needed,
+    require_memory,
+)
 from separatrix.bayesian.variational import estimated_by_class_seconds
 from separatrix.exceptions import DataError
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Posterior, dual, is_wide
@@ -114,7 +121,25 @@ class Case:
         objective = self.objective
         N, K, M = objective.n_repeats, objective.shape[0], len(objective.design.origin)
         is_costly = self.is_auto and self.has_contrasts and N * K > MAX_LEVEL_WEIGHTS and M**3 < K**2 * N**3
-        return is_wide(objective) and not is_costly
+        return is_wide(objective) and not is_costly and not self.is_costly_dual
+
+    def is_too_costly(self, seconds: float, size: float) -> str:
+        """Whether one covariance of sparse rows costs too much, and independent weights are possible; if so, why."""
+        options, objective = self.options, self.objective
+        methods = ("auto", "laplace") if objective.shape[0] == 1 else ("auto",)
+        is_simple = options.method in methods and options.groups is None and not options.is_batch
+        if objective.units.has_fast_products or not is_simple or _mean_field_needs(self):
+            return ""
+        if costs.is_affordable(objective, seconds, size):
+            return ""
+        return f"it would take about {seconds:.2g} seconds and {size / 1e9:.2g} GB, and rows are sparse"
+
+    @property
+    def is_costly_dual(self) -> str:
+        """Why a covariance in the span of the rows costs too much, if it does."""
+        N, K = self.objective.source.n_rows, self.objective.shape[0]
+        size = memory_needed(self.objective, "dual") + costs.joint_bytes(0, N)
+        return self.is_too_costly(costs.joint_seconds(N, K * N), size)
 
     @property
     def neglects_coupling(self) -> str:
@@ -158,6 +183,8 @@ def _dual_needs(case: Case) -> str:
 def _dual_suits(case: Case) -> str:
     if not is_wide(case.objective):
         return f"it needs {_dual_needs(case)}"
+    if why := case.is_costly_dual:
+        return why
     if not case.is_dual:
         return "K matrices of the columns take less time than one of all rows and classes"
     is_simple = case.options.groups is None and case.options.method in ("auto", "laplace")
@@ -187,13 +214,26 @@ def _by_class_suits(case: Case) -> str:
 
 
 def _mean_field_needs(case: Case) -> str:
-    return "" if case.has_contrasts else "more than two classes with the same prior"
+    objective = case.objective
+    is_scalar = objective.shape[0] == 1 and objective.likelihood.is_log_concave and objective.prior.precision.ndim == 1
+    return "" if case.has_contrasts or is_scalar else "a prior of independent weights, equal for all classes"
+
+
+def _mean_field_suits(case: Case) -> str:
+    if case.objective.shape[0] > 1:
+        return case.neglects_coupling
+    if needs := _mean_field_needs(case):
+        return f"it needs {needs}"
+    return "" if _full_suits(case) else "the full covariance is affordable"
 
 
 def _full_suits(case: Case) -> str:
     objective, (C, P) = case.objective, case.objective.shape
     if case.n_weights <= MAX_FULL_WEIGHTS:
-        return ""
+        N = objective.source.n_rows
+        if C > 1 or objective.n_repeats >= MIN_COUPLED_ROWS * P:
+            return ""
+        return case.is_too_costly(costs.joint_seconds(N, P), costs.joint_bytes(N, P))
     is_dense = C == 1 and P <= 2 * MAX_FULL_WEIGHTS and objective.units.has_fast_products
     if is_dense and fits_into_memory(objective, "full"):
         return ""  # the only alternative is diagonal
@@ -319,12 +359,12 @@ STRATEGIES = (
     ),
     Strategy(
         "mean field",
-        "independent weights along each contrast of classes",
-        "K classes and so many columns that a matrix for each contrast would take minutes",
+        "independent weights; of K classes, along each of their contrasts",
+        "so many columns that their covariance would take too long",
         needs=_mean_field_needs,
-        suits=lambda case: case.neglects_coupling,
+        suits=_mean_field_suits,
         tune=tune_contrasts,
-        shape=WITH_SCALES,
+        shape=scale_columns,
         fit=fit_mean_field,
         check="held-out rows check the averages",
         average=DETERMINED,

@@ -308,7 +308,8 @@ def laplace_diagonal(
     objective: Posterior, mode: Float, *, contrasts: bool = False, steps: int = 0
 ) -> DiagonalApproximation:
     """Return the Gaussian at the mode, from one pass; with ``contrasts``, weights are independent along those."""
-    axes = _contrasts(objective.reduce(total_curvature, theta=mode).grad) if contrasts else None
+    has_axes = contrasts and len(mode) > 1
+    axes = _contrasts(objective.reduce(total_curvature, theta=mode).grad) if has_axes else None
     here = objective.reduce(hessian_diagonal, theta=mode, axes=axes)
     precision = here.grad + objective.prior.diagonal
     flat = np.argwhere(~(precision > 0))

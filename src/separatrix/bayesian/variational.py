@@ -428,7 +428,7 @@ def maximise_spreads(
 def variational_diagonal(
     objective: Posterior, start: DiagonalApproximation, *, tol: float = 1e-3, max_steps: int = 100
 ) -> DiagonalApproximation:
-    """Maximise the bound for a softmax over independent weights along each contrast of classes (mean field, §10.1.1).
+    """Maximise the bound over independent weights (mean field, §10.1.1): of K classes, along each of their contrasts.
 
     As `variational_by_class`, but S_i is diagonal: a pass takes no matrix product, sparse rows stay sparse, and
 
@@ -437,12 +437,15 @@ def variational_diagonal(
     In the first steps the mean stays at the start, because the variances at a mode are far too large if the classes are
     nearly separable.
     """
-    (C, P), N, prior, Q = objective.shape, objective.source.n_rows, objective.prior, start.axes[:, 1:]
-    J, origin = C - 1, Q.T @ (start.mean - prior.mean)
+    (C, P), N, prior = objective.shape, objective.source.n_rows, objective.prior
+    Q = start.axes[:, 1:] if C > 1 else start.axes  # the rows say nothing on the mean over K classes
+    J, origin = Q.shape[1], Q.T @ (start.mean - prior.mean)
 
     def derivatives(seed: int) -> Callable[[Float, Float], tuple[float, Float, Float]]:
-        points = point_sets(J, by_class_n_points(objective), seed, MIN_POINTS_PER_AXIS)
-        average = partial(diagonal_average, axes=Q, points=points, design=objective.design)
+        average = partial(independent_average, likelihood=objective.likelihood, design=objective.design)
+        if C > 1:
+            points = point_sets(J, by_class_n_points(objective), seed, MIN_POINTS_PER_AXIS)
+            average = partial(diagonal_average, axes=Q, points=points, design=objective.design)
 
         def at(move: Float, variance: Float) -> tuple[float, Float, Float]:
             here = objective.source.reduce(partial(average, mean=start.mean + Q @ move, variance=variance))
@@ -453,7 +456,7 @@ def variational_diagonal(
 
         return at
 
-    ascent, variance = derivatives(ASCENT_SEED), 1 / start.precision[1:]
+    ascent, variance = derivatives(ASCENT_SEED), 1 / start.precision[C - J :]
     for _ in range(4):
         h = np.maximum(ascent(np.zeros((J, P)), variance)[2], prior.diagonal[0])  # averages may have the wrong sign
         variance = np.sqrt(variance / h)
@@ -468,7 +471,7 @@ def variational_diagonal(
     return replace(
         start,
         mean=mean,
-        precision=np.concatenate([prior.diagonal[:1], 1 / (variance * ratio)]),
+        precision=np.concatenate([prior.diagonal[: C - J], 1 / (variance * ratio)]),
         log_likelihood=prior.value_grad(mean)[0] - objective.value_grad(mean).value,
         log_evidence=derivatives(EVIDENCE_SEED)(sd * u, variance * ratio)[0],
         name="variational",
@@ -519,7 +522,7 @@ def held_out_log_likelihood(
     """Return the log-likelihood of the held-out rows of a block for each of `VARIANCE_FACTORS`."""
     rows = block.take(is_held_out(block))
     a, weight = q.activations(rows.X, design), np.ones(len(rows)) if rows.weight is None else rows.weight
-    T = rows.codes if rows.codes.ndim == 2 else np.eye(len(q.mean))[rows.codes]
+    T = _as_probabilities(rows.codes, len(q.mean))
     log_p = np.empty(len(VARIANCE_FACTORS))
     for i, factor in enumerate(VARIANCE_FACTORS):
         P = class_probabilities(likelihood, replace(a, cov=factor * a.cov), "exact")
@@ -715,6 +718,25 @@ def diagonal_average(
     return ValueGradHess(float(log_p.sum()), design.collect(block, slope), design.collect_squares(block.X, along))
 
 
+def independent_average(
+    block: Block, mean: Float, variance: Float, likelihood: Likelihood, design: Design
+) -> ValueGradHess:
+    """Return the same for one activation per row; its averages are exact to rounding."""
+    mu, var = design.activate(block, mean), np.maximum(design.squares_dot(block.X, variance)[:, 0], 0) + MIN_VARIANCE
+    log_p, slope, curvature = expected_derivatives(likelihood, mu, var, block.codes)
+    if block.weight is not None:
+        log_p, slope, curvature = (block.weight * part for part in (log_p, slope, curvature))
+    squares = design.collect_squares(block.X, curvature[:, None])
+    return ValueGradHess(float(log_p.sum()), design.collect(block, slope), squares)
+
+
+def _as_probabilities(codes: Array, n_outputs: int) -> Float:
+    """Return the probability of each class, (n, K), from codes or from soft labels."""
+    if codes.ndim == 2:
+        return codes
+    return np.column_stack([1.0 - codes, codes]) if n_outputs == 1 else np.eye(n_outputs)[codes]
+
+
 def _row_averages(
     block: Block,
     mu: Float,
@@ -737,7 +759,7 @@ def _row_averages(
             rows = all_rows[at]
             for part, value in zip(found, average(mu[rows], spread[rows], z), strict=True):
                 part[rows] = value
-    T = block.codes if block.codes.ndim == 2 else np.eye(K)[block.codes]
+    T = _as_probabilities(block.codes, K)
     log_p, slope = np.einsum("nk,nk->n", T, mu) - log_sum, T - P
     if block.weight is not None:
         log_p, slope = block.weight * log_p, block.weight[:, None] * slope

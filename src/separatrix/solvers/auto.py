@@ -62,7 +62,8 @@ class Auto(Limits):
             return ProximalNewton(self.tol, self.max_steps, self.trace).minimise(objective, start)
         if is_wide(objective):
             N, M = objective.source.n_rows, len(objective.design.origin)
-            first = [self._gradients(RENEWAL_STEPS + N // COLUMNS_PER_STEP)] if N * N * M > CHEAP_GRAM_FLOPS else []
+            is_costly = N * N * M > CHEAP_GRAM_FLOPS or not objective.units.has_fast_products
+            first = [self._gradients(RENEWAL_STEPS + N // COLUMNS_PER_STEP)] if is_costly else []
 
             def in_dual(objective: Posterior, start: Float, steps: int) -> Solution[Float]:
                 small, rest = dual(objective), replace(self, max_steps=steps)
