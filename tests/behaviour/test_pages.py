@@ -97,6 +97,11 @@ def examples(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_no_representation_that_only_newer_versions_of_numpy_print(page):
+    assert "np.float64(" not in PAGES[page].read_text(encoding="utf-8")
+
+
 def is_same(shown, printed, tolerance):
     """Whether two words are equal, or numbers that differ by at most the tolerance."""
     if shown == printed or not tolerance:
