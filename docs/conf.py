@@ -100,6 +100,7 @@ ORDER = (
     "learning_curves",
     "discriminative",
     "activations",
+    "newton_tangent",
     "gradient_vs_irls",
     "likelihood_surface",
     "mislabelled_points",
