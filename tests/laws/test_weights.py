@@ -193,3 +193,5 @@ def test_quantiles_of_one_gaussian_of_a_mixture_of_equals_and_of_a_t():
     assert_allclose(twice.quantiles(levels), one.quantiles(levels), atol=1e-10)
     student = replace(one, freedom=4.0)
     assert_allclose(student.quantiles(levels), mean.T + std.T * stats.t(4).ppf(levels), rtol=1e-10)
+    assert_allclose(student.probability_of_sign, stats.t(4).cdf(np.abs(mean / std))[0], rtol=1e-10)
+    assert_allclose(one.probability_of_sign, stats.norm.cdf(np.abs(mean / std))[0], rtol=1e-10)

@@ -19,7 +19,7 @@ class Marginals:
     """The distribution of each of some numbers (...) that are linear in the weights: a mixture of Gaussians, or draws.
 
     The Gaussians have ``weights`` (J,), ``means`` and ``stds`` (J, ...). If ``stds`` is None, ``means`` are draws. If
-    the degrees of ``freedom`` are finite, quantiles are those of Student's t instead of the Gaussian.
+    the degrees of ``freedom`` are finite, quantiles and signs are those of Student's t instead of the Gaussian.
     """
 
     weights: Float
@@ -50,15 +50,17 @@ class Marginals:
         if J == 1:
             z = special.ndtri(levels) if isinf(self.freedom) else special.stdtrit(self.freedom, levels)
             return np.asarray(self.means[0, ..., None] + self.stds[0, ..., None] * z)
-        return mixture_quantiles(self.weights, self.means.reshape(J, -1), self.stds.reshape(J, -1), levels).reshape(
-            *shape, -1
-        )
+        found = mixture_quantiles(self.weights, self.means.reshape(J, -1), self.stds.reshape(J, -1), levels)
+        return found.reshape(*shape, -1)
 
     @property
     def probability_of_sign(self) -> Float:
         """Probability that each number has the sign of its mean."""
         away = np.sign(self.mean) * self.means
-        of_part = away > 0 if self.stds is None else special.ndtr(away / np.where(self.stds > 0, self.stds, 1.0))
+        if self.stds is None:
+            return np.asarray(np.tensordot(self.weights, away > 0, 1))
+        z = away / np.where(self.stds > 0, self.stds, 1.0)
+        of_part = special.ndtr(z) if isinf(self.freedom) else special.stdtr(self.freedom, z)
         return np.asarray(np.tensordot(self.weights, of_part, 1))
 
 
