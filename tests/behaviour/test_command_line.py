@@ -193,7 +193,7 @@ FIT = ("fit", "loans.csv", "-t", "outcome", "--models", "prior")
         (["fit", "a.csv", "-t", "y", "--level", "95"], 2, "95 is not between 0 and 1"),
         (["fit", "a.csv", "-target", "y"], 2, "Did you mean --target, with two dashes?"),
         ([*FIT, "-o", "new.sx", "--models", "logstic"], 2, "Did you mean 'logistic'"),
-        ([*FIT, "-o", "new.sx", "--types", "age=numbr"], 2, "number, boolean, categorical, date, drop"),
+        ([*FIT, "-o", "new.sx", "--types", "age=numbr"], 2, "number, boolean, categorical, date, text, drop"),
         ([*FIT, "-o", "loans.csv", "--force"], 4, "end in .sx"),
         ([*FIT, "-o", "model.sx"], 4, "exists"),
         ([*FIT, "-o", "new.sx", "--report", "loans.csv", "--force"], 4, "end in .html"),

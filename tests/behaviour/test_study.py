@@ -57,6 +57,7 @@ TABLE = X.assign(customer=Y)
 FAST = ["prior only", "linear discriminant"]
 LOGISTIC, CURVED = "logistic (Bayesian)", "curved logistic (Bayesian)"
 PAIRED = "curved logistic with interactions (Bayesian)"
+VALIDATED = "logistic (cross-validated)"  # for tables with text
 
 
 # -- candidates --------------------------------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ PAIRED = "curved logistic with interactions (Bayesian)"
 def test_models_that_do_not_suit_the_size_of_a_table_are_left_out(size, left_out):
     n_rows, n_columns, n_classes, n_numbers = size
     found = candidates(n_rows, n_columns, n_classes, n_numbers=n_numbers, types={"zip": "categorical"})
-    assert list(found) == [name for name in MODELS if name not in left_out]
+    assert list(found) == [name for name in MODELS if name not in {*left_out, VALIDATED}]
     assert all(clone(model).types == {"zip": "categorical"} for model in found.values())
 
 

@@ -44,8 +44,8 @@ COLUMNS = {
     "declared categories": (pd.Categorical([str(i) for i in ROW % 20]), "categorical", None),
     "most different but declared": (pd.Categorical([f"k{i % 120}" for i in ROW]), "categorical", None),
     "all levels rare": (pd.Categorical([f"k{i % 120}" for i in ROW]), "rare levels", ()),
-    "ids": ([f"id{i}" for i in ROW], "id or text", ()),
-    "names": ([f"name{i % 120}" for i in ROW], "id or text", ()),
+    "ids": ([f"id{i}" for i in ROW], "id or name", ()),
+    "names": ([f"name{i % 120}" for i in ROW], "id or name", ()),
     "row numbers": (ROW, "id", ()),
     "row numbers from one, shuffled": (np.random.default_rng(0).permutation(ROW) + 1, "id", ()),
     "years, one a row": (ROW + 1800, "number", ("c",)),
@@ -144,7 +144,7 @@ def test_years_of_two_digits_are_read_with_a_note():
 def test_ambiguous_dates_with_years_of_two_digits_need_an_override():
     table = pd.DataFrame({"day": [f"{i % 12 + 1:02d}/{i // 12 + 1:02d}/03" for i in range(60)]})
     (plan,) = infer_types(table_statistics(table)).plans
-    assert plan.kind == "id or text"
+    assert plan.kind == "id or name"
     assert "day and month cannot be distinguished: write them as YYYY-MM-DD" in plan.note
     (said,) = infer_types(table_statistics(table), {"day": "date"}).plans
     assert said.kind == "date"
@@ -156,7 +156,7 @@ def test_dates_in_several_formats_are_dropped_with_a_reason(others):
     days = pd.date_range("2001-01-01", periods=60, freq="13D")
     texts = [day.strftime("%d/%m/%Y" if i % 2 else others) for i, day in enumerate(days)]
     (plan,) = schema({"day": texts}).plans
-    assert plan.kind == "id or text"
+    assert plan.kind == "id or name"
     assert plan.why.endswith("dates in several formats: write them all as YYYY-MM-DD")
     (text,) = schema({"day": [*texts[:-1], "when it rained"]}).plans
     assert "several formats" not in text.why
@@ -269,11 +269,11 @@ def test_a_few_odd_cells_do_not_change_the_type(texts, kind, words):
 @pytest.mark.parametrize(
     ("texts", "kind", "words"),
     [
-        (with_odd(NUMBERS, *[f"band {i}" for i in range(6)]), "id or text", ("6 of its 100", "'band 0' in row 41")),
-        (with_odd(NUMBERS[::-1], *["high"] * 45), "id or text", ("--types c=number",)),
+        (with_odd(NUMBERS, *[f"band {i}" for i in range(6)]), "id or name", ("6 of its 100", "'band 0' in row 41")),
+        (with_odd(NUMBERS[::-1], *["high"] * 45), "id or name", ("--types c=number",)),
         (["1", "2", "3", "XL"] * 2 + ["1", "2"] * 40, "categorical", ()),
         (["0", "1"] * 50 + ["O"], "categorical", ()),
-        ([*map(str, range(10001, 10100)), "07030"], "id or text", ()),
+        ([*map(str, range(10001, 10100)), "07030"], "id or name", ()),
         ([*map(str, [*range(10001, 10031)] * 9), "07030"], "categorical", ()),
     ],
 )
@@ -390,7 +390,7 @@ def test_grades_lists_and_beginnings_of_ranges_are_text_with_a_note(texts):
 def test_grades_that_are_dropped_have_the_remedy_in_the_reason():
     for count in (1, 4):
         (plan,) = schema({"c": [f"({i})" for i in range(1900, 1960)] * count}, min_count=5).plans
-        assert plan.kind in ("id or text", "rare levels")
+        assert plan.kind in ("id or name", "rare levels")
         assert "If '(1900)' is a negative number" in plan.note
 
 
@@ -407,7 +407,7 @@ def test_many_distinct_amounts_and_codes_are_distinguished_without_their_texts()
     numbers = RANDOM.integers(-(10**6), 10**6, 300)
     for texts, kind in (
         (in_accounts(numbers, "({})", "{}"), "number"),
-        ([f"({abs(x)})" for x in numbers], "id or text"),
+        ([f"({abs(x)})" for x in numbers], "id or name"),
     ):
         statistics = table_statistics(pd.DataFrame({"c": texts}), max_distinct=50)
         assert infer_types(statistics).plans[0].kind == kind
@@ -453,7 +453,7 @@ def test_a_header_that_is_repeated_in_the_middle_is_reported_as_one(times):
 )
 def test_ids_of_tiny_tables_are_dropped(name, values, is_id):
     (plan,) = schema({name: values}).plans
-    assert (plan.kind in ("id", "id or text")) == is_id
+    assert (plan.kind in ("id", "id or name")) == is_id
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ import typer
 
 from separatrix._text import did_you_mean
 
-TYPES = ("number", "boolean", "categorical", "date", "drop")
+TYPES = ("number", "boolean", "categorical", "date", "text", "drop")
 # Short names for --models.
 MODELS = {
     "prior": "prior only",
     "bayes": "naive Bayes",
     "linear": "linear discriminant",
     "quadratic": "quadratic discriminant",
+    "validated": "logistic (cross-validated)",
     "logistic": "logistic (Bayesian)",
     "curved": "curved logistic (Bayesian)",
     "interactions": "curved logistic with interactions (Bayesian)",

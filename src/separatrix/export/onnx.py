@@ -25,7 +25,7 @@ from separatrix.export.graph import Graph, Value
 from separatrix.export.onnx_models import predictions
 from separatrix.generative import FamilyClassifier
 from separatrix.study import TableClassifier
-from separatrix.table import CYCLES, CategoryPlan, DatePlan, NumberPlan, Schema
+from separatrix.table import CYCLES, CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan
 from separatrix.weights import interval_tails
 
 Output = tuple[Value, str, list[str | int]]
@@ -173,6 +173,11 @@ def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
                     angle = _step(days, cycle) * (2 * np.pi / CYCLES[cycle])
                     parts += [graph.constant(0.0).where(missing, graph.op(wave, angle)) for wave in ("Cos", "Sin")]
                 parts += [missing.as_double()] * plan.indicator
+            case TextPlan():
+                raise ExportError(
+                    f"to_onnx: column {plan.column!r} is free text, and ONNX cannot split it into the same words. Save "
+                    f"the model with sx.save, or fit it without this column: types={{{plan.column!r}: 'drop'}}."
+                )
             case _:
                 raise ExportError(
                     f"to_onnx: column {plan.column!r} is encoded by a {type(plan).__name__}, for which ONNX has no "

@@ -7,6 +7,8 @@
 For 0/1 columns p_d = μ_kd^x_d (1 - μ_kd)^(1 - x_d) (4.81), a_k is linear in x (4.82), and the log-odds of two classes
 have the bias ln π_1/π_0 + Σ_d ln (1 - μ_1d)/(1 - μ_0d).
 
+Columns whose family is "multinomial", such as the words of a text, are one vector: the share of each in their total.
+
 If columns are correlated, differences between the a_k are too large; ``temper`` multiplies the sum by an exponent τ.
 
 If the families are given, the fit needs one pass. To choose them automatically, one more pass finds the range of each
@@ -32,7 +34,7 @@ subset of the M points of the grid, and choosing this subset costs ln C(M, L).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -84,7 +86,8 @@ class NaiveBayes(FamilyClassifier):
         One family for all columns, or ``{column: family}`` with columns by name or position; columns not in the mapping
         are "auto". Names: "normal" (mean and variance for each class), "normal_known_variance" (one variance for all
         classes), "bernoulli", "categorical", "poisson", "exponential", "gamma", "beta". "auto" chooses the family with
-        the largest marginal likelihood of the column; `report` lists the choices and the reasons.
+        the largest marginal likelihood of the column; `report` lists the choices and the reasons. In a mapping, columns
+        may be "multinomial": together they are one vector of counts or weights, such as the words of a text.
     priors, class_weight, prior_correction : as in `LinearDiscriminantAnalysis`
     estimate : {"map", "ml", "predictive"}, default "map"
         "map" is the mode under a conjugate prior, "ml" is maximum likelihood, "predictive" integrates the parameters
@@ -203,7 +206,10 @@ class NaiveBayes(FamilyClassifier):
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
-        for family in self.families.values() if isinstance(self.families, Mapping) else [self.families]:
+        of_columns = isinstance(self.families, Mapping)
+        for family in set(self.families.values()) if of_columns else [self.families]:
+            if of_columns and family == "multinomial":
+                continue
             if isinstance(family, str) and family in FAMILIES and FAMILIES[family].vector:
                 raise ValueError(
                     f"NaiveBayes(families={self.families!r}): {family!r} describes a whole row, not a column. "
@@ -220,9 +226,10 @@ class NaiveBayes(FamilyClassifier):
         for d, categories in self._text.items():
             chosen.setdefault(d, Choice(names[d], "categorical", f"text, {len(categories)} categories"))
         possible: dict[int, tuple[str, ...]] = {d: (choice.family,) for d, choice in chosen.items()}
-        found = survey_columns(source) if len(chosen) < len(names) else None
+        unknown = [d for d in range(len(names)) if d not in chosen]
+        found = survey_columns(source, unknown) if unknown else None
         if found is not None:
-            for d in set(range(len(names))) - set(chosen):
+            for d in unknown:
                 possible[d] = candidates(found, d)
                 if len(possible[d]) == 1:
                     chosen[d] = Choice(names[d], possible[d][0], found.describe(d))
@@ -238,6 +245,8 @@ class NaiveBayes(FamilyClassifier):
             scores: dict[int, dict[str, float]] = {}
             with np.errstate(under="ignore"):  # the tails of an integrand may underflow
                 for group, part in zip(facts.groups, facts.parts, strict=True):
+                    if FAMILIES[group.family].vector:  # always given
+                        continue
                     for d, score in zip(group.columns, log_evidence(group, part, found), strict=True):
                         scores.setdefault(d, {})[group.family] = float(score)
             for d in set(scores) - set(chosen):
@@ -300,6 +309,15 @@ class ColumnSurvey:
             tuple(map(_united, self.values, other.values)),
         )
 
+    def among(self, n_columns: int, at: list[int]) -> ColumnSurvey:
+        """Survey of ``n_columns``, of which only those ``at`` these positions were surveyed."""
+        low, high = np.full((2, n_columns), np.nan)
+        whole, values = np.zeros(n_columns, dtype=bool), list[Array | None]([None] * n_columns)
+        low[at], high[at], whole[at] = self.low, self.high, self.whole
+        for d, found in zip(at, self.values, strict=True):
+            values[d] = found
+        return ColumnSurvey(low, high, whole, tuple(values))
+
     def resolution(self, d: int) -> float:
         """Resolution δ: the smallest difference between two values beyond rounding; 1 if there are too many values."""
         values = self.values[d]
@@ -324,15 +342,17 @@ class ColumnSurvey:
         return f"{kind}, {low:.4g} to {high:.4g}, {count}"
 
 
-def survey_columns(source: Source) -> ColumnSurvey:
-    """Survey the columns in one pass; raises DataError with the columns if a value is infinite."""
-    found = source.reduce(survey_block)
+def survey_columns(source: Source, columns: Sequence[int] | None = None) -> ColumnSurvey:
+    """Survey all columns, or only some, in one pass; raises DataError with the columns if a value is infinite."""
+    D = len(source.columns)
+    chosen = None if columns is None or len(columns) == D else list(columns)
+    found = source.reduce(partial(survey_block, columns=chosen))
     if np.isinf(found.low).any() or np.isinf(found.high).any():
         require_finite(source, allow_nan=True)
-    return found
+    return found if chosen is None else found.among(D, chosen)
 
 
-def survey_block(block: Block) -> ColumnSurvey:
+def survey_block(block: Block, columns: list[int] | None = None) -> ColumnSurvey:
     """Survey the rows of a block that have a positive weight."""
 
     def survey(X: Array) -> ColumnSurvey:
@@ -343,6 +363,7 @@ def survey_block(block: Block) -> ColumnSurvey:
         return ColumnSurvey(low.astype(np.float64), high.astype(np.float64), whole, values)
 
     rows = block.weighted().X
+    rows = rows if columns is None else rows[:, columns]
     parts = [survey(part) for _, part in dense_chunks(rows)]
     return sum(parts[1:], start=parts[0]) if parts else survey(np.empty((0, rows.shape[1])))
 

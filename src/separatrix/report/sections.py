@@ -236,13 +236,15 @@ def interactions_section(study: Study, perf: Performance) -> dict[str, Any]:
 def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, base: float) -> dict[str, Any]:
     """Card of one column: a curve for numbers and dates; otherwise one row per level, the most frequent first.
 
+    Words of a text come in the order of their probabilities.
+
     ``drawn`` has the index, label and colour of each class that is drawn. ``base`` is the proportion of the positive
     class among all rows, NaN if several classes are drawn.
     """
     name = shortened(effect.column, MAX_NAME_LETTERS)
     mean = effect.mean[:, [k for k, _, _ in drawn]]
     span = f"from {percent(float(np.nanmin(mean)))} to {percent(float(np.nanmax(mean)))}"
-    captions = [span] if len(drawn) == 1 else []
+    captions = ["if the text is only this word or pair"] * (effect.kind == "text") + [span] * (len(drawn) == 1)
     if effect.missing is not None:
         p, label = max((float(effect.missing.mean[0, k]), label) for k, label, _ in drawn)
         captions.append(f"{percent(p)} if missing" if len(drawn) == 1 else f"{label} {percent(p)} if missing")
@@ -256,7 +258,8 @@ def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, bas
         found = [Mark(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], kind) for k, _, kind in drawn]
         return card | {"curve": drawing.curves(axis, found, density, upright, title, reference=base)}
     rows = []
-    for g in np.argsort(-density, kind="stable").tolist():
+    is_text = effect.kind == "text"
+    for g in np.argsort(-mean[:, 0] if is_text else -density, kind="stable").tolist():
         is_flag = effect.kind == "boolean" and effect.values[g] in (0, 1)
         level = ("yes" if effect.values[g] else "no") if is_flag else label_text(effect.values[g])
         marks, chances = [], []
@@ -265,7 +268,8 @@ def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, bas
             chances.append(f"{label} {percent(marks[-1].value)}")
         picture = drawing.whiskers(marks, upright, f"{level}: {', '.join(chances)}", reference=base)
         rows.append((shortened(level, 32), picture, percent(float(density[g]))))
-    split = N_VISIBLE_LEVELS if len(rows) > N_VISIBLE_LEVELS + 1 else len(rows)  # folding one level saves no space
+    is_folded = len(rows) > N_VISIBLE_LEVELS + 1 and not is_text  # folding one level saves no space
+    split = N_VISIBLE_LEVELS if is_folded else len(rows)
     axis_picture = drawing.axis_row(upright, percent, "probability", width=MIN_LEVEL_ROW_PIXELS)
     more = rows[split : split + N_FOLDED_LEVELS]
     return card | {"curve": None, "axis": axis_picture, "levels": rows[:split], "more_levels": more}

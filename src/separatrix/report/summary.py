@@ -197,6 +197,7 @@ HEADINGS = {
         "The model treats a missing value as information. Make sure that values are missing for the same reasons in "
         "new rows.",
     ),
+    "text": ("Free text", ""),
     "dropped": (
         "Dropped columns",
         "If a column should be used, set its type: --types COLUMN=categorical, or TableClassifier(types={...}).",

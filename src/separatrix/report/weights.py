@@ -7,6 +7,7 @@ that features in different units can be compared; the column next to them shows 
 × 1.28 (1.02 to 1.51) for +10                   a step of 1, 2 or 5 times a power of ten, near one std. deviation
 × 0.42 (0.36 to 0.48) for Female vs. Male       a category of two levels has one weight, their difference
 × 0.56 (0.48 to 0.65) vs. the average level     one of several levels, against the average over all rows
+× 6.3 (4.1 to 9.8) if it occurs                 a word or a pair of words, at its typical weight in a text
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from separatrix.report.drawing import Mark, Scale, axis_row, round_step, whisker
 from separatrix.report.performance import Performance
 from separatrix.report.words import counted, interval, number, percent, shortened
 from separatrix.study import Coefficient, Effect, Study
-from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema
+from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan
 
 N_VISIBLE_WEIGHTS, N_FOLDED_WEIGHTS = 20, 180  # further weights are not in the report
 MAX_NAME_LETTERS, MAX_LEVEL_LETTERS = 60, 24
@@ -32,6 +33,7 @@ GIVES_AWAY = "this column alone gives the class away"
 NOT_DETERMINED = "not determined, because a column gives the class away"
 MAX_STATED_FACTOR = 1e6  # a feature that changes the odds by a larger factor determines the class
 MAX_LOG_FACTOR = 700.0  # larger factors are beyond the range of a float, and shown as infinite
+MAX_RATE = 0.99  # fraction of the rows with a word, for its typical weight
 MAX_TICKS_PER_SIDE = 4  # ticks on each side of the axis of factors
 SAME_STEP_RATIO = 1.5  # features whose standard deviations are within this ratio share one step
 # Tick factors of the axis: the first row that covers the range, or powers of ten if none does.
@@ -189,6 +191,13 @@ def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Itera
             group = []
         group.append(name)
         sizes |= dict.fromkeys(group, round_step(math.sqrt(spreads[group[0]] * spreads[name])))
+    texts = [plan for plan in plans.values() if isinstance(plan, TextPlan)]
+    rates = {
+        plan.column: {
+            name: min(math.exp(1.0 - rarity), MAX_RATE) for name, rarity in zip(plan.names, plan.rarity, strict=False)
+        }
+        for plan in texts
+    }
     steps, level = {}, partial(shortened, max_letters=MAX_LEVEL_LETTERS)
     for name, c in by_name.items():
         plan = plans.get(c.column)
@@ -205,6 +214,12 @@ def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Itera
         elif isinstance(plan, NumberPlan) and plan.kind == "boolean":
             values = {value: word for word, value in plan.words.items()}
             words = f"for {level(values.get(1.0, 'yes'))} vs. {level(values.get(0.0, 'no'))}"
+        elif isinstance(plan, TextPlan) and name in spreads and name in rates[c.column]:
+            rate = rates[c.column][
+                name
+            ]  # a word with weight x in a fraction p of the rows has the variance x² p (1 - p)
+            steps[name] = Step(spreads[name] / math.sqrt(rate * (1.0 - rate)), "if it occurs")
+            continue
         elif isinstance(plan, DatePlan) and not is_day:  # sine or cosine of a cycle, which has no meaning on its own
             words = ""
         else:

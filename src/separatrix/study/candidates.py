@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._array import Array, Rows, bincount
 from separatrix._text import counted, did_you_mean
 from separatrix.bayesian import BayesianLogisticRegression
+from separatrix.discriminative import LogisticRegression
 from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
 from separatrix.priors import Gaussian
@@ -25,11 +26,13 @@ from separatrix.stats import Tally, require_finite
 from separatrix.study.classifier import TableClassifier, is_dual_cheaper
 from separatrix.study.pairs import MAX_CELLS, MAX_SEARCH_ROWS, max_products
 from separatrix.study.ramps import default_n_knots
+from separatrix.table import TYPICAL_TERMS
 
 PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discriminant", "quadratic discriminant"
-LOGISTIC, CURVED = "logistic (Bayesian)", "curved logistic (Bayesian)"
+VALIDATED, LOGISTIC = "logistic (cross-validated)", "logistic (Bayesian)"
+CURVED = "curved logistic (Bayesian)"
 PAIRED = "curved logistic with interactions (Bayesian)"
-MODELS = (PRIOR, BAYES, LINEAR, LOGISTIC, QUADRATIC, CURVED, PAIRED)
+MODELS = (PRIOR, BAYES, LINEAR, VALIDATED, LOGISTIC, QUADRATIC, CURVED, PAIRED)
 
 MAX_CHEAP_OPERATIONS = 2e8  # per pass; below this, checking and correcting Laplace's Gaussian is cheap
 MIN_LAPLACE_ROWS_PER_WEIGHT = 50  # with at least this many, Laplace's Gaussian is accurate
@@ -43,20 +46,30 @@ MATRIX_SECONDS = 2e-10  # per multiplication in products of matrices
 MAX_JOINT_WEIGHTS = 5000  # with more weights, a posterior has no full covariance
 SCORE_SECONDS = 5e-7  # per row and class
 BAYES_SECONDS = 1.5e-7  # per cell and class: density families and the temperature
+WORDS_SECONDS = 4e-8  # per word of a row and class: a pass of naive Bayes or of logistic regression, times 5
+N_VALIDATED_PASSES = 80  # of WORDS_SECONDS each: fits to five folds with about ten scales
 PAIR_SECONDS = 3e-7  # per row and pair of classes: averages of the softmax
 CORRECTION_SECONDS = 2.0  # limit of a variational posterior of K classes
 N_LOGISTIC_PASSES, N_CURVED_PASSES = 15, 20  # passes as expensive as a Hessian
 N_SEARCH_PASSES = 200  # products of matrices of all cells, in the search for interactions
+VALIDATED_TOL = 1e-6  # of the gradient of the logistic model at the mode; probabilities are accurate to four digits
+NEEDS_TEXT = "it is for tables with free text"
 MAX_FEATURE_CELLS = 2.5e8  # cells of an encoded table, 2 GB
 
 
 def candidates(
-    n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 0, types: Mapping[str, str] | None = None
+    n_rows: int,
+    n_columns: int,
+    n_classes: int,
+    *,
+    n_numbers: int = 0,
+    n_words: int = 0,
+    types: Mapping[str, str] | None = None,
 ) -> dict[str, TableClassifier]:
     """Return the unfitted models that suit a table of this size, by name.
 
     ``n_columns`` is the number of features after encoding. ``n_numbers`` of them are numbers or dates, and may
-    therefore have a curved effect. See `TableClassifier` for ``types``.
+    therefore have a curved effect, and ``n_words`` are words of free text. See `TableClassifier` for ``types``.
     """
     outputs = n_classes if n_classes > 2 else 1
     straight = {
@@ -67,16 +80,19 @@ def candidates(
         QUADRATIC: QuadraticDiscriminantAnalysis(shrinkage="evidence"),
     }
     models = {name: TableClassifier(model, types) for name, model in straight.items()}
+    models[VALIDATED] = TableClassifier(LogisticRegression(solver="lbfgs", tol=VALIDATED_TOL), types, tuned=True)
     model = _logistic(n_rows, _n_bent(n_rows, n_columns, n_numbers) * outputs)
     models[CURVED] = TableClassifier(model, types, curved=True)
     models[PAIRED] = TableClassifier(model, types, curved=True, interactions=True)
-    left_out = unsuitable(n_rows, n_columns, n_classes, n_numbers=n_numbers)
-    return {name: model for name, model in models.items() if name not in left_out}
+    left_out = unsuitable(n_rows, n_columns, n_classes, n_numbers=n_numbers, n_words=n_words)
+    return {name: models[name] for name in MODELS if name not in left_out}
 
 
-def unsuitable(n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 0) -> dict[str, str]:
+def unsuitable(n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 0, n_words: int = 0) -> dict[str, str]:
     """Models that do not suit a table of this size, by name, and the limit that it exceeds; see `candidates`."""
     outputs, reasons = n_classes if n_classes > 2 else 1, {}
+    if not n_words:
+        reasons[VALIDATED] = NEEDS_TEXT
     if n_columns > MAX_LINEAR_COLUMNS:
         reasons[LINEAR] = f"it needs at most {MAX_LINEAR_COLUMNS:,} features, and there are {n_columns:,}"
     least = MIN_QUADRATIC_ROWS_PER_COLUMN * n_columns * n_classes
@@ -112,6 +128,12 @@ class Size(NamedTuple):
     n_columns: int
     n_classes: int
     n_numbers: int
+    n_words: int = 0
+
+    @property
+    def n_dense(self) -> int:
+        """Mean number of features of a row that are not zero, if categories count with all their levels."""
+        return self.n_columns - self.n_words + min(self.n_words, TYPICAL_TERMS)
 
 
 def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fits: int) -> float:
@@ -121,10 +143,12 @@ def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fit
     """
     if name == PRIOR:
         return 0.0  # it is always tried
-    N, (M, K, n_numbers) = float(n_rows), size
+    N, M, K, n_numbers = float(n_rows), size.n_columns, size.n_classes, size.n_numbers
     scores = SCORE_SECONDS * (N + n_test_rows) * K
     if name == BAYES:
-        seconds = BAYES_SECONDS * N * M * K
+        seconds = N * K * (BAYES_SECONDS * (M - size.n_words) + WORDS_SECONDS * (size.n_dense - M + size.n_words))
+    elif name == VALIDATED:
+        seconds = N_VALIDATED_PASSES * WORDS_SECONDS * N * size.n_dense * (K if K > 2 else 1)
     elif name == LINEAR:
         seconds = MATRIX_SECONDS * (N * M * min(N, M) + 2.0 * M * min(N, M) ** 2 + N * M * K)
     elif name == QUADRATIC:
@@ -149,12 +173,12 @@ def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fit
     return n_fits * (seconds + scores)
 
 
-def max_fit_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:
+def max_fit_rows(model: TableClassifier, size: Size, n_weights: int) -> int:
     """Largest number of rows to fit a model to, limited by memory and, for curves, by operations.
 
     The comparison checked the cost of curves on its own rows only; the whole table may have many more.
     """
-    in_memory = int(MAX_FEATURE_CELLS / n_columns)
+    in_memory = int(MAX_FEATURE_CELLS / size.n_dense)
     return min(in_memory, int(MAX_CURVED_OPERATIONS / n_weights**2)) if model.curved else in_memory
 
 

@@ -24,7 +24,8 @@ from separatrix._arguments import Estimator, check_flags
 from separatrix._array import Array, Codes, Float, to_dense, to_host
 from separatrix._text import listed
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian import BayesianLogisticRegression, Levels
+from separatrix.bayesian import BayesianLogisticRegression, Levels, Products
+from separatrix.discriminative import LogisticRegression
 from separatrix.estimator import truth_in_memory, unchanged_on_error
 from separatrix.exceptions import DataError, warn
 from separatrix.files import Scan, scan
@@ -35,6 +36,7 @@ from separatrix.rows import LabelRules, NamedRows, RowStore, Source, accuracy, c
 from separatrix.stats import column_moments
 from separatrix.study.pairs import Found, Interactions, indicator_scale, stated_interactions, supported_interactions
 from separatrix.study.ramps import CURVE_OF, Ramps, pair_name
+from separatrix.study.scales import tuned_scales
 from separatrix.study.weights import Contrasts, contrasts_of, has_contrasts, summarise
 from separatrix.table import (
     Batch,
@@ -44,6 +46,7 @@ from separatrix.table import (
     NumberPlan,
     Schema,
     TableEncoder,
+    TextPlan,
     check_types,
     clean_labels,
     open_batch,
@@ -56,7 +59,15 @@ GROUPED = (None, "full", "by class", "arrow")  # structures whose groups of colu
 MAX_SPREAD = 1e300  # largest standard deviation that is stored, in place of infinity
 
 
+OTHERS = "line"  # group of the features that are neither levels nor words
+
 Moments = tuple[Float, Float]  # mean and standard deviation of each feature that has a weight, (M,)
+
+
+class Words(Products):
+    """Label of the group of the words of a text column. They count as one column, because Σ x² hardly varies."""
+
+    __slots__ = ()
 
 
 class Configured(NamedTuple):
@@ -93,7 +104,7 @@ class TableClassifier(ClassifierMixin, Estimator):
     ----------
     estimator : classifier, default BayesianLogisticRegression(tune="evidence")
         A model of this package, or any classifier that accepts an array.
-    types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
+    types : mapping from column to "number", "boolean", "categorical", "date", "text" or "drop", optional
         Types of some columns; those of the other columns are inferred.
     drop : {"none", "first"}, default "none"
         "first" omits one level of each category, for models without a prior.
@@ -107,6 +118,9 @@ class TableClassifier(ClassifierMixin, Estimator):
     hashing : int, optional
         Number of columns into which the levels of a category with more than a hundred levels are hashed; see
         `TableEncoder`.
+    tuned : bool, default False
+        Whether the scales of the prior of a `LogisticRegression` are tuned by five-fold cross-validation: a scale for
+        the words of each text column, and a scale for all other columns. It replaces the prior of the estimator.
 
     Attributes
     ----------
@@ -156,6 +170,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         curved: bool = False,
         hashing: int | None = None,
         interactions: Any = False,
+        tuned: bool = False,
     ) -> None:
         self.estimator = estimator
         self.types = types
@@ -163,6 +178,7 @@ class TableClassifier(ClassifierMixin, Estimator):
         self.curved = curved
         self.hashing = hashing
         self.interactions = interactions
+        self.tuned = tuned
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Infer the types of the columns, encode them, and fit the model.
@@ -256,13 +272,11 @@ class TableClassifier(ClassifierMixin, Estimator):
 
     def configured(self, schema: Schema, features: Any, y: Any = None, sample_weight: Any = None) -> Configured:
         """Unfitted model with curves, interactions and prior scales for these features; labels are for interactions."""
-        model = BayesianLogisticRegression(tune="evidence") if self.estimator is None else clone(self.estimator)
-        if isinstance(model, NaiveBayes) and model.families == "auto":
-            # New rows may have earlier dates than the training rows, so that their days are negative.
-            days = [plan.names[0] for plan in schema.plans if isinstance(plan, DatePlan) and not plan.constant]
-            model.set_params(families=dict.fromkeys(days, "normal"))
+        model = self._unfitted(schema)
         is_tuned = isinstance(model, BayesianLogisticRegression) and model.tunes_prior
         has_pairs = self.interactions is not False
+        if self.tuned:
+            return self._tuned(model, schema, features, y, sample_weight)
         has_ramps = self.curved or has_pairs
         if not has_ramps and not is_tuned:
             return Configured(model)
@@ -305,6 +319,26 @@ class TableClassifier(ClassifierMixin, Estimator):
         scale, first = indicator_scale(sources, std, bent), len(std) - len(found.spread)
         scale[first:] /= np.where(std[first:] > 0, 1.0, found.spread)  # products with new levels are not standardised
         return Configured(model.set_params(prior=Gaussian(scale=scale), tune="evidence"), moments, found.interactions)
+
+    def _unfitted(self, schema: Schema) -> Any:
+        """A copy of the model, with the families of naive Bayes that depend on the types of the columns."""
+        model = BayesianLogisticRegression(tune="evidence") if self.estimator is None else clone(self.estimator)
+        if isinstance(model, NaiveBayes) and model.families == "auto":
+            model.set_params(families=families_of(schema))
+        return model
+
+    def _tuned(self, model: Any, schema: Schema, features: Any, y: Any, sample_weight: Any) -> Configured:
+        """The model with prior scales from cross-validation, per standard deviation of numbers and days."""
+        if not isinstance(model, LogisticRegression) or model.basis is not None or self.curved or self.interactions:
+            raise ValueError(
+                "TableClassifier(tuned=True) tunes the prior of a LogisticRegression without a basis. Leave out tuned, "
+                "curved and interactions, or use BayesianLogisticRegression, which tunes its prior by evidence."
+            )
+        labelled = open_rows(features).with_labels(y, sample_weight, LabelRules())
+        unit, bent, std = np.ones(len(schema.columns)), list(continuous_columns(schema)), _moments(labelled)[1]
+        unit[bent] = 1.0 / np.where(std[bent] > 0, std[bent], 1.0)
+        scale = tuned_scales(labelled, unit, scale_groups(schema, levels=False))
+        return Configured(model.set_params(prior=Gaussian(scale=scale)))
 
     @property
     def sources_(self) -> tuple[str, ...]:
@@ -446,11 +480,30 @@ def continuous_columns(schema: Schema) -> tuple[int, ...]:
     )
 
 
+def families_of(schema: Schema) -> dict[str, str]:
+    """Families of naive Bayes for days, which may be negative in new rows, and for the words of texts."""
+    days = [plan.names[0] for plan in schema.plans if isinstance(plan, DatePlan) and not plan.constant]
+    words = [schema.columns[d] for d in word_columns(schema)]
+    return dict.fromkeys(days, "normal") | dict.fromkeys(words, "multinomial")
+
+
+def word_columns(schema: Schema) -> list[int]:
+    """Positions of the features that are words of text, without the indicators of missing text."""
+    texts = (plan for plan in schema.plans if isinstance(plan, TextPlan))
+    return [d for plan in texts for d in schema.groups[plan.column][: len(plan.terms)]]
+
+
 def scale_groups(schema: Schema, *, levels: bool) -> list[Any]:
-    """Name of the prior scale of each feature: one for each category if ``levels``, and "line" for the others."""
-    groups: list[Any] = ["line"] * len(schema.columns)
-    for plan in schema.plans if levels else ():
-        if isinstance(plan, CategoryPlan | HashPlan):
+    """Name of the prior scale of each feature: one for the words of each text, and one for all others.
+
+    If ``levels``, the levels of each category have a scale, too.
+    """
+    groups: list[Any] = [OTHERS] * len(schema.columns)
+    for plan in schema.plans:
+        if isinstance(plan, TextPlan):
+            for m in schema.groups[plan.column][: len(plan.terms)]:
+                groups[m] = Words(plan.column, 1)
+        elif levels and isinstance(plan, CategoryPlan | HashPlan):
             at = schema.groups[plan.column]
             for m in (*at, schema.new_levels.get(plan.column, at.start)):
                 groups[m] = Levels(plan.column)
@@ -464,8 +517,12 @@ def is_dual_cheaper(n_rows: int, n_columns: int) -> bool:
 
 def functions_of(classifier: TableClassifier, features: Any) -> Array:
     """Φ (n, M) of a few encoded rows, dense."""
-    basis = classifier.basis_
-    return to_dense(features if basis is None else basis.evaluate(features))
+    return to_dense(basis_rows(classifier, features))
+
+
+def basis_rows(classifier: TableClassifier, features: Any) -> Any:
+    """Φ (n, M) of encoded rows; without a basis, sparse rows stay sparse."""
+    return features if classifier.basis_ is None else classifier.basis_.evaluate(features)
 
 
 def _opened(X: Any, y: Any, types: Mapping[str, str]) -> tuple[Any, Any]:

@@ -33,6 +33,7 @@ from separatrix.study.candidates import (
     CURVED,
     LOGISTIC,
     MODELS,
+    NEEDS_TEXT,
     PRIOR,
     PriorOnly,
     Size,
@@ -41,7 +42,7 @@ from separatrix.study.candidates import (
     selected,
     unsuitable,
 )
-from separatrix.study.classifier import TableClassifier, continuous_columns
+from separatrix.study.classifier import TableClassifier, continuous_columns, word_columns
 from separatrix.study.notes import captured, notes_on_table
 from separatrix.study.progress import MAX_CANDIDATE_FRACTION, MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import (
@@ -115,12 +116,14 @@ def compare_models(
     of_all = rows.statistics(encoder.unread())
     train = test = some
     _fit_encoder(encoder, of_all, train)
-    size, n_folds = _size_of(encoder, rows), n_folds_of(some.codes, test_share)
+    size, n_folds = size_of(encoder, rows), n_folds_of(some.codes, test_share)
     tried = candidates(some.n_rows, **size._asdict()) if models is None else models
 
     def seconds_of(n_fits: int) -> float:
-        """Expected time of the cross-validation."""
-        return budget.expected(sum(expected_seconds(name, some.n_rows, size, some.n_rows, n_fits) for name in tried))
+        """Expected time of the cross-validation; a model of words that takes too long for one fit is not tried."""
+        once = (budget.expected(expected_seconds(name, some.n_rows, size, some.n_rows, 1)) for name in tried)
+        most = MAX_CANDIDATE_FRACTION * budget.left if size.n_words else np.inf
+        return n_fits * sum(seconds for seconds in once if seconds <= most)
 
     is_sparse = encoder.schema_.is_sparse
     n_encoded = size.n_columns - len(complete_numbers(encoder.schema_))
@@ -130,7 +133,7 @@ def compare_models(
         held = held_out_rows(some.codes, test_share, rng)
         train, test = some.take(np.flatnonzero(~held)), some.take(np.flatnonzero(held))
         _fit_encoder(encoder, of_all, train)
-        size = _size_of(encoder, rows)
+        size = size_of(encoder, rows)
     schema = encoder.schema_
     offered = candidates(train.n_rows, types=inputs, **size._asdict())
     left_out = unsuitable(train.n_rows, **size._asdict())
@@ -149,11 +152,15 @@ def compare_models(
         n_folds = max(2, min(n_folds, int(most)))
         repeats = splits_of(some, encoder, of_all, folds[0].X.array, n_folds, n_repeats, rng)
     comparison, warnings = _run_trials(offered, costs, schema, folds, rows.classes, stages, repeats)
-    on_table = notes_on_table(schema, [fold.X.array for fold in folds], rows.classes, rows.counts)
-    not_compared = [f"{name}: {reason}" for name, reason in left_out.items() if models is None]
+    not_compared = [f"{name}: {reason}" for name, reason in left_out.items() if models is None and reason != NEEDS_TEXT]
     not_compared += [f"{name}: {NO_INTERACTION}" for name in offered if name not in comparison.names]
-    unsuited = [Note("left out", f"Not compared: {'; '.join(not_compared)}.")] if not_compared else []
-    notes = (*some.notes, *notes_on_columns(schema, folds, target, inputs or ()), *on_table, *unsuited)
+    unsuited = [Note("left out", f"Not compared: {'; '.join(not_compared)}.")] * bool(not_compared)
+    notes = (
+        *some.notes,
+        *notes_on_columns(schema, folds, target, inputs or ()),
+        *notes_on_table(schema, [fold.X.array for fold in folds], rows.classes, rows.counts),
+        *unsuited,
+    )
     return Compared(
         Question(name, target, types, test_share, seed, time),
         rows,
@@ -184,9 +191,11 @@ def _fit_encoder(encoder: TableEncoder, of_all: TableStatistics, train: Labelled
     encoder.fit_statistics(of_all, train.X, of_all if is_all else table_statistics(train.X, unread=encoder.unread()))
 
 
-def _size_of(encoder: TableEncoder, rows: LabelledTable) -> Size:
+def size_of(encoder: TableEncoder, rows: LabelledTable) -> Size:
+    """Size of the encoded table."""
     schema = encoder.schema_
-    return Size(len(schema.columns), len(rows.classes), len(continuous_columns(schema)))
+    n_words = len(word_columns(schema))
+    return Size(len(schema.columns), len(rows.classes), len(continuous_columns(schema)), n_words)
 
 
 def _run_trials(

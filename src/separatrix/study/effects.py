@@ -26,11 +26,11 @@ from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._threads import map_in_order
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.study.classifier import TableClassifier, functions_of, named
+from separatrix.study.classifier import TableClassifier, basis_rows, functions_of, named
 from separatrix.study.ramps import Ramps
 from separatrix.study.records import Effect, PairEffect
 from separatrix.study.weights import explain, has_contrasts
-from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan, read_values
+from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan, TextPlan, read_values
 from separatrix.weights import interval_tails
 
 MAX_EFFECT_COLUMNS = 40
@@ -41,6 +41,8 @@ MAX_DRAWS, MIN_DRAWS = 1000, 200  # 1000 draws give the ends of a band to 5 % of
 QUANTILE_ROWS = 20_000  # rows from which quantiles and fractions are computed
 MAX_PROBABILITIES = 4e6  # number of probabilities evaluated for each column
 MAX_VARIANT_FLOATS = 2_000_000  # copies of the sample rows in memory at once
+MAX_SAMPLE_FLOATS, MAX_DRAWN_FLOATS = 4e6, 2e7  # cells of the dense sample rows, and of the draws of the weights
+N_SHOWN_WORDS = 20
 PART_BATCH_ROWS = 2048
 
 QUANTILES = (0, 0.005, 0.01, 0.025, 0.05, *np.arange(0.1, 0.91, 0.1).tolist(), 0.95, 0.975, 0.99, 0.995, 1)
@@ -79,7 +81,7 @@ def partial_effects(
     """
     sampled = _Sampled(model, features)
     some, importances = sampled.rows, sampled.importances
-    curves_of = sampled.curves_of(some[sampled.chosen], interval_tails("partial_effects", level), rng)
+    curves_of = sampled.curves_of(to_dense(some[sampled.chosen]), interval_tails("partial_effects", level), rng)
     schema = model.encoder_.schema_
     shown = list(schema.inputs)
     if len(shown) > MAX_EFFECT_COLUMNS:
@@ -91,9 +93,13 @@ def partial_effects(
     plans = {plan.column: plan for plan in schema.plans}
     varied = []
     for column in shown:
-        at = schema.groups[column]
-        rows = some[:, at.start : at.stop]
-        grid = grid_of(plans[column], rows)
+        at, plan = schema.groups[column], plans[column]
+        if isinstance(plan, TextPlan):
+            grid = words_of_text(model, plan, some)
+            varied.append((column, grid, grid))
+            continue
+        rows = to_dense(some[:, at.start : at.stop])
+        grid = grid_of(plan, rows)
         if len(grid.values) > 1:
             varied.append((column, grid, with_missing(grid, rows)))
     curves = map_in_order(lambda item: curves_of(item[2], schema.groups[item[0]]), varied)
@@ -133,7 +139,7 @@ def pair_effects(model: TableClassifier, features: Any, level: float = 0.95, rng
     sizes = {pair: sampled.importances.get(pair, 0.0) for pair in pairs}
     found = []
     for pair in sorted(sizes, key=lambda pair: -sizes[pair])[:MAX_PAIR_EFFECTS]:
-        grids = [grid_of(plans[name], sampled.rows[:, schema.groups[name]]) for name in pair]
+        grids = [grid_of(plans[name], to_dense(sampled.rows[:, schema.groups[name]])) for name in pair]
         order = [0, 1] if len(grids[0].values) >= len(grids[1].values) else [1, 0]
         (along, other), (varied, kept) = ([grids[i] for i in order], [pair[i] for i in order])
         at = np.argsort(-other.share, kind="stable")[:N_GIVEN_VALUES]  # the most frequent levels
@@ -142,7 +148,7 @@ def pair_effects(model: TableClassifier, features: Any, level: float = 0.95, rng
             at = np.unique(np.searchsorted(middle, GIVEN_QUANTILES))
         curves = []
         for features_of in other.features[at]:
-            sample = _variants(sampled.rows[sampled.chosen], schema.groups[kept], features_of[None])[0]
+            sample = _variants(to_dense(sampled.rows[sampled.chosen]), schema.groups[kept], features_of[None])[0]
             curves.append(sampled.curves_of(sample, tails, rng)(along, schema.groups[varied]))
         mean, lower, upper, _ = (np.stack(part) for part in zip(*curves, strict=True))
         effect = (varied, along.plan.kind, along.values, mean, lower, upper, along.share, sizes[pair])
@@ -154,16 +160,18 @@ class _Sampled:
     """Encoded rows for quantiles, importances of columns and pairs, rows to average over, and the number of draws."""
 
     def __init__(self, model: TableClassifier, features: Any) -> None:
-        self.model, self.rows = model, to_dense(features[_evenly_spaced(features.shape[0], QUANTILE_ROWS)])
+        self.model, self.rows = model, features[_evenly_spaced(features.shape[0], QUANTILE_ROWS)]
         total, self.importances = _activations_and_importances(model, self.rows)
-        K, self.n_draws, n_rows = len(model.classes_), 0, MAX_AVERAGED_ROWS
+        K, self.n_draws, M = len(model.classes_), 0, self.rows.shape[1]
+        n_rows = int(np.clip(MAX_SAMPLE_FLOATS / M, MIN_AVERAGED_ROWS, MAX_AVERAGED_ROWS))
         if isinstance(model.estimator_, BayesianLogisticRegression):  # within the limit on evaluations
             per_draw_and_row = MAX_POINTS * (K if K > 2 else 1)
             affordable = MAX_PROBABILITIES / (per_draw_and_row * ENOUGH_AVERAGED_ROWS)
+            affordable = min(affordable, MAX_DRAWN_FLOATS / ((K if K > 2 else 1) * M))
             self.n_draws = 2 * int(np.clip(affordable, MIN_DRAWS, MAX_DRAWS) / 2)
             affordable = MAX_PROBABILITIES / (per_draw_and_row * self.n_draws)
-            n_rows = int(np.clip(affordable, MIN_AVERAGED_ROWS, MAX_AVERAGED_ROWS))
-        self.chosen = _evenly_spaced(len(self.rows), n_rows)
+            n_rows = int(np.clip(affordable, MIN_AVERAGED_ROWS, n_rows))
+        self.chosen = _evenly_spaced(self.rows.shape[0], n_rows)
         if self.importances:  # evenly spaced in the order of the class activation with the largest variance
             order = np.argsort(total[:, int(total.std(axis=0).argmax())], kind="stable")
             strata = min(n_rows, len(order))
@@ -182,7 +190,7 @@ def _evenly_spaced(n: int, max_count: int) -> Codes:
 
 
 def _activations_and_importances(
-    model: TableClassifier, features: Float
+    model: TableClassifier, features: Any
 ) -> tuple[Float, dict[str | tuple[str, str], float]]:
     """Activations (N, C) without the intercept, and the importance of each column and pair: the deviation of its w'φ.
 
@@ -191,26 +199,26 @@ def _activations_and_importances(
     """
     sources = model.source_pairs_
     if not has_contrasts(model.estimator_) or (sources == "").any():
-        return np.empty((len(features), 0)), {}
+        return np.empty((features.shape[0], 0)), {}
     W = np.atleast_2d(model.estimator_.coef_)
     W = W - W.mean(axis=0) if len(W) > 1 else W  # only differences between classes are identified
     columns = dict.fromkeys(sources.ravel().tolist())
     own: dict[Any, Array] = {column: (sources == column).any(axis=1) for column in columns}  # with its interactions
     for a, b in () if model.interactions_ is None else model.interactions_.pairs:
         own[a, b] = own[a] & own[b]
-    total = np.zeros((len(features), len(W)))
+    N = features.shape[0]
+    total = np.zeros((N, len(W)))
     shift: dict[Any, Float] = {}
     sums = {column: np.zeros(len(W)) for column in own}
     squares = {column: np.zeros(len(W)) for column in own}
-    for at in gen_batches(len(features), PART_BATCH_ROWS):
-        Phi = functions_of(model, features[at])
+    for at in gen_batches(N, PART_BATCH_ROWS):
+        Phi = basis_rows(model, features[at])
         total[at] = Phi @ W.T
         for column, functions in own.items():
             part = Phi[:, functions] @ W[:, functions].T
             away = part - shift.setdefault(column, part.mean(axis=0))  # close to the mean, so that squares are small
             sums[column] += away.sum(axis=0)
             squares[column] += (away**2).sum(axis=0)
-    N = len(features)
     variance = {column: np.maximum(squares[column] / N - (sums[column] / N) ** 2, 0) for column in own}
     return total, {column: float(np.sqrt(each.mean())) for column, each in variance.items()}
 
@@ -345,6 +353,28 @@ def grid_of(plan: Plan, features: Float) -> Grid:
     entries = plan.entries(read_values(values if given is None else given))
     encoded = np.zeros((len(values), len(plan.names)))
     encoded[entries.row, entries.column] = entries.value
+    return Grid(plan, values, encoded, share)
+
+
+def words_of_text(model: TableClassifier, plan: TextPlan, rows: Any) -> Grid:
+    """The words and pairs with the largest weights per standard deviation, each as a text of its own.
+
+    Without weights, these are the most frequent ones. ``share`` is the fraction of rows with the word.
+    """
+    schema, n_terms = model.encoder_.schema_, len(plan.terms)
+    at = schema.groups[plan.column]
+    shown = np.arange(min(N_SHOWN_WORDS, n_terms))
+    if has_contrasts(model.estimator_):
+        W = np.atleast_2d(model.coef_)
+        size = np.abs((W - W.mean(axis=0) if len(W) > 1 else W) * model.spread_).max(axis=0)
+        place = {name: i for i, name in enumerate(model.get_feature_names_out().tolist())}
+        of_term = np.array([size[place[name]] if name in place else 0.0 for name in plan.names[:n_terms]])
+        shown = np.argsort(-of_term, kind="stable")[:N_SHOWN_WORDS]
+    values = np.array([plan.terms[t] for t in shown], dtype=object)
+    entries = plan.entries(read_values(values))
+    encoded = np.zeros((len(values), len(at)))
+    encoded[entries.row, entries.column] = entries.value
+    share = np.array([(rows[:, [at.start + t]] != 0).sum() / rows.shape[0] for t in shown])
     return Grid(plan, values, encoded, share)
 
 

@@ -19,12 +19,12 @@ from separatrix.bayesian import BayesianLogisticRegression, Levels, Limit, Produ
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, open_rows
 from separatrix.separation import SeparationStatus, separability
-from separatrix.study.classifier import TableClassifier, functions_of
+from separatrix.study.classifier import TableClassifier, Words, basis_rows
 from separatrix.study.effects import MAX_EFFECT_COLUMNS
 from separatrix.study.progress import MAX_CANDIDATE_FRACTION, Budget
 from separatrix.study.ramps import CURVE_OF
 from separatrix.study.records import Note, Topic
-from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema
+from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan
 
 MAX_RARE_FRACTION = 0.05  # of the rows; smaller classes are reported as rare
 MAX_RARE_RATIO = 0.25  # to the proportion of a class if all classes are equally frequent
@@ -34,7 +34,7 @@ REASONS = {
     "constant": "each has a single value",
     "empty": "all of their values are missing",
     "id": "they look like identifiers",
-    "id or text": "they have too many distinct values, as identifiers and free text have",
+    "id or name": "they have too many distinct values, as identifiers and names have",
     "rare levels": "none of their values is frequent enough to learn from",
     "dropped": "as requested",
 }
@@ -92,11 +92,13 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
     ``features`` are the encoded rows, in one block or several.
     """
     n_rows, groups = sum(block.shape[0] for block in features), schema.groups
-    flagged = [plan for plan in schema.plans if isinstance(plan, NumberPlan | DatePlan) and plan.indicator]
+    flagged = [plan for plan in schema.plans if isinstance(plan, NumberPlan | DatePlan | TextPlan) and plan.indicator]
     dropped = defaultdict(list)
     for plan in schema.plans:
         if not plan.names:
             dropped[plan.kind].append(plan)
+        elif isinstance(plan, TextPlan) and plan.note:
+            yield Note("text", plan.note)
         elif plan.note:
             yield Note("odd cells" if plan in flagged else "warning", plan.note)
     for kind, plans in dropped.items():
@@ -113,11 +115,12 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
             missing[plan.column] = sum(float(block[:, last].sum()) for block in features) / n_rows
     worst = sorted((column for column in missing if missing[column] > 0), key=lambda column: -missing[column])
     if worst:
+        is_text = any(isinstance(plan, TextPlan) and plan.column in worst for plan in schema.plans)
         shown = first_few([f"{column} ({100 * missing[column]:.3g} %)" for column in worst])
         yield Note(
             "missing",
             f"Missing values in {shown}. Missing numbers are set to the mean and flagged; missing categories get "
-            "their own level.",
+            f"their own level{'; missing texts have no words and are flagged' if is_text else ''}.",
         )
     N, least = int(counts.sum()), int(counts.argmin())
     if counts[least] < min(MAX_RARE_FRACTION, MAX_RARE_RATIO / len(counts)) * N:
@@ -154,6 +157,8 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
             names = first_few(list(map(repr, at.columns)))
             if isinstance(at.label, Levels):
                 names = f"Levels of {at.label.category!r}"
+            elif isinstance(at.label, Words):
+                names = f"Words of {at.label.name!r}"
             elif isinstance(at.label, Products):
                 names = f"Interactions ({at.label.name})"
             is_alone = at.limit is Limit.NARROW and not isinstance(at.label, Products)
@@ -210,7 +215,7 @@ def separation_of(
         along = f" along {names}" if names else ""
     if status == "unknown":
         batches = gen_batches(n_rows, BATCH_ROWS)
-        A = np.concatenate([functions_of(model, features[at]) @ estimator.coef_.T for at in batches])
+        A = np.concatenate([basis_rows(model, features[at]) @ estimator.coef_.T for at in batches])
         A += estimator.intercept_
         if np.array_equal(A[:, 0] > 0 if A.shape[1] == 1 else A.argmax(axis=1), codes):
             status, along = "complete", ""

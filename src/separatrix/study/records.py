@@ -43,6 +43,7 @@ Topic = Literal[  # in the order of importance for the reader
     "sampled",  # not all rows were used
     "left out",  # models that do not suit the table
     "missing",  # a column has missing values
+    "text",  # a column was read as free text
     "dropped",  # columns were dropped
     "tuning",  # the tuned scale of the prior is at its limit
     "separation not checked",

@@ -18,7 +18,7 @@ from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._text import first_few, option
 from separatrix.comparison import Fold
 from separatrix.study.records import Note
-from separatrix.table import DatePlan, NumberPlan, Schema
+from separatrix.table import DatePlan, NumberPlan, Schema, TextPlan
 
 MAX_LEAK_ERRORS = 0.02  # errors of a leak, relative to those of always predicting the largest class
 MAX_CHANCE = 0.01  # largest probability that any of the columns predicts equally well by chance
@@ -139,6 +139,8 @@ def _leaks(schema: Schema, groups: Mapping[str, range], X: Any, codes: Codes, ta
     flags: dict[str, list[int]] = {}  # indicators of levels or missing values
     for plan in schema.plans:
         place = list(groups[plan.column]) if plan.names else []
+        if isinstance(plan, TextPlan):  # words are neither numbers nor levels
+            place = place[len(plan.terms) :]
         n_numbers = len(place) - plan.indicator if isinstance(plan, NumberPlan | DatePlan) else 0
         owner |= dict.fromkeys(place[:n_numbers], plan.column)
         flags[plan.column] = place[n_numbers:]

@@ -28,7 +28,7 @@ from separatrix.rows import NamedRows, watched
 from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
 from separatrix.study.classifier import TableClassifier, named
-from separatrix.study.compare import compare_models, open_table, positive_class, sample_of
+from separatrix.study.compare import compare_models, open_table, positive_class, sample_of, size_of
 from separatrix.study.effects import pair_effects, partial_effects
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
@@ -67,7 +67,7 @@ def conduct(
         Name of the column of labels.
     name : str
         Name of the table, for the report.
-    types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
+    types : mapping from column to "number", "boolean", "categorical", "date", "text" or "drop", optional
         Types of some columns; those of the other columns are inferred.
     models : sequence of str, optional
         Names from `separatrix.study.MODELS`; by default all that suit the size of the table.
@@ -188,7 +188,9 @@ def fit_chosen(
     name, trial, budget = compared.choice.name, compared.comparison[compared.choice.name], stages.budget
     model = clone(compared.models[name])
     if everything is None:
-        most = max_fit_rows(model, len(compared.encoder.schema_.columns), np.size(getattr(trial.model, "coef_", ())))
+        most = max_fit_rows(
+            model, size_of(compared.encoder, compared.table), np.size(getattr(trial.model, "coef_", ()))
+        )
         n_tried = compared.train.n_rows if trial.train.rows is None else len(trial.train.rows)
         if trial.fit_seconds * compared.table.n_rows / n_tried > budget.left:
             most = min(most, max(n_tried, int(MAX_FIT_FRACTION * budget.left / trial.fit_seconds * n_tried)))

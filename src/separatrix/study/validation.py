@@ -170,7 +170,9 @@ def cross_validated(
                 estimator: Any = model.configured(split.schema, train.X.array, train.codes).model
                 if isinstance(estimator, NaiveBayes):  # otherwise, test rows may be outside the support of a family
                     chosen = {choice.column: choice.family for choice in trial.model.choices_}
-                    estimator.set_params(families={name: chosen.get(name, "auto") for name in split.schema.columns})
+                    given = estimator.families
+                    families = {name: given.get(name, chosen.get(name, "auto")) for name in split.schema.columns}
+                    estimator.set_params(families=families)
                 estimator.fit(train.X, classes[train.codes])
                 P, rows = predicted_rows(estimator, test, classes)
                 P_sum[split.test] += P

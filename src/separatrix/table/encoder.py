@@ -26,12 +26,12 @@ class TableEncoder(TransformerMixin, Estimator):
 
     Numbers are kept; missing numbers are set to the mean and flagged in a second column. A category becomes an
     indicator for each level; rare levels share an indicator, which also stands for unseen levels. A date becomes days
-    and its position in the year, the week and the day. Ids, free text and constants are dropped with a note. The module
-    `separatrix.table.inference` documents the rules.
+    and its position in the year, the week and the day. Free text becomes weights (TF-IDF) of its words and pairs of
+    words. Ids, names and constants are dropped with a note. `separatrix.table.inference` documents the rules.
 
     Parameters
     ----------
-    types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
+    types : mapping from column to "number", "boolean", "categorical", "date", "text" or "drop", optional
         Columns whose type is given instead of inferred.
     max_levels : int, default 100
         Number of levels, the most frequent ones, that get a column each.
@@ -125,7 +125,9 @@ class TableEncoder(TransformerMixin, Estimator):
             few = ": the table has one sample" * (statistics.n_rows == 1)
             message = f"No column is left to learn from{few}. {' '.join(schema.notes[:5])}"
             is_id = any(plan.kind.startswith("id") for plan in schema.plans)
-            remedy = "If a column is not an identifier, set its type: {0}categorical{1} or {0}number{1}." * is_id
+            remedy = (
+                "If a column is not an identifier, set its type: {0}categorical{1}, {0}number{1} or {0}text{1}." * is_id
+            )
             raise DataError(
                 message, remedy=remedy.format("types={COLUMN: '", "'}"), option=remedy.format("--types COLUMN=", "")
             )

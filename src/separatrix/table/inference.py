@@ -7,8 +7,9 @@
    In columns of text, a few values may be odd, that is, neither numbers nor dates; they are treated as missing, and so
    are the names of the columns if a header is repeated in the middle of the table
 4. text whose only values are words for yes and no: boolean
-5. text with more than ten distinct values that are more than half of its values, or with no value twice: an id or free
-   text, dropped
+5. text with more than ten distinct values that are more than half of its values, or with no value twice: free text if
+   it reads like prose (`words.Prose`), otherwise an id or a name, dropped; repeated text with more levels than
+   ``max_levels`` is free text if it is long
 6. other text: a category; rare levels share one column, or all levels are hashed if ``hashing`` is set
 
 ``overrides`` replace the inferred type of a column.
@@ -41,6 +42,7 @@ import numpy as np
 from separatrix._arguments import check_count, check_option
 from separatrix._text import did_you_mean, type_setting
 from separatrix.exceptions import DataError
+from separatrix.table.hashes import MAX_EXACT
 from separatrix.table.kinds import Kind
 from separatrix.table.plans import (
     MISSING,
@@ -53,6 +55,7 @@ from separatrix.table.plans import (
     NumberPlan,
     OddCells,
     Plan,
+    TextPlan,
 )
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import ColumnStatistics, Level, NumberStatistics, Readings, TableStatistics
@@ -68,9 +71,10 @@ from separatrix.table.text import (
     read_numbers,
     tidy,
 )
-from separatrix.table.values import MAX_EXACT, Place, as_text
+from separatrix.table.values import Place, as_text
+from separatrix.table.words import MIN_ROWS, Prose, frequent_terms
 
-TYPES = ("number", "boolean", "categorical", "date", "drop")
+TYPES = ("number", "boolean", "categorical", "date", "text", "drop")
 MAX_LEVELS = 100
 RARE_ROWS, RARE_FRACTION = 10, 0.02  # a level is rare below 10 rows, or below 2 % of the rows if that is fewer
 ALWAYS_CATEGORY_LEVELS = 10  # text with at most this many distinct values is a category, however small the table
@@ -127,10 +131,10 @@ def infer_types(
 ) -> Schema:
     """Decide from the statistics of all batches how each column is encoded.
 
-    ``overrides`` maps columns to types that are given instead of inferred: "number", "boolean", "categorical", "date"
-    or "drop". If only a part of the table are training rows, ``training`` has their statistics: types, formats and
-    notes come from ``statistics``; means, levels and ranges of dates from ``training``. The column ``target`` is not
-    encoded. See `TableEncoder` for the other options.
+    ``overrides`` maps columns to types that are given instead of inferred: "number", "boolean", "categorical", "date",
+    "text" or "drop". If only a part of the table are training rows, ``training`` has their statistics: types, formats
+    and notes come from ``statistics``; means, levels, words and ranges of dates from ``training``. The column
+    ``target`` is not encoded. See `TableEncoder` for the other options.
 
     Raises DataError if the table has no rows, or an override names a column that does not exist or a type that does not
     fit.
@@ -247,13 +251,31 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
         why = f"{many} values are distinct"
     elif levels.hashes and options.hashing is None:
         why = "too many distinct values"
+    elif not column.declared and levels.n_distinct > options.max_levels and Prose.of(column.documents).is_long:
+        why = f"more than {options.max_levels} values are distinct"
     else:
         return _category(name, column, options)
-    first = list(filter(None, tidy(map(str, islice(levels.counts, 100)))))
+    return _distinct_text(name, column, f"{why} ({_n_distinct(column)})", advice, options)
+
+
+def _distinct_text(name: str, column: ColumnStatistics, why: str, advice: str, options: Options) -> Plan:
+    """Plan text whose values are mostly distinct: free text, or ids and names, which are dropped with ``advice``."""
+    first = list(filter(None, tidy(map(str, islice(column.levels.counts, 100)))))
     if not advice and first and not np.isnan([parse_dates(first, order) for order in ORDERS]).all(axis=0).any():
         advice = "dates in several formats: write them all as YYYY-MM-DD"
     advice = advice or _odd_text(name, column, options)
-    return DropPlan(name, "id or text", f"{why} ({_n_distinct(column)}){advice and f'; {advice}'}")
+    prose = Prose.of(column.documents)
+    if not advice and not prose.why_not:
+        plan = _text(name, column, options)
+        note = (
+            f"{name!r} is read as free text: its values have {prose.n_words:.3g} words on average, and "
+            f"{percent(prose.shared)} of the words occur in several values. If they are names or ids, leave the column "
+            f"out: types={{{name!r}: 'drop'}} (--types {name}=drop)."
+        )
+        return replace(plan, note=note) if isinstance(plan, TextPlan) else plan
+    if not advice and prose.n_words >= 1:
+        advice = f"not free text, because {prose.why_not} (--types {name}=text uses its words)"
+    return DropPlan(name, "id or name", f"{why}{advice and f'; {advice}'}")
 
 
 def _are_read(name: str, column: ColumnStatistics, found: Readings, options: Options) -> bool:
@@ -335,7 +357,7 @@ def _noting_grades(plan: Plan, column: ColumnStatistics, read: ColumnStatistics)
     remedy = f"If {example!r} is a negative number, set the type: {type_setting(name, 'number')}"
     if isinstance(plan, CategoryPlan):
         return replace(plan, note=f"{plan.note} {name!r} is read as text. {remedy}.".strip())
-    if isinstance(plan, DropPlan) and plan.kind in ("id or text", "rare levels"):
+    if isinstance(plan, DropPlan) and plan.kind in ("id or name", "rare levels"):
         return replace(plan, why=f"{plan.why}. {remedy}")
     return plan
 
@@ -375,7 +397,7 @@ def _learn(plan: Plan, column: ColumnStatistics, learned: ColumnStatistics, opti
     if isinstance(plan, NumberPlan) and plan.words and len(learned.levels.counts) < 2:
         return DropPlan(plan.column, "constant", f"every value of the training rows is {_only_value(learned)}")
     found = _PLAN_OF_TYPE[plan.kind](plan.column, learned, options)
-    if isinstance(found, NumberPlan | DatePlan | CategoryPlan) and type(found) is type(plan):
+    if isinstance(found, NumberPlan | DatePlan | CategoryPlan | TextPlan) and type(found) is type(plan):
         return replace(found, kind=plan.kind, why=plan.why, note=plan.note)
     return found
 
@@ -546,11 +568,25 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
     )
 
 
+def _text(name: str, column: ColumnStatistics, options: Options) -> Plan:
+    """Plan the weights of the words of free text."""
+    documents = column.documents
+    if not documents.rows:
+        raise _cannot_be(name, column, "text")
+    terms = frequent_terms(documents)
+    if not terms.names:
+        return DropPlan(name, "rare words", f"none of its words is in {MIN_ROWS} rows or more")
+    sampled = f"; its words are from {len(documents.rows):,} of the distinct values" if documents.is_sample else ""
+    why = f"text, {terms.n_words:.3g} words on average{_missing(column.n_missing, column.n_rows)}{sampled}"
+    return TextPlan(name, "text", why, terms.names, terms.rarity, bool(column.n_missing))
+
+
 _PLAN_OF_TYPE: dict[str, Callable[[str, ColumnStatistics, Options], Plan]] = {
     "number": _number,
     "boolean": partial(_number, boolean=True),
     "categorical": _category,
     "date": _date,
+    "text": _text,
     "drop": lambda name, column, options: DropPlan(name, "dropped", "as requested"),
 }
 

@@ -22,10 +22,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from separatrix._array import Codes, Float
+from separatrix.table.hashes import hash_levels
 from separatrix.table.kinds import Kind
-from separatrix.table.statistics import hash_levels
 from separatrix.table.text import PLAIN, YEAR_FIRST, tidy
 from separatrix.table.values import Place, Values, as_text, row_place
+from separatrix.table.words import Terms, weighted_terms
 
 Unseen = Counter[str]  # number of rows of each value that did not occur in training
 
@@ -79,8 +80,13 @@ class Plan(ABC):
         """Names of the numeric columns."""
 
     @property
+    def width(self) -> int:
+        """Number of numeric columns."""
+        return len(self.names)
+
+    @property
     def short_names(self) -> list[str]:
-        """Names without the name of the column: ``red`` for ``colour=red``, ``#0`` for ``zip#0``."""
+        """Names without the name of the column: ``red`` for ``colour=red``, ``free`` for ``message: free``."""
         prefix = re.compile(rf"^{re.escape(self.column)}(=|: |(?=#))")
         return [prefix.sub("", name) for name in self.names]
 
@@ -242,6 +248,44 @@ class DatePlan(Plan):
             angle = 2 * np.pi * _step(days[seen], cycle) / CYCLES[cycle]
             columns += [(seen, np.cos(angle)), (seen, np.sin(angle))]
         return _entries(self, values, days, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlan(Plan):
+    """Weights of words and pairs of words, then an indicator of missing text if training had any.
+
+    ``terms`` are the words and pairs, and ``rarity`` their factors; see `separatrix.table.words`. Other words are left
+    out, so a text without a known word is encoded by zeros.
+    """
+
+    type: ClassVar[str] = "text"
+    terms: tuple[str, ...]
+    rarity: tuple[float, ...]
+    indicator: bool
+    note: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names such as ``message: free``, ``message: free entry``, ..., ``message is missing``."""
+        return (*map(f"{self.column}: ".__add__, self.terms), *[f"{self.column} is missing"] * self.indicator)
+
+    @property
+    def width(self) -> int:
+        """Number of numeric columns, without their names, which are many."""
+        return len(self.terms) + self.indicator
+
+    def entries(self, values: Values) -> Entries:
+        """Weights of the terms in each row; each distinct text is split once."""
+        texts, codes = values.as_texts(self.column)
+        missing, present = np.flatnonzero(codes < 0), np.flatnonzero(codes >= 0)
+        found = weighted_terms(texts, Terms(self.terms, self.rarity))[codes[present]].tocoo()
+        unseen = Counter({MISSING: len(missing)} if len(missing) and not self.indicator else {})
+        missing = missing[: len(missing) * self.indicator]
+        row, column = (
+            np.append(present[found.row], missing),
+            np.append(found.col, np.full(len(missing), len(self.terms))),
+        )
+        return Entries(row, column, np.append(found.data, np.ones(len(missing))), unseen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,18 @@ from separatrix.table.plans import (
     NumberPlan,
     OddCells,
     Plan,
+    TextPlan,
     Unseen,
 )
 from separatrix.table.text import PLAIN, YEAR_FIRST
 from separatrix.table.values import open_batch, read_values
 
 FORMAT = "separatrix.table"
-VERSION = 4  # version 2 added hashes; 3, spellings of numbers and orders of dates; 4, indicators of new levels
-PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan, HashPlan)}
+# Version 2 added hashes; 3, spellings of numbers and orders of dates; 4, indicators of new levels; 5, words of text.
+VERSION = 5
+PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan, HashPlan, TextPlan)}
 SPARSE_BELOW = 0.1  # fraction of non-zero entries below which rows are sparse
+TYPICAL_TERMS = 25  # words and pairs of words in a text, for the fraction of non-zero entries
 MAX_POOLED = 100  # levels of a category with random effects up to which rare levels share an indicator
 MAX_LISTED_CHARACTERS = 60
 
@@ -55,14 +58,14 @@ class Schema:
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of the table's columns that a batch must have."""
-        return tuple(plan.column for plan in self.plans if plan.names)
+        return tuple(plan.column for plan in self.plans if plan.width)
 
     @cached_property
     def groups(self) -> dict[str, range]:
         """Positions of the numeric columns that come from each of ``inputs``."""
         groups, end = {}, 0
         for plan in self.plans:
-            start, end = end, end + len(plan.names)
+            start, end = end, end + plan.width
             if end > start:
                 groups[plan.column] = range(start, end)
         return groups
@@ -71,7 +74,7 @@ class Schema:
     def new_levels(self) -> dict[str, int]:
         """Position of the indicator of levels that did not occur in training, for each category that has one."""
         categories = [plan.column for plan in self.plans if isinstance(plan, CategoryPlan) and plan.new]
-        start = sum(len(plan.names) for plan in self.plans)
+        start = sum(plan.width for plan in self.plans)
         return dict(zip(categories, range(start, start + len(categories)), strict=True))
 
     def with_new_levels(self, *, keep_pooled: bool = False) -> Schema:
@@ -113,7 +116,8 @@ class Schema:
         """Whether `encode` returns a sparse matrix by default, which is the case if few entries are not zero."""
         n_entries = 0  # number of non-zero entries per row
         for plan in self.plans:
-            n_entries += bool(plan.names) + (2 * len(plan.cycles) if isinstance(plan, DatePlan) else 0)
+            n_entries += bool(plan.width) + (2 * len(plan.cycles) if isinstance(plan, DatePlan) else 0)
+            n_entries += TYPICAL_TERMS if isinstance(plan, TextPlan) else 0
         return n_entries < SPARSE_BELOW * len(self.columns)
 
     def encode(self, table: Any, *, sparse: bool | None = None) -> Rows:
@@ -138,7 +142,7 @@ class Schema:
         parts: list[tuple[Codes, Codes, Float]] = []
         unseen, odd, width = {}, {}, 0
         for plan in self.plans:
-            if not (names := plan.names):
+            if not plan.width:
                 continue
             if plan.column not in batch.columns:
                 batch.require([plan.column])
@@ -149,9 +153,9 @@ class Schema:
                 odd[plan.column] = entries.odd
             at = width + entries.column
             if plan.column in self.new_levels:
-                at = np.where(entries.column < len(names), at, self.new_levels[plan.column])
+                at = np.where(entries.column < plan.width, at, self.new_levels[plan.column])
             parts.append((entries.row, at, entries.value))
-            width += len(names)
+            width += plan.width
         shape = (batch.n_rows, len(self.columns))
         if not (self.is_sparse if sparse is None else sparse):
             X = np.zeros(shape)

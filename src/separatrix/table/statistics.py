@@ -15,7 +15,6 @@ with a relative error of 1/√k. Both depend on the set of values only, not on b
 
 from __future__ import annotations
 
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 
 from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
+from separatrix.table.hashes import N_HASHES, hash_levels, hash_numbers
 from separatrix.table.kinds import Kind
 from separatrix.table.text import (
     BEGINNING,
@@ -41,7 +41,8 @@ from separatrix.table.text import (
     split_units,
     tidy,
 )
-from separatrix.table.values import MAX_EXACT, Place, Values, as_text, merge_kinds, open_batch, read_values, row_place
+from separatrix.table.values import Place, Values, as_text, merge_kinds, open_batch, read_values, row_place
+from separatrix.table.words import Documents
 
 Level = str | float
 
@@ -105,7 +106,7 @@ class Levels:
             if len(distinct) <= limit:
                 return cls(dict(zip(distinct.tolist(), counts.tolist(), strict=True)), limit=limit)
             numbers = distinct
-        return cls({}, _smallest(_hash_numbers(numbers)), limit)
+        return cls({}, _smallest(hash_numbers(numbers)), limit)
 
     def __add__(self, other: Levels) -> Levels:
         """Add the counts, or merge the smallest hashes."""
@@ -123,37 +124,11 @@ class Levels:
         """Number of distinct values; an estimate if there are more than ``limit``."""
         if len(self.hashes) < SKETCH_HASHES:
             return len(self.counts) or len(self.hashes)
-        return round((SKETCH_HASHES - 1) / (max(self.hashes) / 2**64))
+        return round((SKETCH_HASHES - 1) / (max(self.hashes) / N_HASHES))
 
 
 def _smallest(hashes: NDArray[np.uint64]) -> frozenset[int]:
     return frozenset(np.unique(hashes)[:SKETCH_HASHES].tolist())
-
-
-def hash_levels(levels: Iterable[Level]) -> NDArray[np.uint64]:
-    """Hashes that are the same in every process and version, unlike Python's, because saved schemas use them."""
-    levels = list(levels)
-    if levels and isinstance(levels[0], str):
-        checksums = (zlib.crc32(str(text).encode("utf-8", "surrogatepass")) for text in levels)
-        return _mix(np.fromiter(checksums, np.uint64))
-    return _hash_numbers(np.array(levels, dtype=object))
-
-
-def _hash_numbers(numbers: Array) -> NDArray[np.uint64]:
-    floats = numbers.astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
-    bits = floats.view(np.uint64)
-    if numbers.dtype.kind != "f":
-        rounded = np.abs(floats) > MAX_EXACT
-        bits[rounded] = [int(number) % 2**64 for number in numbers[rounded].tolist()]
-    return _mix(bits)
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Finaliser of splitmix64, a one-to-one map of 64-bit integers that looks random."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 Format = tuple[str, str]  # spelling or date order, and the unit of numbers
@@ -272,7 +247,8 @@ class ColumnStatistics:
     """Statistics of one column, with the values that can be read as numbers and as dates.
 
     Durations are numbers of days, and dates are days since 1970. ``declared`` is True if the column's type is
-    categorical. ``batch`` names the batch in which the kind was first found.
+    categorical. ``batch`` names the batch in which the kind was first found. ``documents`` are texts whose words are
+    counted if the column is free text.
     """
 
     kind: Kind = Kind.NOTHING
@@ -284,6 +260,7 @@ class ColumnStatistics:
     declared: bool = False
     example: str = field(default="", compare=False)
     batch: str = field(default="", compare=False)
+    documents: Documents = field(default_factory=Documents)
 
     @classmethod
     def of(cls, values: Values, limit: int, batch: str, first_row: int = 0) -> ColumnStatistics:
@@ -291,12 +268,14 @@ class ColumnStatistics:
         missing, texts, example = values.missing, values.texts, values.example
         n_values, levels = int((~missing).sum()), Levels(limit=limit)
         as_numbers = as_dates = Readings(n_values=n_values)
+        documents = Documents()
         if values.kind is Kind.TEXT:
             counts = np.bincount(values.codes[~missing], minlength=len(texts))
             first_rows, backwards = np.empty(len(texts), np.intp), np.flatnonzero(~missing)[::-1]
             first_rows[values.codes[backwards]] = first_row + backwards  # the first row of a text is written last
             as_numbers, as_dates = text_readings(texts, counts, first_rows)
             levels, example = Levels.of(dict(zip(texts, counts.tolist(), strict=True)), limit), texts[0]
+            documents = Documents.of(dict(zip(texts, counts.tolist(), strict=True)))
         elif values.kind not in (Kind.NOTHING, Kind.OTHER):
             is_finite, is_date = np.isfinite(values.numbers), values.kind is Kind.DATE
             found, odd = NumberStatistics.of(values.numbers[is_finite]), np.flatnonzero(~missing & ~is_finite)
@@ -306,7 +285,9 @@ class ColumnStatistics:
             as_numbers, as_dates = (as_numbers, read) if is_date else (read, as_dates)
             levels = levels if is_date else Levels.of_numbers(values.present, limit)
         n_missing, declared = len(missing) - n_values, values.declared
-        return cls(values.kind, len(missing), n_missing, as_numbers, as_dates, levels, declared, example, batch)
+        return cls(
+            values.kind, len(missing), n_missing, as_numbers, as_dates, levels, declared, example, batch, documents
+        )
 
     def plus(self, other: ColumnStatistics, name: str) -> ColumnStatistics:
         """Add the statistics of another batch of the column ``name``; raises DataError if the kinds do not agree."""
@@ -326,6 +307,7 @@ class ColumnStatistics:
             declared=self.declared or other.declared,
             example=self.example or other.example,
             batch=other.batch if self.kind is Kind.NOTHING else self.batch,
+            documents=self.documents + other.documents,
         )
 
 

@@ -22,6 +22,7 @@ from separatrix._array import Array, Codes, Float, is_sparse
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.rows import as_array, as_frame, as_table, is_dask, unmasked
+from separatrix.table.hashes import MAX_EXACT
 from separatrix.table.kinds import Kind, as_float, join, kind_of_class
 from separatrix.table.text import PLAIN, US_PER_DAY, YEAR_FIRST, format_number, parse_dates, read_numbers, tidy
 
@@ -31,7 +32,6 @@ DAYS_PER = {"Y": 365.2425, "M": 365.2425 / 12, "W": 7.0, "D": 1.0, "h": 1 / 24, 
     unit: 1000.0**-k / 86_400 for k, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))
 }
 MAX_DAYS = 1e8  # farther dates count as infinite, because their microseconds exceed 64 bits
-MAX_EXACT = 2**53  # float64 represents all whole numbers up to this one
 IN_MEMORY = {Kind.INTEGER: Kind.NUMBER, Kind.TIME: Kind.DATE}  # in memory, all numbers are float64 and so are all dates
 
 
