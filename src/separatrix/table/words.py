@@ -8,9 +8,9 @@ A word is a run of letters, digits and underscores, perhaps with apostrophes (do
     x_t = v_t / (Σ_s v_s²)^¼,        v_t = (1 + ln n_t) (1 + ln (1 + N)/(1 + N_t))
 
 is the weight of a term that occurs n_t times in a text and in N_t of the N training rows: TF-IDF (Salton & Buckley
-1988), divided by the square root of its norm. Divided by the norm itself, as usual, long and short texts would have the
-same log-odds on average; not divided at all, the log-odds would be proportional to the length. The geometric mean of
-both predicts better: on half of the messages of the SMS spam collection, the log-loss is 0.051, 0.065 and 0.055.
+1988), divided by the square root of its norm. Divided by the norm itself, as usual, long and short texts would have
+log-odds of the same size; not divided at all, the log-odds would be proportional to the length. docs/tables.md compares
+the predictions.
 
 The terms come from `Documents`, a sum over batches, whose memory does not grow with the table: beyond a number of
 characters, only the texts with the smallest hashes are kept. They are a random sample of the distinct texts that

@@ -41,6 +41,10 @@ def models() -> dict[str, tuple[object, object]]:
     many, u = table(600)
     many["colour"] = [f"shade {n % 150}" for n in range(600)]  # enough levels to be hashed
     words = np.array(["ash", "birch", "cedar"])
+    notes = frame.assign(
+        note=[f"{'very ' * (n % 3)}{c}, paid" if n % 9 else None for n, c in enumerate(frame["colour"])]
+    )
+    tuned = sx.TableClassifier(sx.LogisticRegression(), types={"note": "text"}, tuned=True)
     return {
         "logistic": (sx.LogisticRegression().fit(X, words[y]), X),
         "logistic_rbf": (sx.LogisticRegression(basis=sx.basis.RBF("kmeans", n_centres=3)).fit(X, y), X),
@@ -56,6 +60,7 @@ def models() -> dict[str, tuple[object, object]]:
         "table": (sx.TableClassifier().fit(frame, t), frame),
         "table_curved": (sx.TableClassifier(sx.LogisticRegression(alpha=1.0), curved=True).fit(frame, t), frame),
         "table_hashing": (sx.TableClassifier(sx.LogisticRegression(alpha=1.0), hashing=8).fit(many, u), many),
+        "table_text": (tuned.fit(notes, t), notes),
         "label_noise": (sx.LabelNoiseLogisticRegression(rates="per-class").fit(X, y > 0), X),
         "poisson": (sx.GeneralizedLinearModel("poisson").fit(X, y), X),
         "perceptron": (sx.Perceptron(max_epochs=5, trace=True).fit(X, y > 0), X),
