@@ -35,7 +35,7 @@ TABLES = (
     "two classes 80 x 57",
     "correlated columns",
     "dual",
-    "wine",
+    "three classes, few rows",
     "three classes, 100 x 40",
     "words of four classes",
 )
@@ -155,28 +155,25 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     each = problems()
     read, base = names_read(each), outcome(each)
-    rows: list[list[Any]] = [["", "", "", "", 0, 0, 0, f"{base.error:.5f}", f"{base.seconds:.2f}"]]
-    for module, name in constants():
-        if name not in read or (options.only is not None and name not in options.only):
-            continue
-        value = getattr(modules()[module], name)
-        for factor in FACTORS:
-            new = scaled(value, factor)
-            if new == value:
-                continue
-            with_value(name, value, new)
-            now = outcome(each)
-            with_value(name, new, value)
-            pairs = zip(now.probabilities, base.probabilities, strict=True)
-            change = [a - b if a.shape == b.shape else [np.nan] for a, b in pairs]
-            mean = np.mean([np.abs(part).mean() for part in change])
-            evidence = largest([np.subtract(now.evidence, base.evidence)])
-            numbers = (evidence, mean, largest(change), now.error - base.error)
-            rows.append([name, module, value, factor, *(f"{x:.2g}" for x in numbers), f"{now.seconds:.2f}"])
-            print(*rows[-1], flush=True)
     columns = "constant module value factor evidence mean_change largest_change error seconds".split()  # noqa: SIM905
     with Path(options.to).open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+        table = csv.writer(file, lineterminator="\n")
+        table.writerows([columns, ["", "", "", "", 0, 0, 0, f"{base.error:.5f}", f"{base.seconds:.2f}"]])
+        for module, name in constants():
+            if name not in read or (options.only is not None and name not in options.only):
+                continue
+            value = getattr(modules()[module], name)
+            for new, factor in [(scaled(value, factor), factor) for factor in FACTORS]:
+                with_value(name, value, new)
+                now = outcome(each)
+                with_value(name, new, value)
+                pairs = zip(now.probabilities, base.probabilities, strict=True)
+                change = [a - b if a.shape == b.shape else [np.nan] for a, b in pairs]
+                evidence = largest([np.subtract(now.evidence, base.evidence)])
+                mean = np.mean([np.abs(part).mean() for part in change])
+                numbers = (evidence, mean, largest(change), now.error - base.error)
+                table.writerow([name, module, value, factor, *(f"{x:.2g}" for x in numbers), f"{now.seconds:.2f}"])
+                file.flush()
 
 
 if __name__ == "__main__":
