@@ -45,6 +45,7 @@ html_theme_options: dict[str, Any] = {
     "show_prev_next": True,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 8,
+    "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

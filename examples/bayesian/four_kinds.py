@@ -2,7 +2,7 @@
 Four kinds of models
 ====================
 
-The same rows, and what four kinds of models say about the plane around them. Nearest neighbours keep the rows and have
+The same rows, and what four kinds of models predict in the plane around them. Nearest neighbours keep the rows and have
 no model. A rule has one boundary. A probability model has a probability for each point. A distribution over models
 averages the probabilities of many models, so it is uncertain where there are no rows.
 """
@@ -50,7 +50,7 @@ for (name, model), ax in zip(models.items(), axes.flat, strict=True):
 figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 # %%
-# What each of them says about the star:
+# The predictions at the star:
 neighbour, rule, logistic, bayes = models.values()
 (lower, upper), p = bayes.predict_interval(far)[0], bayes.predict_proba(far)[0, 1]
 print(f"nearest neighbour   class {neighbour.predict(far)[0]}")

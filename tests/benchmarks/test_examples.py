@@ -45,6 +45,9 @@ def test_an_example_has_a_title_and_a_description(name):
     assert title
     assert underline == "=" * len(title)
     assert len(" ".join(text).split()) > 25
+    assert f'"{name}"' in (ROOT / "docs" / "conf.py").read_text(encoding="utf-8"), (
+        "the gallery needs its place in ORDER"
+    )
 
 
 def test_the_pictures_of_pages_are_small_and_come_from_examples():
