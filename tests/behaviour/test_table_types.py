@@ -468,7 +468,7 @@ def test_ids_of_tiny_tables_are_dropped(name, values, is_id):
 )
 def test_a_table_without_columns_is_reported_as_one(kind):
     for fit in (TableEncoder().fit, lambda table: TableClassifier().fit(table, ROW[: len(table)] % 2)):
-        with pytest.raises(DataError, match=r"The table has no columns, so there is nothing to predict from\."):
+        with pytest.raises(DataError, match="The table has no columns: .* Pass a table with at least one column"):
             fit(kind({}))
     with pytest.raises(DataError, match="no columns"):
         TableClassifier().fit(pd.DataFrame({"y": ROW % 2}), "y")

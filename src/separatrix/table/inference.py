@@ -144,8 +144,8 @@ def infer_types(
         raise DataError("The table has no rows (n_samples = 0), so the types of its columns cannot be inferred.")
     if not any(name != target for name in statistics.columns):
         raise DataError(
-            "The table has no columns, so there is nothing to predict from. Pass a table with at least one column "
-            "in addition to the labels."
+            f"The table has no columns: Found 0 feature(s) (shape=({statistics.n_rows}, 0)) while a minimum of 1 is "
+            "required. Pass a table with at least one column in addition to the labels."
         )
     rare = min(RARE_ROWS, math.ceil(RARE_FRACTION * (training or statistics).n_rows))
     options = Options(
