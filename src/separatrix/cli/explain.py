@@ -186,6 +186,8 @@ def _meaning_of_weights(model: Any, weights: Sequence[Coefficient], *, has_curve
         "log-odds for one unit of the feature, or for a level compared with the average level; 'per sd' is the weight "
         "of one standard deviation. The intercept is the log-odds if numbers are 0 and levels are average."
     )
+    if any(plan.kind == "text" for plan in model.encoder_.schema_.plans):
+        text += " 'if it occurs' compares a text with the word or pair, at its typical weight, with a text without it."
     curves = " A curve shows the log-odds at the knots; 'range' is their maximum minus minimum." * has_curves
     return text + curves
 

@@ -23,7 +23,7 @@ from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, Quadra
 from separatrix.priors import Gaussian
 from separatrix.rows import labels_of, watched
 from separatrix.stats import Tally, require_finite
-from separatrix.study.classifier import TableClassifier, is_dual_cheaper
+from separatrix.study.classifier import MAX_GROUPED_WORDS, TableClassifier, is_dual_cheaper
 from separatrix.study.pairs import MAX_CELLS, MAX_SEARCH_ROWS, max_products
 from separatrix.study.ramps import default_n_knots
 from separatrix.table import TYPICAL_TERMS
@@ -48,6 +48,7 @@ SCORE_SECONDS = 5e-7  # per row and class
 BAYES_SECONDS = 1.5e-7  # per cell and class: density families and the temperature
 WORDS_SECONDS = 4e-8  # per word of a row and class: a pass of naive Bayes or of logistic regression, times 5
 N_VALIDATED_PASSES = 80  # of WORDS_SECONDS each: fits to five folds with about ten scales
+N_FIELD_PASSES = 250  # of WORDS_SECONDS each: a posterior of independent weights, and its check on held-out rows
 PAIR_SECONDS = 3e-7  # per row and pair of classes: averages of the softmax
 CORRECTION_SECONDS = 2.0  # limit of a variational posterior of K classes
 N_LOGISTIC_PASSES, N_CURVED_PASSES = 15, 20  # passes as expensive as a Hessian
@@ -165,6 +166,9 @@ def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fit
         # A posterior of many weights is computed from the rows, or has a factor for each class.
         if W > MAX_JOINT_WEIGHTS or (name == LOGISTIC and is_dual_cheaper(n_rows, M)):
             W = float(min(N, M) * outputs)
+        if size.n_words and name == LOGISTIC and M > MAX_GROUPED_WORDS:  # independent weights of sparse rows
+            seconds = N_FIELD_PASSES * WORDS_SECONDS * N * size.n_dense * outputs
+            return n_fits * (seconds + scores + PAIR_SECONDS * (N + n_test_rows) * K**2)
         passes = N_CURVED_PASSES if is_curved else N_LOGISTIC_PASSES
         seconds = MATRIX_SECONDS * (passes * (N * W**2 + 2 * W**3) + search)
         if K > 2:

@@ -54,6 +54,7 @@ from separatrix.table import (
 )
 
 MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000  # features and rows between which a posterior of the rows is cheaper
+MAX_GROUPED_WORDS = 500  # features of a table with text up to which scales of groups are tuned, which takes seconds
 MAX_REPEATED_ROWS = 1_000_000  # largest table whose rows are repeated by their weights, which takes a second
 GROUPED = (None, "full", "by class", "arrow")  # structures whose groups of columns have scales of their own
 MAX_SPREAD = 1e300  # largest standard deviation that is stored, in place of infinity
@@ -307,8 +308,10 @@ class TableClassifier(ClassifierMixin, Estimator):
             sources = ramps.functions_.sources
             model.set_params(basis=ramps.frozen(ramps.products))
         if not has_ramps and model.approximation == "auto" and model.structure is model.groups is None:
-            model.set_params(structure="dual" if is_dual_cheaper(source.n_rows, D) else None)
-        if is_tuned and model.groups is None and len(set(groups)) > 1 and model.structure in GROUPED:
+            is_dual = is_dual_cheaper(source.n_rows, D) and not word_columns(schema)  # a model of words is sparse
+            model.set_params(structure="dual" if is_dual else None)
+        has_scales = len(set(groups)) > 1 and not (D > MAX_GROUPED_WORDS and word_columns(schema))
+        if is_tuned and model.groups is None and has_scales and model.structure in GROUPED:
             model.set_params(groups=tuple(groups))  # other structures have one scale
         if not self._sets_prior:
             return Configured(model, None, found.interactions)
