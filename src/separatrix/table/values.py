@@ -209,9 +209,9 @@ def read_values(column: Any) -> Values:
         kind, numbers, whole = Kind.NUMBER, _as_floats(column), column
     elif dtype in (nw.Date, nw.Datetime):
         local = column.cast(nw.Datetime("ms")) if dtype == nw.Date else column.dt.replace_time_zone(None)
-        kind, numbers = Kind.DATE, _in_days(np.asarray(local.to_numpy(), "M8"))
+        kind, numbers = Kind.DATE, _in_days(_with_unit(local.to_numpy(), "M8[us]"))
     elif dtype == nw.Duration:
-        kind, numbers = Kind.DURATION, _in_days(np.asarray(column.to_numpy(), "m8"))
+        kind, numbers = Kind.DURATION, _in_days(_with_unit(column.to_numpy(), "m8[us]"))
     elif dtype in (nw.Categorical, nw.Enum):
         return _read_texts(map(as_text, column.to_list()), declared=True)
     else:
@@ -238,6 +238,11 @@ def _as_floats(column: nw.Series[Any]) -> Float:
         return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
     except ValueError:  # ArrowInvalid
         return np.array([np.nan if is_missing(value) else float(value) for value in column.to_list()])
+
+
+def _with_unit(column: Array, dtype: str) -> Array:
+    """Dates of NumPy, which have a unit; pandas returns objects if it stores dates in Arrow."""
+    return column if column.dtype.kind in "mM" else column.astype(dtype)
 
 
 def _in_days(column: Array) -> Float:
