@@ -10,7 +10,9 @@ from scipy import sparse, special, stats
 import separatrix as sx
 from separatrix.bayesian.by_class import coupled_fit
 from separatrix.bayesian.column_scales import power_of_spread
+from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.posterior import laplace
+from separatrix.bayesian.sparse_ep import SparseEP, SparseRows
 from separatrix.bayesian.uncoupled import laplace_diagonal
 from separatrix.bayesian.variational import variational, variational_diagonal
 from separatrix.likelihoods import Logit, Probit
@@ -71,6 +73,22 @@ def test_a_mean_field_of_two_classes_bounds_the_evidence(rng):
     at_zero = 0.5 * objective.prior.log_det() - 0.5 * theta[0].size * np.log(2 * np.pi)
     log_p = np.array([at_zero - objective.value_grad(each).value for each in theta])
     assert found.log_evidence < special.logsumexp(log_p - log_q) - np.log(2000)
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.4])
+@pytest.mark.parametrize("likelihood", [Logit(), Probit()])
+def test_expectation_propagation_of_sparse_rows_is_nearly_that_of_the_full_covariance(likelihood, scale, rng):
+    X, y = messages(150, 200, rng)
+    objective = posed(X, y, likelihood, scale)
+    mode = Auto(1e-8).minimise(objective, np.zeros(objective.shape)).value
+    exact = expectation_propagation(objective, laplace(objective, mode), corrected=False)
+    found = SparseEP(SparseRows.of(objective), []).fit(objective, mode, with_evidence=True)
+    assert found.is_converged
+    assert found.log_evidence == pytest.approx(exact.log_evidence, abs=0.5)
+    new, _ = messages(100, 200, rng)
+    a, b = (each.activations(new, objective.design) for each in (found, exact))
+    assert np.abs((a.mean - b.mean) / np.sqrt(b.variance)).mean() < 0.05
+    assert np.abs(np.log(a.variance / b.variance)).mean() < 0.1
 
 
 def test_storage_order_and_weights_do_not_change_a_mean_field(rng):

@@ -25,7 +25,7 @@ Both are accepted if they raise the evidence of the scale before, integrated ove
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -278,7 +278,13 @@ def coupled_fit(
         v = posed.reduce(log_det_slope_by_class, theta=mode, q=q)
         start = np.concatenate([start, q.to_unit_slope(v.grad[None])])
     n_probes = len(start) - with_slope
-    solved, log_det_ratio = lanczos(posed, q, start, n_probes)
+
+    def product(V: Float) -> Float:
+        """Return H V for vectors V (S, C, P)."""
+        curved = posed.reduce(curvature_products, theta=mode, V=V).grad
+        return np.asarray(curved + posed.prior.dot(V.reshape(-1, V.shape[2])).reshape(V.shape))
+
+    solved, log_det_ratio = lanczos(product, q, start, n_probes)
     found = replace(found, log_evidence=found.log_evidence - 0.5 * log_det_ratio)
     if not with_slope:
         return CoupledFit(objective, found, np.zeros(mode.shape[1]), np.zeros(mode.shape))
@@ -326,8 +332,12 @@ def random_signs(q: UncoupledApproximation) -> Float:
     return np.random.default_rng(0).choice([-1.0, 1.0], size=(n_probes, q.mean.size))
 
 
-def lanczos(objective: Posterior, q: UncoupledApproximation, start: Float, n_probes: int) -> tuple[Float, float]:
+def lanczos(
+    product: Callable[[Float], Float], q: UncoupledApproximation, start: Float, n_probes: int
+) -> tuple[Float, float]:
     """Return E⁻¹ z for vectors z (S, CP), and ln |E|; the first ``n_probes`` vectors are random signs.
+
+    ``product`` returns H V for vectors V (S, C, P), and E = R' H R with the covariance R R' of ``q``.
 
     The steps end if ln |E| changes by less than `LOG_DET_TOL`. The solutions are updated with each step (Saad 2003,
     algorithm 6.16), so that few vectors are in memory. Every z'Ez has the mean tr E = CP, because M consists of
@@ -341,9 +351,7 @@ def lanczos(objective: Posterior, q: UncoupledApproximation, start: Float, n_pro
     T = np.zeros((S, N_LANCZOS_STEPS, N_LANCZOS_STEPS))
     for k in range(N_LANCZOS_STEPS):
         v = q.from_unit(z) - q.mean
-        product = objective.reduce(curvature_products, theta=q.mean, V=v).grad
-        pull = objective.prior.dot(v.reshape(-1, v.shape[2])).reshape(product.shape)
-        w = q.to_unit_slope(product + pull) - beta[:, None] * before
+        w = q.to_unit_slope(product(v)) - beta[:, None] * before
         alpha = np.einsum("sd,sd->s", z, w)
         w -= alpha[:, None] * z
         T[:, k, k] = np.where((beta > MIN_OFF_DIAGONAL) | (k == 0), alpha, 1.0)  # such a vector has no weight here

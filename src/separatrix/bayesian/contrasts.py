@@ -45,6 +45,7 @@ from separatrix.bayesian.joint import (
 from separatrix.bayesian.predictive import class_probabilities
 from separatrix.bayesian.record import Inference, Options, has_contrasts
 from separatrix.bayesian.sampling import hamiltonian, sampled_by_class
+from separatrix.bayesian.sparse_ep import SparseEP, SparseRows, is_possible
 from separatrix.bayesian.structures import LAPLACE
 from separatrix.bayesian.tuning import TuningReport, has_full_evidence, profile_scale, tune_structure
 from separatrix.bayesian.uncoupled import ByClassApproximation, DiagonalApproximation
@@ -55,7 +56,7 @@ from separatrix.bayesian.variational import (
     variational_diagonal,
 )
 from separatrix.likelihoods import ClassLikelihood
-from separatrix.solvers import Solution, Status
+from separatrix.solvers import Auto, Solution, Status
 
 MAX_COUPLED_WEIGHTS = 200  # of K classes above which "auto" neglects coupling between contrasts of classes
 MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior by class
@@ -177,7 +178,9 @@ def _with_corrected_mean(
 
 
 def fit_mean_field(found: Inference, options: Options) -> Inference:
-    """Compute the variational posterior with independent weights along each contrast."""
+    """Compute a posterior with independent weights: of sparse rows and two classes, by expectation propagation."""
+    if options.method == "auto" and is_possible(found.objective) and (better := _fit_sparse(found, options)):
+        return better
     found = fit_laplace(found, options)
     if options.method != "auto":
         return found
@@ -188,6 +191,25 @@ def fit_mean_field(found: Inference, options: Options) -> Inference:
     q = replace(q, log_evidence=max(q.log_evidence, coupled))
     better = replace(better, approximation=q, notes=(*found.notes, LOW_EVIDENCE))
     return better.did(METHOD_NAMES["variational"])
+
+
+def _fit_sparse(found: Inference, options: Options) -> Inference | None:
+    """Tune the scale by the evidence of expectation propagation, which Laplace's is far below; None if that fails."""
+    objective, fitter = found.objective, SparseEP(SparseRows.of(found.objective), [])
+    solution = Auto(options.tol).minimise(objective, found.start)
+    factor = 1.0
+    if options.tune:
+        eta = fitter.tune(objective, solution.value)
+        factor = float(np.exp(eta))
+        objective = replace(objective, prior=prior_scales(objective).prior(np.array([eta])))
+        report = found.report
+        report = replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors)
+        found = replace(found, objective=objective, factors=factor * found.factors, tuning=report)
+    q = fitter.fit(objective, solution.value, with_evidence=True)
+    if not q.is_converged:
+        return None
+    found = replace(found, approximation=q, solution=replace(solution, value=q.mean))
+    return found.did(METHOD_NAMES["ep"] + (f", with the scale x {factor:.3g} by its evidence" if options.tune else ""))
 
 
 # -- check -------------------------------------------------------------------------------------------------------
