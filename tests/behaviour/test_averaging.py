@@ -179,7 +179,8 @@ def test_a_mixture_predicts_the_average_of_its_nodes(tmp_path):
     model = sx.BayesianLogisticRegression(tune="evidence").fit(X, y)
     q = model.posterior_.approximation
     assert isinstance(q, AveragedApproximation)
-    model.posterior_ = replace(model.posterior_, draws=None)  # which intervals would be computed from
+    # Intervals would be computed from draws, and probabilities from a blend with modes.
+    model.posterior_ = replace(model.posterior_, draws=None, blend=None)
     new = np.random.default_rng(1).normal(size=(50, 30))
     parts = [q_j.activations(new, model.posterior_.design) for q_j in q.nodes]
     z = np.linspace(-8, 8, 801)

@@ -130,7 +130,7 @@ def test_blocks_are_halved_while_memory_is_short(table):
     def insatiable(rows):
         raise torch.OutOfMemoryError("no memory")
 
-    with pytest.raises(MemoryError, match=r"cpu has no memory left for a block of 1,024 rows of 4 columns.*X\.cpu\(\)"):
+    with pytest.raises(MemoryError, match=r"cpu has no memory left for a block of 1024 rows of 4 columns.*X\.cpu\(\)"):
         in_blocks(tensor, 4096).map(insatiable)
 
 

@@ -10,7 +10,7 @@ unless the user names one (``structure=``). Every strategy takes the same steps 
     fit       the best Gaussian that is affordable
     check     the errors of its probabilities and intervals; draws may replace it
     average   the average over the scales of the prior
-    hold out  what held-out rows say about the averages
+    hold out  the averages and modes that predict held-out rows best
 
 The table has a function for each step, or the reason why the strategy leaves it out; the plan that is returned
 (`Plan`) shows both. The functions are in `joint` (all weights have one covariance) and `contrasts` (a part of it).
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,12 +38,12 @@ from separatrix.bayesian.contrasts import (
     fit_by_class,
     fit_laplace,
     fit_mean_field,
-    narrow_mean_field,
     tune_contrasts,
     tune_levels,
     tune_one_scale,
 )
 from separatrix.bayesian.evidence import MIN_ROTATED_COLUMNS, FitLaplace, Levels, prior_scales
+from separatrix.bayesian.hold_out import hold_out, hold_out_mean_field, narrow_rare_columns
 from separatrix.bayesian.joint import average_joint, check_joint, fit_joint, shape_joint, tune_joint
 from separatrix.bayesian.plan import STEPS, Plan, PlanStep
 from separatrix.bayesian.record import Inference, Options, has_contrasts
@@ -248,12 +249,20 @@ def _into_span(found: Inference, options: Options) -> tuple[Inference, Options]:
 
     The span of many rows of K classes has too many weights for one covariance, too.
     """
-    objective = found.objective
+    objective, rarity, factors = narrow_rare_columns(found.objective, options)
+    options = replace(options, scales_rare_columns=False, rarity=rarity, rare_factors=factors)
     solution, gaussian = FitLaplace(options.tol).solve(objective, found.start, "dual")
     assert isinstance(gaussian, DualApproximation), "in the span of the rows"
     thin = gaussian.thin
     found = replace(found, objective=dual(objective).objective, approximation=thin, solution=solution, whole=gaussian)
     return replace(found, structure=thin.structure, start=thin.mean), replace(options, wide=objective, aligns=False)
+
+
+def _shape_in_span(found: Inference, options: Options) -> Inference:
+    """Describe the prior, which was chosen before the rows were mapped to their span."""
+    if options.rarity == 0.0:
+        return found.did("in the span of the rows, the prior has one scale")
+    return found.did(f"scales proportional to the spread of rare columns to the power {options.rarity:g}")
 
 
 def _out_of_span(found: Inference, options: Options) -> Inference:
@@ -267,6 +276,7 @@ def _out_of_span(found: Inference, options: Options) -> Inference:
         found = replace(found, tuning=replace(found.tuning, column_factors=of_columns), factors=of_columns)
         objective = replace(objective, prior=prior_scales(objective).prior(np.log([factor])))
     factors = np.full(len(objective.design.origin), factor)
+    factors = factors if options.rare_factors is None else factors * options.rare_factors
     if found.at_mode is not None:
         found = replace(found, at_mode=replace(whole, thin=found.at_mode, outside=factor**2))
     gaussian = replace(whole, thin=found.gaussian, outside=factor**2 * found.widening)
@@ -313,7 +323,7 @@ class Strategy:
 
 
 DETERMINED = "hundreds of weights determine the scale to a few hundredths"
-AVERAGES = "averages over the posterior are not compared with held-out rows"
+NOT_REFITTED = "posteriors of a category with many levels are not fitted to parts of the rows"
 WITH_SCALES = "chosen with the scales"
 TOO_LARGE = "draws of so many weights would take too long"
 
@@ -329,7 +339,7 @@ STRATEGIES = (
         fit=fit_laplace,
         check=TOO_LARGE,
         average=DETERMINED,
-        hold_out=AVERAGES,
+        hold_out=NOT_REFITTED,
     ),
     Strategy(
         "dual",
@@ -338,11 +348,11 @@ STRATEGIES = (
         needs=_dual_needs,
         suits=_dual_suits,
         tune=_either(tune_joint, tune_contrasts),
-        shape="in the span of the rows, the prior has one scale",
+        shape=_shape_in_span,
         fit=_either(fit_joint, fit_by_class),
         check=_either(check_joint, check_by_class),
         average=_either(average_joint, DETERMINED),
-        hold_out=AVERAGES,
+        hold_out=hold_out,
     ),
     Strategy(
         "by class",
@@ -355,7 +365,7 @@ STRATEGIES = (
         fit=fit_by_class,
         check=check_by_class,
         average=DETERMINED,
-        hold_out=AVERAGES,
+        hold_out=partial(hold_out, steps=(tune_contrasts, fit_by_class)),
     ),
     Strategy(
         "mean field",
@@ -368,7 +378,7 @@ STRATEGIES = (
         fit=fit_mean_field,
         check="held-out rows check the averages",
         average=DETERMINED,
-        hold_out=narrow_mean_field,
+        hold_out=partial(hold_out_mean_field, steps=(tune_contrasts, fit_mean_field)),
     ),
     Strategy(
         "full",
@@ -381,7 +391,7 @@ STRATEGIES = (
         fit=fit_joint,
         check=check_joint,
         average=average_joint,
-        hold_out=AVERAGES,
+        hold_out=partial(hold_out, steps=(tune_joint, shape_joint, fit_joint)),
     ),
     Strategy(
         "diagonal",
@@ -394,7 +404,7 @@ STRATEGIES = (
         fit=fit_laplace,
         check=TOO_LARGE,
         average=DETERMINED,
-        hold_out=AVERAGES,
+        hold_out=hold_out,
     ),
 )
 STRUCTURES = tuple(strategy.name for strategy in STRATEGIES)
@@ -449,7 +459,7 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     zero = np.zeros(objective.shape)
     factors = np.ones(len(objective.design.origin))
     start = zero if start is None else start
-    found = Inference(objective, start, factors, strategy.name, groups=options.groups)
+    found = Inference(objective, start, factors, strategy.name, groups=options.groups, posed=objective)
     passes = objective.source.passes
     if strategy.name == "dual":
         found, options = _into_span(found, options)
@@ -460,7 +470,8 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
         found = found.did(step) if isinstance(step, str) else step(found, options)
         log_evidence = np.nan if found.approximation is None else float(found.approximation.log_evidence)
         before, passes = passes, objective.source.passes
-        plan = plan.then(PlanStep(name, found.outcome, log_evidence, passes - before))
+        candidates = found.candidates if name == "hold out" else ()
+        plan = plan.then(PlanStep(name, found.outcome, log_evidence, passes - before, candidates))
     found = found if found.whole is None else _out_of_span(found, options)
     return replace(found, notes=(*found.notes, *notes), plan=plan)
 

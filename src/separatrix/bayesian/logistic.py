@@ -76,7 +76,8 @@ class BayesianLogisticRegression(LinearClassifier):
     tune : {"auto", "evidence", None}, default "auto"
         "evidence" averages the posterior over the scales of the prior, one for all columns or one per group, with the
         evidence p(D) of each. None uses the prior as stated, or Gaussian(1.0). "auto" is "evidence" if no prior is
-        stated, and None otherwise; ``partial_fit`` does not tune.
+        stated, and None otherwise; ``partial_fit`` does not tune. If the prior is tuned, held-out rows choose whether
+        probabilities are averages over the posterior, narrower averages, or those of modes; ``plan_`` shows the choice.
     groups : "columns" or sequence of M labels, optional
         Columns with the same label share a tuned scale. "columns": one scale each; the logarithms of these scales share
         a normal law.
@@ -265,6 +266,7 @@ class BayesianLogisticRegression(LinearClassifier):
             self.tol,
             generator(self.rng),
             aligns=self.prior is None and self.standardize,
+            scales_rare_columns=self.prior is None and self.standardize,
             is_batch=is_batch,
         )
         with single_thread_blas():
@@ -274,7 +276,7 @@ class BayesianLogisticRegression(LinearClassifier):
         design = objective.design
         names = (*training.columns, "intercept")[: design.width]
         self.likelihood_ = self._likelihood(training.classes)
-        posterior = WeightDistribution(approximation, design, names, found.draws, found.variance_factor)
+        posterior = WeightDistribution(approximation, design, names, found.draws, found.variance_factor, found.blend)
         self.posterior_ = posterior.shifted(self._shift())
         self.coef_, self.intercept_ = design.in_user_units(self.posterior_.approximation.mean)
         self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence

@@ -14,6 +14,15 @@ STEPS = ("tune", "shape", "fit", "check", "average", "hold out")
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A way to predict: its log score per held-out row, and its share in the predictions."""
+
+    name: str
+    log_score: float
+    share: float
+
+
+@dataclass(frozen=True)
 class PlanStep:
     """A step of an inference: a sentence on what it did, or why it was left out, and its cost.
 
@@ -27,12 +36,15 @@ class PlanStep:
         ln p(D) after the step; NaN if the step did not compute it.
     passes : int
         Passes over the rows; 0 if the step was left out.
+    candidates : tuple of Candidate
+        What the step "hold out" compared on held-out rows.
     """
 
     name: str
     outcome: str
     log_evidence: float
     passes: int
+    candidates: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ over all weights becomes an integral over one variable, or over K variables. The
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -37,7 +38,8 @@ from separatrix.bayesian.logistic_normal import (
     softplus_moments,
 )
 from separatrix.likelihoods import ClassLikelihood, Derivatives, Probit
-from separatrix.weights import Activations, Marginals, WeightDistribution, quantiles
+from separatrix.rows import Block
+from separatrix.weights import Activations, Blend, Marginals, WeightDistribution, quantiles
 
 RULES = ("exact", "qmc", "probit", "map")
 MAX_BLOCK_FLOATS = 2**18  # floats in the temporary arrays of one block of rows
@@ -51,13 +53,32 @@ ROUNDING = 1e-13  # relative error of a centred covariance, above which its Chol
 
 def average_probabilities(q: WeightDistribution, X: Rows, likelihood: ClassLikelihood, rule: str) -> Float:
     """Return p(C_k) of each row, (n, K), averaged over the weights; NaN for rows without a finite activation."""
-    if rule == "map" or q.variance_factor == 0.0:
+    if rule == "map" or (q.variance_factor == 0.0 and q.blend is None):
         return class_probabilities(likelihood, q.activations_at_mean(X), "map")
-    if q.draws is None or not q.draws.for_averages:
+    if q.blend is not None:
+        return blended(q, q.blend, X, likelihood, lambda each: average_probabilities(each, X, likelihood, rule))
+    if q.draws is None or not q.draws.for_averages or q.variance_factor != 1.0:
         return q.map_activations(X, lambda a: class_probabilities(likelihood, a.narrowed(q.variance_factor), rule))
     P = q.draws.probability(X, q.design, likelihood)
     P[~q.map_activations(X, lambda a: a.is_finite)] = np.nan
     return np.column_stack([1.0 - P, P]) if P.ndim == 1 else P
+
+
+def blended(
+    q: WeightDistribution,
+    blend: Blend,
+    X: Rows,
+    likelihood: ClassLikelihood,
+    average: Callable[[WeightDistribution], Float],
+) -> Float:
+    """Return Σ_j share_j average_j + Σ_s share_s p(t | x, θ_s) of each row, (n, K)."""
+    averages = zip(blend.of_averages, blend.factors, strict=True)
+    parts = [share * average(replace(q, blend=None, variance_factor=float(by))) for share, by in averages]
+    rows = Block(X, None, None, range(X.shape[0]))
+    for share, theta in zip(blend.of_vectors, blend.theta, strict=True):
+        a = q.design.activate(rows, theta)
+        parts.append(share * class_probabilities(likelihood, Activations(a, np.zeros(len(a))), "map"))
+    return np.asarray(sum(parts))
 
 
 def probability_intervals(q: WeightDistribution, X: Rows, likelihood: ClassLikelihood, tails: Float) -> Float:
@@ -76,7 +97,16 @@ def exact_probabilities(q: WeightDistribution, X: Rows, likelihood: ClassLikelih
     def found(a: Activations) -> Float:
         return np.stack(probabilities_and_errors(likelihood, a.narrowed(q.variance_factor), n), axis=1)
 
-    return q.map_activations(X, found)
+    if q.blend is None:
+        return q.map_activations(X, found)
+
+    def part(each: WeightDistribution, which: int) -> Float:
+        return exact_probabilities(each, X, likelihood, n)[:, which]
+
+    P = blended(q, q.blend, X, likelihood, lambda each: part(each, 0))
+    averages = replace(q.blend, theta=q.blend.theta[:0], of_vectors=q.blend.of_vectors[:0])  # modes have no error
+    errors = np.zeros_like(P) + blended(q, averages, X, likelihood, lambda each: part(each, 1))
+    return np.stack([P, errors], axis=1)
 
 
 def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) -> Float:

@@ -16,14 +16,14 @@ from separatrix._array import Float
 from separatrix._text import counted
 from separatrix.bayesian.errors import Errors
 from separatrix.bayesian.evidence import Fitter, PriorScales
-from separatrix.bayesian.plan import Plan
+from separatrix.bayesian.plan import Candidate, Plan
 from separatrix.bayesian.posterior import Approximation
 from separatrix.bayesian.structures import AnyApproximation, DualApproximation
 from separatrix.bayesian.tuning import TuningReport
 from separatrix.bayesian.uncoupled import UncoupledApproximation
 from separatrix.likelihoods import Softmax
 from separatrix.solvers import Posterior, Solution
-from separatrix.weights import Draws
+from separatrix.weights import Blend, Draws
 
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 MAX_MEAN_WEIGHT = 10.0  # of a row: with larger weights, the posterior may be too skewed for any Gaussian
@@ -41,6 +41,9 @@ class Options:
     rng: np.random.Generator
     wide: Posterior | None = None  # the objective of all weights, if the inference is in the span of the rows
     aligns: bool = False  # whether tuning may align the prior with correlations, or give each column a scale
+    scales_rare_columns: bool = False  # whether modes may have smaller scales for columns that are rarely non-zero
+    rarity: float = 0.0  # power of the spread of rare columns that their scales are proportional to
+    rare_factors: Float | None = None  # these scales
     is_batch: bool = False  # whether the posterior is the prior of another batch, which needs the full covariance
 
 
@@ -61,11 +64,13 @@ class Inference:
     ``start`` (C, P) is where the search for the mode begins; ``approximation`` and ``solution`` are None before a
     first fit. ``method`` is the method of the best fit, chosen by the ``shift`` of the mean from the mode. ``outcome``
     describes the last step.
+    ``posed`` is the objective before any step.
     If the inference is in the span of few rows, ``whole`` is the posterior of all weights that it started from.
     ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of
     the ``fitter`` with which it was tuned; ``log_det_slope`` is its ∂ ln |A|/∂θ, if known. ``widening`` is the
     average prior variance relative to the most probable one. Averages of probabilities multiply the variances of
-    activations by ``variance_factor``, which is zero if averages would be misleading. ``errors`` are those of
+    activations by ``variance_factor``, which is zero if averages would be misleading. ``blend`` combines averages
+    and modes, if held-out rows prefer it, and ``candidates`` are those that were compared. ``errors`` are those of
     probabilities and intervals. ``notes`` are not warnings. ``warnings`` are reasons to distrust the result. If the
     prior was aligned, ``shape`` (M, M) is its covariance for scale 1, and ``law`` has the hyperprior of the scale.
     ``simpler`` is the inference with a prior that is not aligned, or with one scale instead of one for each column;
@@ -84,6 +89,8 @@ class Inference:
     draws: Draws | None = None
     pareto_k: float = float("nan")
     variance_factor: float = 1.0
+    blend: Blend | None = None
+    candidates: tuple[Candidate, ...] = ()
     tuning: TuningReport | None = field(default=None, repr=False)
     warnings: tuple[str, ...] = ()
     at_mode: AnyApproximation | None = field(default=None, repr=False)
@@ -98,6 +105,7 @@ class Inference:
     groups: str | Sequence[Any] | None = None
     simpler: Inference | None = field(default=None, repr=False)
     whole: DualApproximation | None = field(default=None, repr=False)
+    posed: Posterior | None = field(default=None, repr=False)
     plan: Plan | None = None
 
     @property

@@ -27,6 +27,7 @@ from separatrix.export.graph import Value
 from separatrix.export.onnx_integrals import logistic_mean, normal_cdf, softmax_normal, softmax_probit_rule
 from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron, log_priors
 from separatrix.study import PriorOnly, RampFunctions, RampProducts
+from separatrix.weights import WeightDistribution
 
 FAR_IN_WIDTHS = 1e4  # spread of the centres, in widths, beyond which |x|² + |c|² - 2 x'c loses too many digits
 
@@ -258,28 +259,14 @@ def _(model: bayesian.BayesianLogisticRegression, X: Value) -> Predictions:
     design = model.posterior_.design
     Z = features(model, X) - design.origin
     Phi = Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z  # φ̃ = (x - c, 1)
-    q, rule, K = model.posterior_, model.predictive, len(model.classes_)
+    q, K = model.posterior_, len(model.classes_)
     parts, draws = q.approximation.parts, q.draws
-    if q.variance_factor == 0.0:
-        rule = "map"
-    if draws is not None:
-        A = Phi @ draws.theta.reshape(-1, draws.theta.shape[-1]).T
-    if draws is not None and draws.for_averages and rule != "map":  # Σ_s weight_s p(t | x, θ_s) over posterior draws
-        p = partial(probability, model.likelihood_)
-        if K == 2:
-            P = A.graph.stack([p(-A) @ draws.weights, p(A) @ draws.weights])
-        else:
-            A = Phi.graph.op("Reshape", A, np.array([-1, *draws.theta.shape[:2]]))
-            P = (p(A) * draws.weights[:, None]).sum(1)
-    elif len(parts) > 1 and rule != "map":  # a mixture
-        each = zip(parts, q.approximation.part_weights.tolist(), strict=True)
-        P = reduce(add, (_averaged(model, part, Phi, rule) * weight for part, weight in each))
-    else:
-        P = _averaged(model, q.approximation, Phi, rule)
+    P = _of_posterior(model, q, Phi)
     found = Predictions(model.classes_, P.argmax(), activation(model, X), P)
     if K > 2:
         return found
     if draws is not None:
+        A = Phi @ draws.theta.reshape(-1, draws.theta.shape[-1]).T
         has_quantiles = draws.weights.min() == draws.weights.max()
         of_draws = partial(_quantile, A, len(draws.weights), model.likelihood_)
         return replace(found, quantile=of_draws if has_quantiles else None)
@@ -289,6 +276,31 @@ def _(model: bayesian.BayesianLogisticRegression, X: Value) -> Predictions:
     return replace(
         found, quantile=lambda level: probability(model.likelihood_, mean + float(special.ndtri(level)) * var.sqrt())
     )
+
+
+def _of_posterior(model: bayesian.BayesianLogisticRegression, q: WeightDistribution, Phi: Value) -> Value:
+    """Probabilities (N, K) as `average_probabilities` computes them."""
+    rule, parts, draws, blend, K = model.predictive, q.approximation.parts, q.draws, q.blend, len(model.classes_)
+    if rule == "map" or (q.variance_factor == 0.0 and blend is None):
+        return _averaged(model, q, q.approximation, Phi, "map")
+    p = partial(probability, model.likelihood_)
+    if blend is not None:
+        averages = zip(blend.of_averages.tolist(), blend.factors.tolist(), strict=True)
+        each = [_of_posterior(model, replace(q, blend=None, variance_factor=by), Phi) * share for share, by in averages]
+        for share, theta in zip(blend.of_vectors.tolist(), blend.theta, strict=True):
+            a = Phi @ theta.T
+            each.append((a.graph.stack([p(-a.column(0)), p(a.column(0))]) if K == 2 else p(a)) * share)
+        blended: Value = reduce(add, each)
+        return blended
+    if draws is not None and draws.for_averages and q.variance_factor == 1.0:  # Σ_s weight_s p(t | x, θ_s)
+        A = Phi @ draws.theta.reshape(-1, draws.theta.shape[-1]).T
+        if K == 2:
+            return A.graph.stack([p(-A) @ draws.weights, p(A) @ draws.weights])
+        A = Phi.graph.op("Reshape", A, np.array([-1, *draws.theta.shape[:2]]))
+        return (p(A) * draws.weights[:, None]).sum(1)
+    weighted = zip(parts, q.approximation.part_weights.tolist(), strict=True)  # more than one part is a mixture
+    mixture: Value = reduce(add, (_averaged(model, q, part, Phi, rule) * weight for part, weight in weighted))
+    return mixture
 
 
 def _quantile(A: Value, S: int, likelihood: Any, level: float) -> Value:
@@ -302,9 +314,12 @@ def _quantile(A: Value, S: int, likelihood: Any, level: float) -> Value:
     return probability(likelihood, below + (position - low) * (above - below))
 
 
-def _averaged(model: bayesian.BayesianLogisticRegression, posterior: Any, Phi: Value, rule: str) -> Value:
+def _averaged(
+    model: bayesian.BayesianLogisticRegression, q: WeightDistribution, part: Any, Phi: Value, rule: str
+) -> Value:
     """Probabilities (N, K) under one Gaussian over the weights."""
-    (mean, cov), K = activations(posterior, Phi), len(model.classes_)
+    (mean, cov), K = activations(part, Phi), len(model.classes_)
+    cov = cov if q.variance_factor == 1.0 else q.variance_factor * cov
     if K == 2:
         return Phi.graph.stack([_of_two(model.likelihood_, sign * mean, cov, rule) for sign in (-1.0, 1.0)])
     if rule == "map":
@@ -315,7 +330,7 @@ def _averaged(model: bayesian.BayesianLogisticRegression, posterior: Any, Phi: V
             "Use model.set_params(predictive='exact') first."
         )
     average = softmax_probit_rule if rule == "probit" else softmax_normal
-    return average(mean, model.posterior_.variance_factor * cov, K)
+    return average(mean, cov, K)
 
 
 def _of_two(likelihood: Any, mean: Value, var: Value, rule: str) -> Value:

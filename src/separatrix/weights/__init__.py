@@ -4,6 +4,7 @@
 marginals       numbers that are linear in the weights: mean, standard deviation, quantiles, probability of the sign
 approximation   one Gaussian over the weights of a fit, or a mixture of some; activations of rows
 draws           weighted draws of the weights
+blend           predictions that combine averages over the distribution with single weight vectors
 distribution    the distribution in the user's units, which every consumer asks
 summary         its table
 """
@@ -15,6 +16,7 @@ from separatrix.weights.approximation import (
     regressors,
     row_squares,
 )
+from separatrix.weights.blend import Blend
 from separatrix.weights.distribution import WeightDistribution
 from separatrix.weights.draws import MAX_DRAW_ACTIVATIONS, Draws, activations_of_draws
 from separatrix.weights.marginals import Marginals, mixture_quantiles, quantiles, weighted_quantiles

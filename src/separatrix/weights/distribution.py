@@ -21,6 +21,7 @@ from separatrix._text import counted
 from separatrix.priors import Penalty
 from separatrix.stats import MAX_SPREAD_ENTRIES, Design
 from separatrix.weights.approximation import AbstractApproximation, Activations
+from separatrix.weights.blend import Blend
 from separatrix.weights.draws import Draws
 from separatrix.weights.marginals import Marginals
 
@@ -48,6 +49,9 @@ class WeightDistribution:
     variance_factor : float
         Factor of the variances of activations in averages of probabilities. It is 1 unless other variances predict
         held-out rows better, and 0 if averages would be misleading: probabilities are then those of the mean.
+    blend
+        Averages and weight vectors that probabilities combine, because this predicts held-out rows better; None if they
+        are averages over this distribution.
     """
 
     approximation: AbstractApproximation
@@ -55,6 +59,7 @@ class WeightDistribution:
     names: tuple[str, ...]
     draws: Draws | None = None
     variance_factor: float = 1.0
+    blend: Blend | None = None
 
     @property
     def structure(self) -> str:
@@ -144,7 +149,8 @@ class WeightDistribution:
         if not shift.any():
             return self
         draws = None if self.draws is None else self.draws.shifted(shift)
-        return replace(self, approximation=self.approximation.shifted(shift), draws=draws)
+        blend = None if self.blend is None else self.blend.shifted(shift)
+        return replace(self, approximation=self.approximation.shifted(shift), draws=draws, blend=blend)
 
     def _in_user_units(self, theta: Float) -> Float:
         """Return T θ for each θ of an array (n, C, P)."""

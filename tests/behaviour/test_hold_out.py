@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Averages and modes are compared on held-out rows, and the model predicts by the best of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+import separatrix as sx
+from separatrix.bayesian.hold_out import folds_of, probabilities_of_best
+from separatrix.bayesian.mode_path import ScaledRows, mode_path
+
+
+def rule(n, rng):
+    """Indicators of five categories, and a label that is an exact rule of three of them."""
+    codes = rng.integers(0, 5, (n, 5))
+    X = (codes[:, :, None] == np.arange(5)).reshape(n, -1).astype(float)
+    return X, ((codes[:, :3] < 2).sum(axis=1) >= 2).astype(int)
+
+
+def words(n, rng, *, n_columns=150):
+    """0/1 words of which common ones matter, fewer rows than columns."""
+    rate = rng.beta(0.5, 4.0, n_columns)
+    X = (rng.random((n, n_columns)) < rate).astype(float)
+    a = 6 * (X - rate) @ (rng.normal(size=n_columns) * np.sqrt(rate * (1 - rate)))
+    return X, (a + rng.logistic(size=n) > 0).astype(int)
+
+
+def log_loss(P, y):
+    return -np.log(np.maximum(P[np.arange(len(y)), y], 1e-300)).mean()
+
+
+def average_of(model):
+    """The same model, without what held-out rows changed."""
+    found = sx.BayesianLogisticRegression(**model.get_params())
+    found.__dict__ |= vars(model) | {"posterior_": replace(model.posterior_, blend=None)}
+    return found
+
+
+def test_separable_rows_are_predicted_by_modes_and_intervals_stay_those_of_the_posterior(rng):
+    (X, y), (new, t) = rule(250, rng), rule(1000, rng)
+    model = sx.BayesianLogisticRegression(rng=0).fit(X, y)
+    average = average_of(model)
+    assert log_loss(model.predict_proba(new), t) < 0.3 * log_loss(average.predict_proba(new), t)
+    assert_allclose(model.predict_interval(new), average.predict_interval(new))
+    assert_allclose(model.predict_proba(new).sum(axis=1), 1.0)
+    P, error = model.predict_with_error(new)
+    assert_allclose(P, model.predict_proba(new), atol=1e-8)
+    assert error.max() == 0.0
+
+
+def test_the_plan_lists_the_candidates_with_their_scores_and_shares(rng):
+    model = sx.BayesianLogisticRegression(rng=0).fit(*rule(250, rng))
+    step = model.plan_.steps[-1]
+    assert step.name == "hold out"
+    assert sum(each.share for each in step.candidates) == pytest.approx(1.0)
+    best = max(step.candidates, key=lambda each: each.share)
+    assert best.name in str(model.plan_)
+    assert best.log_score > step.candidates[0].log_score
+
+
+@pytest.mark.parametrize(("n", "n_columns"), [(3000, 3), (300, 8)])
+def test_nothing_is_held_out_if_averages_and_modes_agree(n, n_columns, rng):
+    X = rng.normal(size=(n, n_columns))
+    y = (X[:, 0] + rng.logistic(size=n) > 0).astype(int)
+    model = sx.BayesianLogisticRegression(rng=0).fit(X, y)
+    assert model.posterior_.blend is None
+    assert "left out" in model.plan_.steps[-1].outcome
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")  # all columns are irrelevant
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_without_relation_to_the_columns_keep_the_class_proportions(n_classes, rng):
+    X, y = rng.normal(size=(80, 100)), np.arange(80) % n_classes
+    P = sx.BayesianLogisticRegression(rng=0).fit(X, y).predict_proba(rng.normal(size=(500, 100)))
+    assert log_loss(P, rng.integers(0, n_classes, 500)) < np.log(n_classes) + 0.03
+
+
+@pytest.mark.parametrize("prior", [sx.Gaussian(1.0), None])
+def test_a_stated_prior_or_method_keeps_the_average(prior, rng):
+    options = {} if prior is not None else {"approximation": "ep"}
+    model = sx.BayesianLogisticRegression(prior, rng=0, **options).fit(*rule(100, rng))
+    assert model.posterior_.blend is None
+
+
+# -- laws -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [rule, words])
+def test_order_names_and_repetitions_do_not_change_predictions(make, rng):
+    X, y = make(90, rng)
+    varies = X.std(axis=0) > 0  # the prior of a constant column has no unit to refer to
+    X, new, weight = X[:, varies], make(50, rng)[0][:, varies], rng.integers(0, 3, 90)
+    model = sx.BayesianLogisticRegression(rng=0)
+    P = model.fit(X, y).predict_proba(new)
+    assert model.posterior_.blend is not None
+    rows, columns = rng.permutation(90), rng.permutation(X.shape[1])
+    assert_allclose(model.fit(X[rows], y[rows]).predict_proba(new), P, atol=1e-5)
+    assert_allclose(model.fit(X[:, columns], y).predict_proba(new[:, columns]), P, atol=1e-5)
+    assert_allclose(model.fit(X, 1 - y).predict_proba(new)[:, ::-1], P, atol=1e-5)
+    assert_allclose(model.fit(1000 * X, y).predict_proba(1000 * new), P, atol=1e-5)
+    weighted = model.fit(X, y, sample_weight=weight).predict_proba(new)
+    repeated = np.repeat(np.arange(90), weight)
+    assert_allclose(model.fit(X[repeated], y[repeated]).predict_proba(new), weighted, atol=1e-5)
+
+
+def test_sparse_rows_are_predicted_as_dense_ones_are(rng):
+    X, y = words(80, rng)
+    new = words(50, rng)[0]
+    model = sx.BayesianLogisticRegression(rng=0)
+    P = model.fit(X, y).predict_proba(new)
+    # Sparse columns are not centred, so that the prior of the bias differs.
+    assert_allclose(model.fit(sparse.csr_array(X), y).predict_proba(sparse.csr_array(new)), P, atol=0.02)
+
+
+def test_a_saved_model_predicts_the_same(rng, tmp_path):
+    X, y = rule(120, rng)
+    model = sx.BayesianLogisticRegression(rng=0).fit(X, y)
+    sx.save(model, tmp_path / "model.sx")
+    loaded = sx.load(tmp_path / "model.sx")
+    assert_allclose(loaded.predict_proba(X), model.predict_proba(X), rtol=1e-12)
+    assert loaded.plan_.steps[-1].candidates == model.plan_.steps[-1].candidates
+
+
+def test_class_weights_move_the_intercepts_of_modes_too(rng):
+    X, y = rule(200, rng)
+    options = {"class_weight": {0: 1.0, 1: 3.0}, "rng": 0}
+    plain, corrected = (
+        sx.BayesianLogisticRegression(prior_correction=shift, **options).fit(X, y) for shift in (False, True)
+    )
+    assert plain.posterior_.blend is not None
+    moved = corrected.posterior_.blend.theta[..., -1] - plain.posterior_.blend.theta[..., -1]
+    assert_allclose(moved, -np.log(3.0), rtol=1e-9)
+
+
+# -- parts ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_row_is_held_out_as_often_as_it_counts_and_folds_have_rows_of_all_margins(rng):
+    margin, label, weight = rng.normal(size=100), rng.integers(0, 2, 100), rng.integers(0, 4, 100).astype(float)
+    counts = folds_of(margin, label, weight)
+    assert_allclose(counts.sum(axis=0), weight)
+    sizes = np.stack([counts[:, label == k].sum(axis=1) for k in (0, 1)])
+    assert (np.ptp(sizes, axis=1) <= 1).all()
+    repeated = np.repeat(np.arange(100), weight.astype(int))
+    of_copies = folds_of(margin[repeated], label[repeated], np.ones(len(repeated)))
+    total = np.stack([np.bincount(repeated, each, minlength=100) for each in of_copies])
+    assert_allclose(total, counts, atol=1e-9)
+
+
+def test_a_candidate_that_predicts_every_row_better_is_chosen_however_small_the_difference_is(rng):
+    log_p = rng.normal(size=(1, 50)) + np.array([[0.0], [1e-6], [-1.0]])
+    assert_allclose(probabilities_of_best(log_p, np.ones(50), 2.0), [0.0, 1.0, 0.0], atol=1e-9)
+
+
+def test_candidates_that_differ_by_chance_leave_most_to_the_average(rng):
+    log_p = rng.normal(size=(1, 200)) + 0.1 * rng.normal(size=(3, 200))
+    log_p -= log_p.mean(axis=1, keepdims=True)
+    shares = probabilities_of_best(log_p, np.ones(200), 2.0)
+    assert shares[0] > 0.4
+    assert shares.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("n", "n_columns"), [(60, 5), (30, 50)])
+@pytest.mark.parametrize("of", [np.asarray, sparse.csr_array])
+def test_modes_of_all_folds_are_those_of_scikit_learn(n_classes, n, n_columns, of, rng):
+    X = np.abs(rng.normal(size=(n, n_columns))) * (rng.random((n, n_columns)) < 0.5)
+    y = np.arange(n) % n_classes
+    T = np.eye(n_classes)[y].T[n_classes == 2 :]
+    weights = np.stack([np.ones(n), (np.arange(n) % 4 > 0).astype(float)])
+    rows = ScaledRows.of(of(X), np.ones(n), np.ones(n_columns))
+    for scale, W in zip((0.5, 2.0), mode_path(rows, T, weights, np.array([0.5, 2.0]), 1e-9, 1e-6), strict=True):
+        for w, weight in zip(W, weights, strict=True):
+            coef, intercept = rows.in_user_units(w)
+            peer = LogisticRegression(C=(scale / rows.units[0]) ** 2, tol=1e-10, max_iter=10_000)
+            peer.fit(X, y, sample_weight=weight)
+            assert_allclose(coef, peer.coef_, atol=2e-3)
+            a, expected = X @ coef.T + intercept, peer.decision_function(X).reshape(n, -1)
+            assert_allclose(a - a.mean(axis=1, keepdims=True) * (n_classes > 2), expected, atol=5e-3)
+
+
+def test_columns_that_are_rarely_non_zero_get_smaller_scales_if_held_out_rows_prefer_it(rng):
+    X, y = words(100, rng, n_columns=200)
+    model = sx.BayesianLogisticRegression(rng=0).fit(X, y)
+    assert model.posterior_.structure == "dual"
+    shape = next(step for step in model.plan_.steps if step.name == "shape")
+    assert "rare columns" in shape.outcome
+    spread, scale = X.std(axis=0), np.asarray(model.prior_.scale)
+    assert np.corrcoef(np.log(spread[spread > 0]), np.log(scale[spread > 0]))[0, 1] > 0.99
