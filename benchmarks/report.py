@@ -9,16 +9,23 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import exp, log
 from pathlib import Path
+from statistics import fmean
 
+from benchmarks.evidence.duel import read_bouts, verdicts
 from benchmarks.record import RESULTS, Row, Run, committed_runs
 
 __all__ = ["BASELINES", "OURS", "best_peer", "main", "markdown", "ratio_to_best_peer", "text_table", "time_of"]
 
 DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 GPU = RESULTS / "h200" / "gpu.csv"
+EVIDENCE = RESULTS / "amd-epyc-2-cores" / "evidence.csv"
+MIN_RATIO = 1e-3  # of log-losses: smaller ones, of separable classes, count as this one
+MAX_LOSS_RATIO, MAX_TIME_RATIO = 1.02, 2.0  # log-loss and processor time, above which a table is marked
 OURS = "separatrix"
 BASELINES = frozenset({"zeros"})  # not a peer: it does nothing
+BEHIND = ", **behind**"  # mark of a row in which a peer is faster, or its objective better by more than `UNDONE`
 UNDONE = 1e-2  # a solver with a larger gap has not solved the task, and is not a peer
 HEADER = (
     "problem",
@@ -184,7 +191,7 @@ def text_table(rows: Sequence[Row]) -> str:
     return "\n".join(_align(line, widths) for line in lines)
 
 
-def markdown(runs: Sequence[Run], gpu: Path = GPU) -> str:
+def markdown(runs: Sequence[Run], gpu: Path = GPU, evidence: Path = EVIDENCE) -> str:
     """Content of docs/benchmarks.md: the machines, summaries, then one table per task."""
     if not runs:
         return f"{_PREFACE}\nThere are no results yet; `make bench-quick` creates them.\n"
@@ -193,6 +200,8 @@ def markdown(runs: Sequence[Run], gpu: Path = GPU) -> str:
         if table := _summary(summary, runs):
             parts.append(f"### {summary.title}\n\n{table}\n")
     parts.append(f"### Memory above the data, 500 000 x 100 float64 values, in MB\n\n{_memory(runs)}\n")
+    if evidence.exists():
+        parts.append(f"### The default against cross-validation\n\n{_evidence(evidence)}\n")
     if gpu.exists():
         parts.append(f"### Fits on a GPU\n\n{_gpu(gpu)}\n")
     parts.append("## All measurements\n\n" + _DETAILS)
@@ -261,7 +270,12 @@ def _summary_cells(row: Row, run: Run, unit: str) -> list[str]:
     bound = ">" if peer.is_bound else "<" if row.is_bound else ""
     gap = "" if peer.gap is None else f", gap {_power(peer.gap)}"
     ratio = _seconds(peer) / _seconds(row)
-    return [time, f"{bound}{_digits(ratio)}x: {peer.library}{gap}", _power(row.gap)]
+    is_slower, is_worse = ratio < 1, row.gap is not None and peer.gap is not None and row.gap > peer.gap + UNDONE
+    return [
+        time,
+        f"{bound}{_digits(ratio)}x: {peer.library}{gap}{BEHIND if is_slower else ''}",
+        f"{_power(row.gap)}{BEHIND if is_worse else ''}",
+    ]
 
 
 def _memory(runs: Sequence[Run]) -> str:
@@ -282,6 +296,19 @@ def _memory(runs: Sequence[Run]) -> str:
             cells += [_digits(row.peak_mb) if row else "", least]
         lines.append(cells)
     return _markdown_table(lines, words=1)
+
+
+def _evidence(path: Path) -> str:
+    """Log-loss and time of `BayesianLogisticRegression()` on each table, relative to `LogisticRegressionCV`."""
+    found = verdicts(read_bouts(path))
+    lines = [["table", "training rows", "log-loss", "of cross-validation", "ratio", "time / time of cross-validation"]]
+    for each in found:
+        loss = f"{each.ratio:.3f}{BEHIND if each.ratio > MAX_LOSS_RATIO else ''}"
+        time = f"{each.time_ratio:.2f}{BEHIND if each.time_ratio > MAX_TIME_RATIO else ''}"
+        lines.append([each.table, each.shape, f"{each.log_loss:.4f}", f"{each.log_loss_cv:.4f}", loss, time])
+    mean = fmean(log(max(each.ratio, MIN_RATIO)) for each in found)
+    head = f"{_DUEL}The geometric mean of {len(found)} ratios of log-losses is {exp(mean):.3f}.\n\n"
+    return head + _markdown_table(lines, words=2)
 
 
 def _gpu(path: Path) -> str:
@@ -401,7 +428,13 @@ and stops a fit after 20 seconds: `> 20` is a lower bound.
 
 _READING = """Each time is followed by that of the fastest other library, as a multiple of ours: above 1x, ours is
 faster. The gap after its name is that library's; the last column is ours. A library whose objective ends more than 1 %
-behind the best is not counted.
+behind the best is not counted. Rows in which another library is faster, or its objective better by more than 1 %, are
+marked **behind**.
+"""
+
+_DUEL = """`BayesianLogisticRegression()` and `LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss")` are fitted to
+the same rows and scored on the same other rows. Tables are marked if our log-loss is more than 2 % higher, or our
+processor time more than twice as long.
 """
 
 _DETAILS = """*vs best peer* is the time divided by that of the fastest other library: below 1 is faster. *Peak* is the
