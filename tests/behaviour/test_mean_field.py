@@ -139,9 +139,17 @@ def test_the_evidence_chooses_how_scales_depend_on_the_spread_of_columns(rng):
 
 def test_scales_by_spread_do_not_change_the_prior_variance_of_activations(rng):
     objective = posed(*messages(200, 80, rng))
-    before = objective.column_units[:80] ** 2 / objective.prior.precision[:80]
+    before = objective.units.spread**2 / objective.prior.precision[:80]
     for exponent in (0.5, 1.0):
         assert (before * power_of_spread(objective, exponent) ** 2).sum() == pytest.approx(before.sum())
+
+
+def test_units_and_empty_columns_do_not_change_a_mean_field(rng):
+    X, y = messages(300, 400, rng)
+    wide = sparse.hstack([X, sparse.csr_array((300, 20))], format="csr")
+    one, other = fitted(wide, y), fitted(1e3 * wide, y)
+    assert other.log_evidence_ == pytest.approx(one.log_evidence_, abs=1e-3)
+    assert_allclose(other.predict_proba(1e3 * wide), one.predict_proba(wide), atol=1e-3)
 
 
 def test_the_stated_prior_of_a_tuned_fit_gives_the_same_posterior(rng):

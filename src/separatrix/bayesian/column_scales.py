@@ -72,9 +72,15 @@ def _with_power(found: Inference, exponent: float, tol: float) -> Inference:
 
 
 def power_of_spread(objective: Posterior, exponent: float) -> Float:
-    """Return sd_j^γ of each column, (M,), divided so that the prior variance of the activations does not change."""
-    M = len(objective.design.origin)
-    spread = objective.column_units[:M]
-    variance = spread**2 / objective.prior.precision[:M]
-    factors = spread**exponent
-    return np.asarray(factors * np.sqrt(variance.sum() / (variance * factors**2).sum()))
+    """Return sd_j^γ of each column, (M,), divided so that the prior variance of the activations does not change.
+
+    Columns that do not vary have the factor 1.
+    """
+    spread = objective.units.spread
+    varies = spread > 0
+    factors = np.ones(len(spread))
+    if varies.any():
+        variance = spread[varies] ** 2 / objective.prior.precision[: len(spread)][varies]
+        relative = (spread[varies] / spread[varies].max()) ** exponent
+        factors[varies] = relative * np.sqrt(variance.sum() / (variance * relative**2).sum())
+    return factors

@@ -77,7 +77,7 @@ MAX_EVIDENCE_NOISE = 0.3  # nats, above which a note states the error of the evi
 MAX_RHAT = 1.1  # R-hat of chains, above which a warning says that they have not converged
 
 LOW_EVIDENCE = (
-    "log_evidence_ is a lower bound and may be tens of nats too low: the posterior of K classes is skewed, and too "
+    "log_evidence_ is a lower bound and may be tens of nats too low: the posterior is skewed, and too "
     "large to be sampled. Compare models on held-out rows instead."
 )
 ROUGH_EVIDENCE = (
