@@ -7,7 +7,7 @@
 A constant is tried if a fit of the problems runs a function that reads it. Defaults of arguments keep their values. The
 columns are the largest change of ln p(D), the mean and largest change of probabilities, the change of their mean error
 on the reference posteriors, and the processor time of all fits, in seconds. The row without a constant is the present
-state. A constant with a flat row needs no digits; the others are given with their figures where they are defined.
+state. A value that makes a fit fail has infinite changes.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from benchmarks.golden import Problem, _problems
 from benchmarks.record import RESULTS
 
 TABLES = (
+    "few useful columns",
     "two classes 80 x 57",
     "correlated columns",
     "dual",
@@ -104,8 +105,8 @@ def outcome(each: list[tuple[Problem, np.ndarray, Any]]) -> Outcome:
             try:
                 P = model.fit(X, y).predict_proba(rows)
                 evidence.append(float(model.log_evidence_))
-            except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # such a value makes the fit fail
-                P = np.full((rows.shape[0], 2), np.nan)
+            except (ArithmeticError, LookupError, TypeError, ValueError, np.linalg.LinAlgError):  # such a value makes the fit fail
+                P = np.full((rows.shape[0], len(np.unique(y))), np.nan)
                 evidence.append(math.nan)
         probabilities.append(P)
         if true is not None:
@@ -170,7 +171,7 @@ def main(arguments: list[str] | None = None) -> None:
                 pairs = zip(now.probabilities, base.probabilities, strict=True)
                 change = [a - b if a.shape == b.shape else [np.nan] for a, b in pairs]
                 evidence = largest([np.subtract(now.evidence, base.evidence)])
-                mean = np.mean([np.abs(part).mean() for part in change])
+                mean = np.nan_to_num(np.mean([np.abs(part).mean() for part in change]), nan=np.inf)
                 numbers = (evidence, mean, largest(change), now.error - base.error)
                 table.writerow([name, module, value, factor, *(f"{x:.2g}" for x in numbers), f"{now.seconds:.2f}"])
                 file.flush()

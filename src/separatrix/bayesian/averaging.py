@@ -47,7 +47,7 @@ from separatrix.solvers import Factor, Posterior, factorise, has_cheap_hessian
 from separatrix.stats import collect_sample
 from separatrix.weights import Draws
 
-N_NODES = 5  # nodes for one scale; the rule is exact for polynomials of degree 9
+N_NODES = 5  # nodes for one scale; exact for polynomials of degree 9. With 10, a probability changes by 0.02
 # Pairs of nodes for several scales, at least one per axis. On seven small tables with 5 to 12 scales, averages of
 # probabilities are off by 0.0002 (at most 0.001); with half of them, of 10 and 12 scales, by 0.002 (0.01).
 MIN_PAIRS, MAX_PAIRS = 8, 32

@@ -54,18 +54,22 @@ from separatrix.solvers import LBFGS, RENEWAL_STEPS, Auto, Posterior, factorise
 from separatrix.stats import MAX_DEVICE_SPREAD, Design, Grad, device_activations
 from separatrix.weights import MAX_DRAW_ACTIVATIONS, row_squares
 
-N_PROBES, N_LANCZOS_STEPS = 16, 12  # random signs, and products with E for each of them
+# Random signs, and products with E for each of them. Half of them changes the evidence of four classes of words by 0.06
+# and 0.3 nats, and a probability by 0.005 and 0.011.
+N_PROBES, N_LANCZOS_STEPS = 16, 12
 MIN_DIAGONAL_PROBES, MAX_DIAGONAL_PROBES = 4, 32  # if M is diagonal: averages over more weights need fewer probes ...
 MAX_PROBED_FLOATS = 2**20  # ... so that all of them have at most this number of entries
 LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
-MIN_LEVEL_STEP, MAX_LEVEL_STEP = 0.35, 1.4  # first and largest step of the logarithm of a scale
+# First and largest step of the logarithm of a scale. Other values end in another maximum of the noisy evidence: twice
+# the largest step changes that of words by 2.9 nats, and a probability by 0.08.
+MIN_LEVEL_STEP, MAX_LEVEL_STEP = 0.35, 1.4
 
 # Shapes
 MAX_SHAPED_PRODUCTS = 2e10  # multiplications up to which the prior has a shape; a fit then takes seconds
 MAX_COLUMN_STEP, COLUMN_TOL = 1.0, 0.5  # change of ln scale; gain in nats worth a fit
 MIN_PRECISION = 0.5 / GROUP_STD**2  # smallest curvature that a step assumes: half of that of the law
-MIN_GAIN_FRACTION = 0.05  # gain of another step of the scales, relative to that of all steps so far
+MIN_GAIN_FRACTION = 0.05  # gain of another step of the scales, of that of all so far; with 0.1, words lose 1.6 nats
 MAX_DRIFT_ERROR = 3.0  # largest factor by which the effect of the moving mode is corrected
 
 # Mean

@@ -58,7 +58,9 @@ from separatrix.bayesian.variational import (
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.solvers import Auto, Solution, Status
 
-MAX_COUPLED_WEIGHTS = 200  # of K classes above which "auto" neglects coupling between contrasts of classes
+# Number of weights of K classes above which "auto" neglects coupling between contrasts of classes. With 100, the
+# evidence of 100 x 40 and three classes changes by 1.3 nats, and a probability by 0.04.
+MAX_COUPLED_WEIGHTS = 200
 MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior by class
 MAX_BRIDGE_NOISE = 30.0  # nats, above which the evidence by class is not replaced by that of chains
 N_FEW_CHAINS, FEW_WARM_PATHS = 16, 2  # chains that check a posterior by class, and their paths before
