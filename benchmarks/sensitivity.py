@@ -69,7 +69,8 @@ def constants() -> list[tuple[str, str]]:
             for target in targets:
                 each = target.elts if isinstance(target, ast.Tuple) else [target]
                 ids = [part.id for part in each if isinstance(part, ast.Name) and part.id.lstrip("_").isupper()]
-                found += [(name, id) for id in ids if type(getattr(module, id)) in (int, float, np.float64)]
+                values = {id: getattr(module, id) for id in ids}
+                found += [(name, id) for id, value in values.items() if isinstance(value, int | float) and value > 0]
     return found
 
 
@@ -105,7 +106,7 @@ def outcome(each: list[tuple[Problem, np.ndarray, Any]]) -> Outcome:
             try:
                 P = model.fit(X, y).predict_proba(rows)
                 evidence.append(float(model.log_evidence_))
-            except (ArithmeticError, LookupError, TypeError, ValueError, np.linalg.LinAlgError):  # such a value makes the fit fail
+            except (ArithmeticError, LookupError, TypeError, ValueError):  # such a value makes the fit fail
                 P = np.full((rows.shape[0], len(np.unique(y))), np.nan)
                 evidence.append(math.nan)
         probabilities.append(P)
