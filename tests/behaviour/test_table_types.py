@@ -463,7 +463,6 @@ def test_ids_of_tiny_tables_are_dropped(name, values, is_id):
         pl.DataFrame,
         lambda _: pa.table({}),
         lambda _: pd.DataFrame(index=ROW),
-        lambda _: np.empty((10, 0)),
     ],
 )
 def test_a_table_without_columns_is_reported_as_one(kind):

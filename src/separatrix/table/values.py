@@ -178,7 +178,7 @@ def open_batch(table: Any) -> Batch:
             table = np.array(table, dtype=object)  # otherwise NumPy would convert all cells to text if one is text
         elif not isinstance(table, np.ndarray) and not is_sparse(table):
             table = as_array(table)
-        array = check_array(table, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+        array = check_array(table, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
         return Batch({f"x{d}": column for d, column in enumerate(array.T)}, int(array.shape[0]))
     frame = as_frame(table)
     names = list(map(str, frame.columns))
