@@ -39,7 +39,8 @@ SLOW = {
     f"docs/{name}.md" for name in ("bayesian", "cli", "compare", "dask", "discriminative", "report", "study", "tables")
 }
 OTHER_DATA = {"docs/tables.md"}  # the printed schema is of a table that the project does not contain
-TOLERANCE = {"docs/basis.md": 0.02}  # k-means differs between versions of scikit-learn
+# k-means differs between versions of scikit-learn, and shares of held-out candidates by rounding errors
+TOLERANCE = {"docs/basis.md": 0.02, "README.md": 0.002, "docs/index.md": 0.002}
 REPLACED = {
     'connection="postgresql://user@host/shop"': "connection=database",
     "ProcessPoolExecutor(4)": "ThreadPoolExecutor(2)",  # processes take seconds to start
@@ -107,7 +108,7 @@ def is_same(shown, printed, tolerance):
     if shown == printed or not tolerance:
         return shown == printed
     with contextlib.suppress(TypeError, ValueError):
-        return abs(float(shown) - float(printed)) <= tolerance
+        return abs(float(shown.strip("[]")) - float(printed.strip("[]"))) <= tolerance
     return False
 
 

@@ -399,6 +399,7 @@ def test_a_dual_posterior_is_improved_like_a_full_one(rng):
     assert_allclose(dual.predict_proba(X + 0.1), full.predict_proba(X + 0.1), atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
 def test_laplace_tunes_many_classes_of_few_rows_in_the_span_of_the_rows(rng):
     """A matrix of 1 030 unknowns instead of 1 310 weights; "auto" has a matrix for each class."""

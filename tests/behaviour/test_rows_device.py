@@ -83,7 +83,7 @@ def test_integer_labels_are_encoded_on_the_device_and_others_on_the_host(table):
         assert np.array_equal(rows.classes[np.asarray(rows.targets[0].t)], labels.numpy())
     rows = opened.with_labels(torch.as_tensor(y.astype(float)), torch.full((5000,), 2.0), LabelRules())
     assert rows.targets[0].t.tolist() == y.tolist()
-    with pytest.raises(DataError, match="X has 5000 rows but y has 3 labels"):
+    with pytest.raises(DataError, match="X has 5,000 rows but y has 3 labels"):
         opened.with_labels(torch.tensor([0, 1, 1]), None, LabelRules())
     with pytest.raises(DataError, match="only one class"):
         opened.with_labels(torch.zeros(5000, dtype=torch.long), None, LabelRules())
@@ -130,7 +130,7 @@ def test_blocks_are_halved_while_memory_is_short(table):
     def insatiable(rows):
         raise torch.OutOfMemoryError("no memory")
 
-    with pytest.raises(MemoryError, match=r"cpu has no memory left for a block of 1024 rows of 4 columns.*X\.cpu\(\)"):
+    with pytest.raises(MemoryError, match=r"cpu has no memory left for a block of 1,024 rows of 4 columns.*X\.cpu\(\)"):
         in_blocks(tensor, 4096).map(insatiable)
 
 

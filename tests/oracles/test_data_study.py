@@ -40,6 +40,7 @@ def test_adult_is_predicted_better_than_by_cross_validated_logistic_regression()
     assert gain.mean() > 4 * gain.std() / np.sqrt(len(gain))
 
 
+@pytest.mark.slow
 def test_nineteen_classes_with_few_rows_for_each_weight():
     table = pd.read_parquet(DATA / "mlbench_soybean" / "soybean.parquet")
     some = table[[*table.columns.drop("Class")[:35:3][:12], "Class"]]  # 547 rows for 19 x 25 weights

@@ -73,6 +73,7 @@ N_DRAWS = 4096  # draws of importance sampling
 CHECK_PATHS = 4  # paths of the chains that check a Gaussian
 SAMPLED_PATHS, LONG_WARM_PATHS = 24, 12  # paths of the chains that replace a Gaussian, and those before
 MAX_AVERAGE_ERROR = 0.01  # average error of probabilities that causes a warning
+MIN_EVIDENCE_ERROR = 0.1  # nats, above which the evidence of draws replaces Laplace's
 MAX_EVIDENCE_NOISE = 0.3  # nats, above which a note states the error of the evidence
 MAX_RHAT = 1.1  # R-hat of chains, above which a warning says that they have not converged
 
@@ -369,7 +370,9 @@ def check_by_draws(found: Inference, options: Options) -> Inference:
     has_typical_rows = is_whole and objective.n_repeats >= 8  # mixtures of fewer rows are not like new rows
     errors, noise_of_draws = errors_of(objective, q, draws, has_typical_rows=has_typical_rows)
     found = replace(found, errors=errors if has_typical_rows else Errors())
-    if is_auto and objective.shape[0] > 1:
+    # Laplace's evidence is kept if draws nearly agree: it can be compared with that of models that are not sampled.
+    is_off = q.name == "variational" or abs(log_evidence - q.log_evidence) > MIN_EVIDENCE_ERROR
+    if is_auto and objective.shape[0] > 1 and is_off:
         found = replace(found, approximation=replace(q, log_evidence=log_evidence))
     is_better = is_usable and noise_of_draws.bounds < errors.bounds
     if is_auto and is_whole and is_better and not options.is_batch and not errors.are_negligible:

@@ -142,8 +142,8 @@ class BayesianLogisticRegression(LinearClassifier):
     >>> from separatrix import BayesianLogisticRegression
     >>> X, y = load_iris(return_X_y=True)
     >>> model = BayesianLogisticRegression().fit(X[50:], y[50:])
-    >>> model.predict_proba(X[77:78]).round(2)
-    array([[0.61, 0.39]])
+    >>> model.predict_proba(X[77:78]).round(1)
+    array([[0.6, 0.4]])
     >>> model.predict_interval(X[77:78]).round(2)
     array([[0.04, 0.82]])
     """
