@@ -127,17 +127,6 @@ def test_a_saved_model_predicts_the_same(rng, tmp_path):
     assert loaded.plan_.steps[-1].candidates == model.plan_.steps[-1].candidates
 
 
-def test_class_weights_move_the_intercepts_of_modes_too(rng):
-    X, y = rule(200, rng)
-    options = {"class_weight": {0: 1.0, 1: 3.0}, "rng": 0}
-    plain, corrected = (
-        sx.BayesianLogisticRegression(prior_correction=shift, **options).fit(X, y) for shift in (False, True)
-    )
-    assert plain.posterior_.blend is not None
-    moved = corrected.posterior_.blend.theta[..., -1] - plain.posterior_.blend.theta[..., -1]
-    assert_allclose(moved, -np.log(3.0), rtol=1e-9)
-
-
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 
@@ -193,3 +182,38 @@ def test_columns_that_are_rarely_non_zero_get_smaller_scales_if_held_out_rows_pr
     assert "rare columns" in shape.outcome
     spread, scale = X.std(axis=0), np.asarray(model.prior_.scale)
     assert np.corrcoef(np.log(spread[spread > 0]), np.log(scale[spread > 0]))[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_are_not_held_out_if_a_class_has_one(n_classes, rng):
+    model = sx.BayesianLogisticRegression().fit(rng.normal(size=(n_classes, 2)), np.arange(n_classes))
+    assert "too few rows of a class" in model.plan_.steps[-1].outcome
+
+
+def test_without_an_intercept_predictions_are_averages(rng):
+    """The modes have an intercept."""
+    X = rng.normal(size=(40, 3)) + 3
+    model = sx.BayesianLogisticRegression(fit_intercept=False).fit(X, (X[:, 0] > 3).astype(int))
+    assert model.posterior_.blend is None
+
+
+@pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
+def test_class_weights_do_not_put_a_row_on_both_sides_of_a_fold(rng):
+    X, y = rng.normal(size=(60, 60)), rng.integers(0, 2, 60)
+    model = sx.BayesianLogisticRegression(class_weight={0: 5, 1: 5}).fit(X, y)
+    assert model.posterior_.blend is None
+
+
+def test_columns_far_from_zero_are_held_out_too(rng):
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] + 0.1 * rng.normal(size=60) > 0).astype(int)
+    P, far = (sx.BayesianLogisticRegression().fit(Z, y).predict_proba(Z) for Z in (X - X.min(axis=0), X + 2.0**20))
+    assert_allclose(far, P, atol=0.02)
+
+
+def test_a_stated_prior_keeps_the_scales_of_rare_columns(rng):
+    X, y = rng.random((50, 120)) < 0.1, rng.integers(0, 2, 50)
+    stated, default = (
+        sx.BayesianLogisticRegression(prior, tune=None, structure="dual") for prior in (sx.Gaussian(1.0), None)
+    )
+    assert stated.fit(X, y).log_evidence_ == default.fit(X, y).log_evidence_

@@ -337,3 +337,11 @@ def test_prose_of_nothing_is_no_text():
 
 def test_every_model_of_a_study_has_a_place_in_the_order():
     assert list(MODELS).index("logistic (cross-validated)") < list(MODELS).index("logistic (Bayesian)")
+
+
+def test_levels_are_hashed_if_requested_even_if_they_are_long():
+    rng = np.random.default_rng(0)
+    words = [f"branch{letter}" for letter in "abcdefghijklmnop"]
+    levels = [" ".join(rng.choice(words, 9)) for _ in range(150)]
+    encoder = TableEncoder(hashing=16).fit(pd.DataFrame({"branch": [levels[i % 150] for i in range(1500)]}))
+    assert "hash" in type(encoder.schema_.plans[0]).__name__.lower()

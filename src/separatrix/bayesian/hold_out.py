@@ -106,6 +106,11 @@ class Folds(NamedTuple):
         training = np.maximum(rows.weight - _unit(rows.weight) * counts, 0.0)
         return cls(training, entries, np.concatenate(entries), repeats, 1 + len(counts) / (N_FOLDS - 1))
 
+    def represent(self, T: Float) -> bool:
+        """Whether each fold leaves rows to train on, and each class is held out by a fold."""
+        label = T.argmax(axis=1)
+        return bool(self.training.any(axis=1).all()) and len(np.unique(label[self.row])) == len(np.unique(label))
+
 
 class Place(NamedTuple):
     """A mode: the number of its units of columns in `RARITY_POWERS`, the scale of its prior, and its name."""
@@ -143,6 +148,8 @@ def hold_out(found: Inference, options: Options, steps: Sequence[Step] = ()) -> 
     steps = steps if found.tuning is not None and len(found.tuning.labels) > 1 else ()
     units = [_units(whole, outer, power, options) for power in RARITY_POWERS]
     folds = Folds.of(_margins(outer, units[0]), outer, FEW_FOLDS if steps else range(N_FOLDS))
+    if not folds.represent(outer.T):
+        return found.did("left out: there are too few rows of a class")
     modes = _modes(outer, units, folds)
     best = modes.log_p[int((modes.log_p @ folds.repeats).argmax())]
     # Rows predict themselves better than others do. If the modes are better still, no average needs to be tuned again.
@@ -172,13 +179,16 @@ def narrow_rare_columns(objective: Posterior, options: Options) -> tuple[Posteri
     Return the objective, the chosen one of `RARITY_POWERS`, and the factors of the scales (M,).
     """
     none = np.ones(len(objective.design.origin))
-    if not options.scales_rare_columns or options.method != "auto" or _why_not_modes(objective):
+    is_asked = options.scales_rare_columns and options.method == "auto" and not options.is_reweighted
+    if not is_asked or _why_not_modes(objective):
         return objective, 0.0, none
     rows = _rows_of(objective)
     units = [_units(objective, rows, power, options) for power in RARITY_POWERS]
     if units[-1] is None:
         return objective, 0.0, none
     folds = Folds.of(_margins(rows, units[0]), rows, range(N_FOLDS))
+    if not folds.represent(rows.T):
+        return objective, 0.0, none
     modes = _modes(rows, units, folds)
     power_of = np.array([place.power for place in modes.places])
     totals = modes.log_p @ folds.repeats
@@ -208,6 +218,7 @@ def _why_not(found: Inference, options: Options) -> str:
     reasons = (
         (not options.tune or options.method != "auto", "the prior or the method is stated"),
         (options.is_batch, "the posterior is the prior of another batch"),
+        (options.is_reweighted, "class weights count a row as several, which would be on both sides of a fold"),
         (
             not isinstance(q, Approximation | ByClassApproximation | DiagonalApproximation),
             f"posteriors with structure {q.structure!r} are not fitted to parts of the rows",
@@ -225,6 +236,7 @@ def _why_not_modes(objective: Posterior) -> str:
     is_determined = objective.n_repeats > MAX_ROWS_PER_WEIGHT * objective.prior.mean.size
     reasons = (
         (not has_modes, "the modes need the logit or the softmax, and a prior with mean 0"),
+        (not objective.design.bias, "the modes need an intercept"),
         (is_determined, f"there are more than {MAX_ROWS_PER_WEIGHT} rows per weight"),
         (_work(objective) > MAX_WORK or is_wide, "fits to parts of so many rows would take too long"),
     )
@@ -404,6 +416,7 @@ def _units(whole: Posterior, rows: Rows, power: float, options: Options) -> Floa
         mean, square = (np.asarray(rows.weight @ each).ravel() / total for each in (rows.X, squared))
         low = rows.X.min(axis=0).toarray().ravel() if is_sparse(rows.X) else rows.X.min(axis=0)
         q = np.where(square > 0, mean**2 / np.where(square > 0, square, 1.0), 0.5)
+        q = np.minimum(q, 1.0)  # rounding errors of a column far from zero
         spread = np.sqrt(np.where(low >= 0, q * (1 - q), 0.25))[~is_constant]
         if not len(spread) or spread.min() <= 0 or spread.std() <= MIN_RARITY_SPREAD * spread.mean():
             return None

@@ -266,7 +266,8 @@ class BayesianLogisticRegression(LinearClassifier):
             self.tol,
             generator(self.rng),
             aligns=self.prior is None and self.standardize,
-            scales_rare_columns=self.prior is None and self.standardize,
+            is_reweighted=self.class_weight is not None,
+            scales_rare_columns=tune and self.prior is None and self.standardize,
             is_batch=is_batch,
         )
         with single_thread_blas():

@@ -25,6 +25,7 @@ BIAS_SCALE = 100.0  # of the bias, up to the median scale of the weights; wider 
 MAX_NEWTON_STEPS, MAX_CG_STEPS, MAX_HALVINGS = 30, 60, 25
 CG_TOL = 0.05  # squared residual of a direction, relative to the gradient
 MIN_DECREASE = 1e-4  # fraction of the predicted decrease that a step must reach
+MIN_VARIANCE = 1e-6  # of a column relative to its squared mean; smaller ones are computed from differences
 MIN_EIGENVALUE = 1e-14  # of the Gram matrix relative to the largest; smaller ones are rounding errors
 
 
@@ -48,7 +49,11 @@ class ScaledRows:
         M, total = X.shape[1], float(weight.sum())
         mean = np.asarray(weight @ X).ravel() / total
         squared = X.multiply(X) if is_sparse(X) else X * X
-        variance = np.maximum(np.asarray(weight @ squared).ravel() / total - mean**2, 0.0) / units**2
+        variance = np.maximum(np.asarray(weight @ squared).ravel() / total - mean**2, 0.0)
+        is_far = variance < MIN_VARIANCE * mean**2  # the difference has lost digits
+        if is_far.any() and not is_sparse(X):
+            variance[is_far] = weight @ (X[:, is_far] - mean[is_far]) ** 2 / total
+        variance /= units**2
         units = units * np.sqrt(variance.sum() / max(1, np.count_nonzero(variance)))
         one = np.ones((X.shape[0], 1))
         if is_sparse(X):

@@ -90,7 +90,7 @@ def probability_intervals(q: WeightDistribution, X: Rows, likelihood: ClassLikel
 
 def exact_probabilities(q: WeightDistribution, X: Rows, likelihood: ClassLikelihood, n: int) -> Float:
     """Return p(C_k) of each row by the most exact rule, and its standard error, (n, 2, K)."""
-    if q.variance_factor == 0.0:
+    if q.variance_factor == 0.0 and q.blend is None:
         P = average_probabilities(q, X, likelihood, "map")
         return np.stack([P, np.zeros_like(P)], axis=1)
 

@@ -251,11 +251,17 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
         why = f"{many} values are distinct"
     elif levels.hashes and options.hashing is None:
         why = "too many distinct values"
-    elif not column.declared and levels.n_distinct > options.max_levels and Prose.of(column.documents).is_long:
+    elif options.hashing is None and _is_long_text(column, options):
         why = f"more than {options.max_levels} values are distinct"
     else:
         return _category(name, column, options)
     return _distinct_text(name, column, f"{why} ({_n_distinct(column)})", advice, options)
+
+
+def _is_long_text(column: ColumnStatistics, options: Options) -> bool:
+    """Whether texts are long, with more distinct values than a category may have; unless declared as a category."""
+    is_many = not column.declared and column.levels.n_distinct > options.max_levels
+    return is_many and Prose.of(column.documents).is_long
 
 
 def _distinct_text(name: str, column: ColumnStatistics, why: str, advice: str, options: Options) -> Plan:
