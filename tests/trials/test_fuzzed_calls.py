@@ -12,6 +12,7 @@ import copy
 import datetime
 import decimal
 import inspect
+import linecache
 import os
 import tempfile
 import time
@@ -42,6 +43,8 @@ FIRST, _, LAST = os.environ.get("SEPARATRIX_FUZZED_CALLS", f"0:{N_ALL}").rpartit
 CASES = range(int(FIRST or 0), int(LAST))
 N, D = 24, 3
 OUR_FOLDER, SKLEARN_CHECKS = Path(sx.__file__).parent, Path(sklearn.__file__).parent / "utils"
+for source in OUR_FOLDER.rglob("*.py"):  # tracebacks show their lines even if no file can be opened then
+    linecache.getlines(str(source))
 OURS = tuple(error for error in vars(exceptions).values() if isinstance(error, type) and issubclass(error, Exception))
 PREDICTIONS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "score", "predict_interval", "summary"),
