@@ -39,8 +39,9 @@ from separatrix.datasets import make_loans
 from separatrix.exceptions import DataError
 from separatrix.export import FileError, read_about
 from separatrix.files import FileWriteError, open_table
-from separatrix.study import Note, PriorOnly, Stage, TableClassifier, explain
+from separatrix.study import Note, PriorOnly, Stage
 from separatrix.table import encode_target, infer_types, table_statistics
+from separatrix.tables import TableClassifier, explain
 
 COMMANDS = ("fit", "compare", "predict", "explain", "report", "plot", "export", "datasets", "demo")
 FAST = ("--models", "prior,bayes,linear")

@@ -8,9 +8,10 @@ from scipy.special import expit
 
 import separatrix as sx
 from separatrix.datasets import make_mixed_types
-from separatrix.study import PriorOnly, TableClassifier
+from separatrix.study import PriorOnly
 from separatrix.study.effects import MAX_EFFECT_COLUMNS, MAX_POINTS, grid_of, partial_effects
 from separatrix.table import TableEncoder
+from separatrix.tables import TableClassifier
 
 TABLE, Y = make_mixed_types(150, as_frame=True, rng=0)
 THREE = np.where(Y == "leaves", "leaves", np.where(TABLE["calls"] > 1, "calls", "rests"))

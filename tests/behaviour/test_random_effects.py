@@ -18,9 +18,10 @@ from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers import pose
-from separatrix.study import conduct, effects, explain, scale_groups, study_of
+from separatrix.study import conduct, effects, study_of
 from separatrix.study.candidates import LOGISTIC
 from separatrix.table import Schema, TableEncoder
+from separatrix.tables import explain, scale_groups
 
 RNG = np.random.default_rng(0)
 N = 600

@@ -45,7 +45,8 @@ from separatrix.report.summary import (
 )
 from separatrix.report.weights import Step, effect_text, factor_text, merge_two_levels, steps_of, weights_section
 from separatrix.report.words import SPACE, fixed, percent
-from separatrix.study import Coefficient, Effect, HeldOut, Note, TableClassifier, Topic, conduct, examine, explain
+from separatrix.study import Effect, HeldOut, Note, Topic, conduct, examine
+from separatrix.tables import Coefficient, TableClassifier, explain
 
 HOSTILE = "<script>alert(\"x\")</script> & 'quoted' {{ 7 * 7 }} 🦞"
 FAST = ["prior only", "naive Bayes", "logistic (Bayesian)"]

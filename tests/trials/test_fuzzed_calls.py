@@ -36,6 +36,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 import separatrix as sx
 from separatrix import exceptions
+from separatrix.tables import Ramps
 
 N_QUICK, N_ALL, CHUNK = 200, 5000, 200
 MAX_CPU_SECONDS = 8.0
@@ -69,7 +70,7 @@ BASES: dict[str, Callable[[], Any]] = {
     "Sigmoid": lambda: sx.basis.Sigmoid(n_centres=3),
     "Spline": lambda: sx.basis.Spline(n_knots=3),
     "Union": lambda: sx.basis.Union([sx.basis.Linear(), sx.basis.Sigmoid(n_centres=2)]),
-    "Ramps": lambda: sx.study.Ramps([0], 3),
+    "Ramps": lambda: Ramps([0], 3),
 }
 MODELS: dict[str, Callable[[], Any]] = {
     "LeastSquaresClassifier": sx.LeastSquaresClassifier,

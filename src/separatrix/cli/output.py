@@ -13,8 +13,9 @@ from separatrix.cli.layout import Cell, TextTable
 
 if TYPE_CHECKING:
     from separatrix.comparison import Comparison
-    from separatrix.study import Coefficient, Compared, Study
+    from separatrix.study import Compared, Study
     from separatrix.table import Schema
+    from separatrix.tables import Coefficient
 
 MAX_LISTED_COLUMNS = 40  # number of columns in the list of the columns of a table
 MAX_LISTED_NOTES = 20

@@ -24,8 +24,9 @@ from separatrix._text import enumerated
 from separatrix.report.drawing import Mark, Scale, axis_row, round_step, whiskers
 from separatrix.report.performance import Performance
 from separatrix.report.words import counted, interval, number, percent, shortened
-from separatrix.study import Coefficient, Effect, Study
+from separatrix.study import Effect, Study
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan
+from separatrix.tables import Coefficient
 
 N_VISIBLE_WEIGHTS, N_FOLDED_WEIGHTS = 20, 180  # further weights are not in the report
 MAX_NAME_LETTERS, MAX_LEVEL_LETTERS = 60, 24

@@ -2,53 +2,40 @@
 """Studies of a table: compare models, choose one, fit it and explain it. Used by the command line and the report.
 
 Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (comparison and choice) and records.py
-(`Compared`, `Study`). The models: classifier.py (`TableClassifier`), ramps.py (curves), pairs.py (interactions),
-candidates.py (which models suit a table). The results: weights.py, effects.py, notes.py, screening.py (columns to
-check). Progress reports: progress.py. Predictions of a table in batches: scoring.py.
+(`Compared`, `Study`). The models: candidates.py (which models suit a table). The results: effects.py, notes.py,
+screening.py (columns to check). Progress reports: progress.py. Predictions of a table in batches: scoring.py.
 """
 
 from separatrix.study.candidates import MODELS, PriorOnly, candidates
-from separatrix.study.classifier import TableClassifier, continuous_columns, scale_groups
 from separatrix.study.compare import compare_models, labelled_rows
 from separatrix.study.notes import captured, notes_on_model
 from separatrix.study.progress import Stage
-from separatrix.study.ramps import RampFunctions, RampProducts, Ramps
 from separatrix.study.records import OTHER_MODEL_TOPICS, Compared, Effect, HeldOut, Note, PairEffect, Study, Topic
 from separatrix.study.scoring import BatchScorer, ValueCounts
 from separatrix.study.study import N_LATER_STAGES, conduct, examine, spread_rows, study_of
-from separatrix.study.weights import INTERCEPT, Coefficient, explain
 
 __all__ = [
-    "INTERCEPT",
     "MODELS",
     "N_LATER_STAGES",
     "OTHER_MODEL_TOPICS",
     "BatchScorer",
-    "Coefficient",
     "Compared",
     "Effect",
     "HeldOut",
     "Note",
     "PairEffect",
     "PriorOnly",
-    "RampFunctions",
-    "RampProducts",
-    "Ramps",
     "Stage",
     "Study",
-    "TableClassifier",
     "Topic",
     "ValueCounts",
     "candidates",
     "captured",
     "compare_models",
     "conduct",
-    "continuous_columns",
     "examine",
-    "explain",
     "labelled_rows",
     "notes_on_model",
-    "scale_groups",
     "spread_rows",
     "study_of",
 ]

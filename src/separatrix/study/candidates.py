@@ -23,10 +23,16 @@ from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, Quadra
 from separatrix.priors import Gaussian
 from separatrix.rows import labels_of, watched
 from separatrix.stats import Tally, require_finite
-from separatrix.study.classifier import MAX_GROUPED_WORDS, TableClassifier, is_dual_cheaper
-from separatrix.study.pairs import MAX_CELLS, MAX_SEARCH_ROWS, max_products
-from separatrix.study.ramps import default_n_knots
 from separatrix.table import TYPICAL_TERMS
+from separatrix.tables import (
+    MAX_CELLS,
+    MAX_GROUPED_WORDS,
+    MAX_SEARCH_ROWS,
+    TableClassifier,
+    default_n_knots,
+    is_dual_cheaper,
+    max_products,
+)
 
 PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discriminant", "quadratic discriminant"
 VALIDATED, LOGISTIC = "logistic (cross-validated)", "logistic (Bayesian)"

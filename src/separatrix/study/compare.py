@@ -42,7 +42,6 @@ from separatrix.study.candidates import (
     selected,
     unsuitable,
 )
-from separatrix.study.classifier import TableClassifier, continuous_columns, word_columns
 from separatrix.study.notes import captured, notes_on_table
 from separatrix.study.progress import MAX_CANDIDATE_FRACTION, MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import (
@@ -75,6 +74,7 @@ from separatrix.table import (
     positive_label,
     table_statistics,
 )
+from separatrix.tables import TableClassifier, continuous_columns, word_columns
 
 MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5

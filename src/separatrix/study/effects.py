@@ -26,11 +26,9 @@ from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._threads import map_in_order
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.study.classifier import TableClassifier, basis_rows, functions_of, named
-from separatrix.study.ramps import Ramps
 from separatrix.study.records import Effect, PairEffect
-from separatrix.study.weights import explain, has_contrasts
 from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan, TextPlan, read_values
+from separatrix.tables import Ramps, TableClassifier, basis_rows, explain, functions_of, has_contrasts, named
 from separatrix.weights import interval_tails
 
 MAX_EFFECT_COLUMNS = 40

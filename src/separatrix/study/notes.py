@@ -19,12 +19,11 @@ from separatrix.bayesian import BayesianLogisticRegression, Levels, Limit, Produ
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, open_rows
 from separatrix.separation import SeparationStatus, separability
-from separatrix.study.classifier import TableClassifier, Words, basis_rows
 from separatrix.study.effects import MAX_EFFECT_COLUMNS
 from separatrix.study.progress import MAX_CANDIDATE_FRACTION, Budget
-from separatrix.study.ramps import CURVE_OF
 from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan
+from separatrix.tables import CURVE_OF, TableClassifier, Words, basis_rows
 
 MAX_RARE_FRACTION = 0.05  # of the rows; smaller classes are reported as rare
 MAX_RARE_RATIO = 0.25  # to the proportion of a class if all classes are equally frequent

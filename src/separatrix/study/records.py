@@ -17,9 +17,8 @@ from separatrix._text import option
 from separatrix.comparison import Comparison
 from separatrix.reductions import take_rows
 from separatrix.separation import SeparationStatus
-from separatrix.study.classifier import TableClassifier
-from separatrix.study.weights import Coefficient
 from separatrix.table import Schema, TableEncoder, TableStatistics, table_statistics
+from separatrix.tables import Coefficient, TableClassifier
 
 Topic = Literal[  # in the order of importance for the reader
     "leak",  # a column alone predicts the class

@@ -19,9 +19,8 @@ from separatrix._lazy import pa, pc
 from separatrix.exceptions import DataError
 from separatrix.families import SupportError
 from separatrix.rows import NamedRows
-from separatrix.study.classifier import TableClassifier, continuous_columns
-from separatrix.study.ramps import Ramps
 from separatrix.table import MISSING, OddCells, as_text, encode_target
+from separatrix.tables import Ramps, TableClassifier, continuous_columns
 
 MAX_KEPT_VALUES = 5  # examples shown for one column
 

@@ -27,15 +27,14 @@ from separatrix.files import Scan
 from separatrix.rows import NamedRows, watched
 from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
-from separatrix.study.classifier import TableClassifier, named
 from separatrix.study.compare import compare_models, open_table, positive_class, sample_of, size_of
 from separatrix.study.effects import pair_effects, partial_effects
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance, leaking_columns
 from separatrix.study.screening import notes_on_columns
-from separatrix.study.weights import explain
 from separatrix.table import TableEncoder, as_text
+from separatrix.tables import TableClassifier, explain, named
 from separatrix.weights import interval_tails
 
 N_LATER_STAGES = 3  # stages after the comparison: fitting to all rows, separation, effects

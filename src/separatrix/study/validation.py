@@ -23,9 +23,9 @@ from separatrix.generative import NaiveBayes
 from separatrix.reductions import take_rows
 from separatrix.rows import NamedRows
 from separatrix.study.candidates import PriorOnly
-from separatrix.study.classifier import TableClassifier
 from separatrix.study.records import LabelledTable
 from separatrix.table import NumberPlan, Schema, TableEncoder, TableStatistics, infer_types, table_statistics
+from separatrix.tables import TableClassifier
 
 ALWAYS_VALIDATED_ROWS = 1000  # smaller tables are cross-validated, whatever the time
 MAX_VALIDATED_ROWS = 20_000  # larger tables are split, because a fifth of their rows gives precise scores

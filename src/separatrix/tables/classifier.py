@@ -34,10 +34,6 @@ from separatrix.meta import is_ours, require_fit
 from separatrix.priors import Gaussian
 from separatrix.rows import LabelRules, NamedRows, RowStore, Source, accuracy, check_weight, is_unlabelled, open_rows
 from separatrix.stats import column_moments
-from separatrix.study.pairs import Found, Interactions, indicator_scale, stated_interactions, supported_interactions
-from separatrix.study.ramps import CURVE_OF, Ramps, pair_name
-from separatrix.study.scales import tuned_scales
-from separatrix.study.weights import Contrasts, contrasts_of, has_contrasts, summarise
 from separatrix.table import (
     Batch,
     CategoryPlan,
@@ -52,6 +48,10 @@ from separatrix.table import (
     open_batch,
     table_statistics,
 )
+from separatrix.tables.pairs import Found, Interactions, indicator_scale, stated_interactions, supported_interactions
+from separatrix.tables.ramps import CURVE_OF, Ramps, pair_name
+from separatrix.tables.scales import tuned_scales
+from separatrix.tables.weights import Contrasts, contrasts_of, has_contrasts, summarise
 
 MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000  # features and rows between which a posterior of the rows is cheaper
 MAX_GROUPED_WORDS = 500  # features of a table with text up to which scales of groups are tuned, which takes seconds

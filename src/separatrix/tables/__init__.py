@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A classifier of tables with columns of any type: an encoder and a model of the encoded features, in one object.
+
+Read classifier.py (`TableClassifier`) first. Features beyond the encoded columns: ramps.py (curves), pairs.py
+(interactions). Prior scales by cross-validation: scales.py. The weights as a table, in words: weights.py.
+"""
+
+from separatrix.tables.classifier import (
+    MAX_GROUPED_WORDS,
+    TableClassifier,
+    Words,
+    basis_rows,
+    continuous_columns,
+    functions_of,
+    is_dual_cheaper,
+    named,
+    scale_groups,
+    word_columns,
+)
+from separatrix.tables.pairs import MAX_CELLS, MAX_SEARCH_ROWS, Interactions, max_products
+from separatrix.tables.ramps import CURVE_OF, RampFunctions, RampProducts, Ramps, default_n_knots
+from separatrix.tables.weights import INTERCEPT, Coefficient, explain, has_contrasts
