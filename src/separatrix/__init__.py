@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from separatrix.rules import FisherDiscriminant as FisherDiscriminant
     from separatrix.rules import LeastSquaresClassifier as LeastSquaresClassifier
     from separatrix.rules import Perceptron as Perceptron
-    from separatrix.tables import TableClassifier as TableClassifier
+    from separatrix.table_model import TableClassifier as TableClassifier
 
 __version__ = "0.1.0"
 
@@ -83,7 +83,7 @@ _HOME = {
     "is_separable": "geometry",
     "compare": "comparison",
     "ModelAverage": "comparison",
-    "TableClassifier": "tables",
+    "TableClassifier": "table_model",
     "scan": "files",
     "save": "export",
     "load": "export",

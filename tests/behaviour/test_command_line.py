@@ -41,7 +41,7 @@ from separatrix.export import FileError, read_about
 from separatrix.files import FileWriteError, open_table
 from separatrix.study import Note, PriorOnly, Stage
 from separatrix.table import encode_target, infer_types, table_statistics
-from separatrix.tables import TableClassifier, explain
+from separatrix.table_model import TableClassifier, explain
 
 COMMANDS = ("fit", "compare", "predict", "explain", "report", "plot", "export", "datasets", "demo")
 FAST = ("--models", "prior,bayes,linear")

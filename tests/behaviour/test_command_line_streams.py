@@ -17,7 +17,7 @@ from separatrix.cli.errors import CommandError
 from separatrix.cli.layout import UNSAFE, TextTable, folded, printable, visible
 from separatrix.exceptions import DataError
 from separatrix.files import open_table, open_writer
-from separatrix.tables import TableClassifier
+from separatrix.table_model import TableClassifier
 
 MAIN = "import sys; sys.argv[0] = 'separatrix'; from separatrix.cli import main; main()"
 TITLE = "\x1b]0;gone\x07"  # sets the title of a terminal

@@ -11,7 +11,7 @@ from separatrix.datasets import make_mixed_types
 from separatrix.study import PriorOnly
 from separatrix.study.effects import MAX_EFFECT_COLUMNS, MAX_POINTS, grid_of, partial_effects
 from separatrix.table import TableEncoder
-from separatrix.tables import TableClassifier
+from separatrix.table_model import TableClassifier
 
 TABLE, Y = make_mixed_types(150, as_frame=True, rng=0)
 THREE = np.where(Y == "leaves", "leaves", np.where(TABLE["calls"] > 1, "calls", "rests"))

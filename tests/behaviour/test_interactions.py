@@ -13,8 +13,8 @@ from separatrix.rows import as_source
 from separatrix.solvers import pose
 from separatrix.study import MODELS, conduct, effects, examine
 from separatrix.table import TableEncoder
-from separatrix.tables import Ramps, TableClassifier, pairs
-from separatrix.tables.pairs import Interactions, column_cells, loo_activations, ramp_products
+from separatrix.table_model import Ramps, TableClassifier, pairs
+from separatrix.table_model.pairs import Interactions, column_cells, loo_activations, ramp_products
 
 RNG = np.random.default_rng(0)
 N = 400

@@ -20,7 +20,7 @@ from separatrix.export.onnx import _step
 from separatrix.export.onnx_models import functions
 from separatrix.likelihoods import LIKELIHOODS
 from separatrix.study import PriorOnly
-from separatrix.tables import Ramps
+from separatrix.table_model import Ramps
 
 RNG = np.random.default_rng(0)
 X, Y = blobs(90, distance=1.0)

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 import separatrix as sx
 from problems import blobs
 from separatrix.datasets import make_mixed_types
-from separatrix.tables import explain
+from separatrix.table_model import explain
 
 Display = sx.plots.CoefficientDisplay
 

@@ -21,7 +21,7 @@ from separatrix.solvers import pose
 from separatrix.study import conduct, effects, study_of
 from separatrix.study.candidates import LOGISTIC
 from separatrix.table import Schema, TableEncoder
-from separatrix.tables import explain, scale_groups
+from separatrix.table_model import explain, scale_groups
 
 RNG = np.random.default_rng(0)
 N = 600

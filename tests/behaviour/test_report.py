@@ -46,7 +46,7 @@ from separatrix.report.summary import (
 from separatrix.report.weights import Step, effect_text, factor_text, merge_two_levels, steps_of, weights_section
 from separatrix.report.words import SPACE, fixed, percent
 from separatrix.study import Effect, HeldOut, Note, Topic, conduct, examine
-from separatrix.tables import Coefficient, TableClassifier, explain
+from separatrix.table_model import Coefficient, TableClassifier, explain
 
 HOSTILE = "<script>alert(\"x\")</script> & 'quoted' {{ 7 * 7 }} 🦞"
 FAST = ["prior only", "naive Bayes", "logistic (Bayesian)"]

@@ -12,7 +12,7 @@ from separatrix.datasets import make_loans
 from separatrix.exceptions import DataError
 from separatrix.metrics import log_likelihoods
 from separatrix.study import BatchScorer, ValueCounts
-from separatrix.tables import TableClassifier
+from separatrix.table_model import TableClassifier
 
 RULES = MODELS | {
     "costs": lambda: sx.DecisionRule(sx.LinearDiscriminantAnalysis(), costs=[[0, 1], [9, 0]]),

@@ -50,7 +50,7 @@ from separatrix.study.progress import REPORT_SECONDS, Budget, Stages
 from separatrix.study.validation import fold_numbers, n_folds_of, n_repeats_of
 from separatrix.table import TableEncoder
 from separatrix.table.target import NO_YES_PAIRS
-from separatrix.tables import TableClassifier
+from separatrix.table_model import TableClassifier
 
 X, Y = make_mixed_types(600, as_frame=True, rng=0)
 TABLE = X.assign(customer=Y)

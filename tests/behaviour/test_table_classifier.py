@@ -21,9 +21,9 @@ from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import ApproximationWarning, DataError
 from separatrix.study import PriorOnly
 from separatrix.table import TableEncoder
-from separatrix.tables import Ramps, TableClassifier, continuous_columns, explain
-from separatrix.tables.classifier import functions_of
-from separatrix.tables.ramps import knots_of
+from separatrix.table_model import Ramps, TableClassifier, continuous_columns, explain
+from separatrix.table_model.classifier import functions_of
+from separatrix.table_model.ramps import knots_of
 
 TABLE, Y = make_mixed_types(300, as_frame=True, rng=0)
 THREE = np.where(Y == "leaves", "leaves", np.where(TABLE["calls"] > 1, "calls", "rests"))

@@ -20,7 +20,7 @@ from separatrix.rows import NamedRows
 from separatrix.study import MODELS, compare_models, conduct
 from separatrix.table import Schema, TableEncoder, infer_types, table_statistics
 from separatrix.table.words import Documents, Prose, frequent_terms, words_of
-from separatrix.tables import explain
+from separatrix.table_model import explain
 
 COMMON = words_of("the a to is at of my call you for now we on it are not so from was that")
 OF_CLASS = {"spam": words_of("free prize claim win cash urgent"), "ham": words_of("home later love dinner sorry ok")}

@@ -50,7 +50,7 @@ from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
 from separatrix.rows import LabelRules, open_rows, pair
 from separatrix.solvers import LBFGS, GradientDescent, Newton
 from separatrix.study import MODELS, conduct
-from separatrix.tables import Ramps
+from separatrix.table_model import Ramps
 
 X, Y = blobs(60, n_classes=2, distance=4.0)
 _, THREE = blobs(60, n_classes=3, distance=4.0)

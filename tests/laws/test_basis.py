@@ -20,7 +20,7 @@ from separatrix.basis import RBF, Linear, MultiScaleRBF, Polynomial, RandomFouri
 from separatrix.exceptions import DataError
 from separatrix.rows import as_source
 from separatrix.stats import PooledScatter, class_moments
-from separatrix.tables import Ramps
+from separatrix.table_model import Ramps
 
 BASES = [
     Linear(),

@@ -36,7 +36,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 import separatrix as sx
 from separatrix import exceptions
-from separatrix.tables import Ramps
+from separatrix.table_model import Ramps
 
 N_QUICK, N_ALL, CHUNK = 200, 5000, 200
 MAX_CPU_SECONDS = 8.0

@@ -25,7 +25,7 @@ from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, 
 
 if TYPE_CHECKING:
     from separatrix.report import Step
-    from separatrix.tables import Coefficient
+    from separatrix.table_model import Coefficient
 
 N_LISTED_WEIGHTS = 20
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -70,8 +70,8 @@ def explain(
     """Show the weights of a saved model with intervals and odds ratios, its evidence, and warnings."""
     from separatrix.report import merge_two_levels, steps_of
     from separatrix.study import captured, notes_on_model
-    from separatrix.tables import INTERCEPT
-    from separatrix.tables import explain as explain_model
+    from separatrix.table_model import INTERCEPT
+    from separatrix.table_model import explain as explain_model
 
     printer = Printer(as_json=as_json)
     fitted, names = files.load_model(model, of_tables=True)
@@ -142,7 +142,7 @@ def _weight_table(
 ) -> TextTable:
     """Weights and intercepts; the size of weights that only the prior limits is not stated."""
     from separatrix.report import NOT_DETERMINED, effect_text, is_stated
-    from separatrix.tables import INTERCEPT
+    from separatrix.table_model import INTERCEPT
 
     stated = [is_stated(c, steps.get(c.name), leaks) for c in weights]
     effects = [effect_text(c, steps.get(c.name), leaks) for c in weights]
@@ -211,7 +211,7 @@ def curves_of(model: Any, weights: Sequence[Coefficient]) -> list[Curve]:
     """Curves of a table classifier, widest range first; empty if it has none."""
     import numpy as np
 
-    from separatrix.tables import Ramps
+    from separatrix.table_model import Ramps
 
     basis = getattr(model.estimator_, "basis_", None)
     if not isinstance(basis, Ramps):
@@ -307,8 +307,8 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
     from separatrix import plots
     from separatrix.report import one_against_rest
     from separatrix.study import HeldOut
-    from separatrix.tables import TableClassifier
-    from separatrix.tables import explain as explain_model
+    from separatrix.table_model import TableClassifier
+    from separatrix.table_model import explain as explain_model
 
     (name, n_columns, response), estimator = PICTURES[kind], getattr(fitted, "estimator_", fitted)
     display = getattr(plots, name)

@@ -120,7 +120,7 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
     earlier = {"target": "target_name_", "positive": "positive_", "model": "name_"}
     found = {name: getattr(model, attribute, None) for name, attribute in earlier.items()}
     if of_tables:
-        from separatrix.tables import TableClassifier
+        from separatrix.table_model import TableClassifier
 
         if not isinstance(model, TableClassifier):
             raise CommandError(

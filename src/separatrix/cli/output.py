@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from separatrix.comparison import Comparison
     from separatrix.study import Compared, Study
     from separatrix.table import Schema
-    from separatrix.tables import Coefficient
+    from separatrix.table_model import Coefficient
 
 MAX_LISTED_COLUMNS = 40  # number of columns in the list of the columns of a table
 MAX_LISTED_NOTES = 20

@@ -25,7 +25,7 @@ from separatrix.families import SupportError
 from separatrix.generative import FamilyClassifier
 from separatrix.meta import AbstractWrapper
 from separatrix.reductions import AbstractReduction, OneVsRest
-from separatrix.tables import TableClassifier
+from separatrix.table_model import TableClassifier
 
 METHODS = ("predict", "predict_proba", "decision_function")
 MAX_MAPPED_CLASSES = 1000  # a mapping of costs becomes a matrix of all pairs of classes

@@ -25,7 +25,7 @@ from separatrix.export.graph import Graph, Value
 from separatrix.export.onnx_models import predictions
 from separatrix.generative import FamilyClassifier
 from separatrix.table import CYCLES, CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan
-from separatrix.tables import TableClassifier
+from separatrix.table_model import TableClassifier
 from separatrix.weights import interval_tails
 
 Output = tuple[Value, str, list[str | int]]

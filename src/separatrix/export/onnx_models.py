@@ -27,7 +27,7 @@ from separatrix.export.graph import Value
 from separatrix.export.onnx_integrals import logistic_mean, normal_cdf, softmax_normal, softmax_probit_rule
 from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron, log_priors
 from separatrix.study import PriorOnly
-from separatrix.tables import RampFunctions, RampProducts
+from separatrix.table_model import RampFunctions, RampProducts
 from separatrix.weights import WeightDistribution
 
 FAR_IN_WIDTHS = 1e4  # spread of the centres, in widths, beyond which |x|² + |c|² - 2 x'c loses too many digits

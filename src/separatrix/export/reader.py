@@ -41,7 +41,7 @@ from separatrix.export.writer import FUNCTIONS, MAX_SPLINES, TRANSFORMERS
 FOLDERS = (
     "_linalg", "basis", "bayesian", "calibration", "comparison", "decisions", "discriminative", "exceptions",
     "families", "files", "generative", "likelihoods", "metrics", "priors", "reductions", "rows", "rules", "separation",
-    "solvers", "stats", "study", "table", "tables", "weights",
+    "solvers", "stats", "study", "table", "table_model", "weights",
 )  # fmt: skip
 #: Folders whose classes moved: folder in files of earlier versions -> folders to search.
 MOVED = {
@@ -50,8 +50,8 @@ MOVED = {
     "scanning": ("files", "rows"),
     "generative": ("generative", "stats", "families"),
     "solvers": ("solvers", "separation"),
-    "study": ("study", "tables"),
-    "tables": ("tables", "study"),
+    "study": ("study", "table_model"),
+    "tables": ("table_model", "study"),
 }
 #: Records with another name in files of earlier versions.
 RENAMED = {"WeightPosterior": "WeightDistribution"}

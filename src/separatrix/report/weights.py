@@ -26,7 +26,7 @@ from separatrix.report.performance import Performance
 from separatrix.report.words import counted, interval, number, percent, shortened
 from separatrix.study import Effect, Study
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan
-from separatrix.tables import Coefficient
+from separatrix.table_model import Coefficient
 
 N_VISIBLE_WEIGHTS, N_FOLDED_WEIGHTS = 20, 180  # further weights are not in the report
 MAX_NAME_LETTERS, MAX_LEVEL_LETTERS = 60, 24

@@ -24,7 +24,7 @@ from separatrix.priors import Gaussian
 from separatrix.rows import labels_of, watched
 from separatrix.stats import Tally, require_finite
 from separatrix.table import TYPICAL_TERMS
-from separatrix.tables import (
+from separatrix.table_model import (
     MAX_CELLS,
     MAX_GROUPED_WORDS,
     MAX_SEARCH_ROWS,

@@ -74,7 +74,7 @@ from separatrix.table import (
     positive_label,
     table_statistics,
 )
-from separatrix.tables import TableClassifier, continuous_columns, word_columns
+from separatrix.table_model import TableClassifier, continuous_columns, word_columns
 
 MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5

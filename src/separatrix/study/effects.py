@@ -28,7 +28,7 @@ from separatrix._threads import map_in_order
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.study.records import Effect, PairEffect
 from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan, TextPlan, read_values
-from separatrix.tables import Ramps, TableClassifier, basis_rows, explain, functions_of, has_contrasts, named
+from separatrix.table_model import Ramps, TableClassifier, basis_rows, explain, functions_of, has_contrasts, named
 from separatrix.weights import interval_tails
 
 MAX_EFFECT_COLUMNS = 40

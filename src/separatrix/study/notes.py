@@ -23,7 +23,7 @@ from separatrix.study.effects import MAX_EFFECT_COLUMNS
 from separatrix.study.progress import MAX_CANDIDATE_FRACTION, Budget
 from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan
-from separatrix.tables import CURVE_OF, TableClassifier, Words, basis_rows
+from separatrix.table_model import CURVE_OF, TableClassifier, Words, basis_rows
 
 MAX_RARE_FRACTION = 0.05  # of the rows; smaller classes are reported as rare
 MAX_RARE_RATIO = 0.25  # to the proportion of a class if all classes are equally frequent

@@ -18,7 +18,7 @@ from separatrix.comparison import Comparison
 from separatrix.reductions import take_rows
 from separatrix.separation import SeparationStatus
 from separatrix.table import Schema, TableEncoder, TableStatistics, table_statistics
-from separatrix.tables import Coefficient, TableClassifier
+from separatrix.table_model import Coefficient, TableClassifier
 
 Topic = Literal[  # in the order of importance for the reader
     "leak",  # a column alone predicts the class

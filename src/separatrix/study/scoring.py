@@ -20,7 +20,7 @@ from separatrix.exceptions import DataError
 from separatrix.families import SupportError
 from separatrix.rows import NamedRows
 from separatrix.table import MISSING, OddCells, as_text, encode_target
-from separatrix.tables import Ramps, TableClassifier, continuous_columns
+from separatrix.table_model import Ramps, TableClassifier, continuous_columns
 
 MAX_KEPT_VALUES = 5  # examples shown for one column
 

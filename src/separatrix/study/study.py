@@ -34,7 +34,7 @@ from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance, leaking_columns
 from separatrix.study.screening import notes_on_columns
 from separatrix.table import TableEncoder, as_text
-from separatrix.tables import TableClassifier, explain, named
+from separatrix.table_model import TableClassifier, explain, named
 from separatrix.weights import interval_tails
 
 N_LATER_STAGES = 3  # stages after the comparison: fitting to all rows, separation, effects

@@ -25,7 +25,7 @@ from separatrix.rows import NamedRows
 from separatrix.study.candidates import PriorOnly
 from separatrix.study.records import LabelledTable
 from separatrix.table import NumberPlan, Schema, TableEncoder, TableStatistics, infer_types, table_statistics
-from separatrix.tables import TableClassifier
+from separatrix.table_model import TableClassifier
 
 ALWAYS_VALIDATED_ROWS = 1000  # smaller tables are cross-validated, whatever the time
 MAX_VALIDATED_ROWS = 20_000  # larger tables are split, because a fifth of their rows gives precise scores

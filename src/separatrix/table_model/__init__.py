@@ -5,7 +5,7 @@ Read classifier.py (`TableClassifier`) first. Features beyond the encoded column
 (interactions). Prior scales by cross-validation: scales.py. The weights as a table, in words: weights.py.
 """
 
-from separatrix.tables.classifier import (
+from separatrix.table_model.classifier import (
     MAX_GROUPED_WORDS,
     TableClassifier,
     Words,
@@ -17,6 +17,6 @@ from separatrix.tables.classifier import (
     scale_groups,
     word_columns,
 )
-from separatrix.tables.pairs import MAX_CELLS, MAX_SEARCH_ROWS, Interactions, max_products
-from separatrix.tables.ramps import CURVE_OF, RampFunctions, RampProducts, Ramps, default_n_knots
-from separatrix.tables.weights import INTERCEPT, Coefficient, explain, has_contrasts
+from separatrix.table_model.pairs import MAX_CELLS, MAX_SEARCH_ROWS, Interactions, max_products
+from separatrix.table_model.ramps import CURVE_OF, RampFunctions, RampProducts, Ramps, default_n_knots
+from separatrix.table_model.weights import INTERCEPT, Coefficient, explain, has_contrasts

@@ -99,7 +99,7 @@ def explain(
     followed by its intercept, which has no column. Weights of levels that did not occur in training are left out.
 
     >>> from separatrix.datasets import make_mixed_types
-    >>> from separatrix.tables import TableClassifier, explain
+    >>> from separatrix.table_model import TableClassifier, explain
     >>> table, y = make_mixed_types(500, as_frame=True, rng=0)
     >>> calls = next(c for c in explain(TableClassifier().fit(table, y)) if c.name == "calls")
     >>> calls.label, calls.weight < calls.upper < 0  # customers who call often are less likely to stay

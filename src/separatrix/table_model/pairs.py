@@ -48,7 +48,7 @@ from separatrix.rows import Source, as_source
 from separatrix.solvers import Posterior, pose
 from separatrix.stats import Design, collect_sample
 from separatrix.table import CategoryPlan, Schema
-from separatrix.tables.ramps import TIMES, RampProducts, Ramps, knots_of, pair_name
+from separatrix.table_model.ramps import TIMES, RampProducts, Ramps, knots_of, pair_name
 
 MAX_SEARCH_ROWS = 4000
 MIN_SEARCH_ROWS = 100  # with fewer rows, an interaction is hardly ever confirmed

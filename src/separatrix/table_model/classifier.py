@@ -48,10 +48,16 @@ from separatrix.table import (
     open_batch,
     table_statistics,
 )
-from separatrix.tables.pairs import Found, Interactions, indicator_scale, stated_interactions, supported_interactions
-from separatrix.tables.ramps import CURVE_OF, Ramps, pair_name
-from separatrix.tables.scales import tuned_scales
-from separatrix.tables.weights import Contrasts, contrasts_of, has_contrasts, summarise
+from separatrix.table_model.pairs import (
+    Found,
+    Interactions,
+    indicator_scale,
+    stated_interactions,
+    supported_interactions,
+)
+from separatrix.table_model.ramps import CURVE_OF, Ramps, pair_name
+from separatrix.table_model.scales import tuned_scales
+from separatrix.table_model.weights import Contrasts, contrasts_of, has_contrasts, summarise
 
 MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000  # features and rows between which a posterior of the rows is cheaper
 MAX_GROUPED_WORDS = 500  # features of a table with text up to which scales of groups are tuned, which takes seconds

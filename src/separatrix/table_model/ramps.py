@@ -36,7 +36,7 @@ MIN_DEFAULT_KNOTS, MAX_DEFAULT_KNOTS = 4, 24
 def pair_name(a: str, b: str, columns: Collection[str]) -> str:
     """Name of a pair of columns, ``a × b``, which no column has: a name that contains × is quoted.
 
-    >>> from separatrix.tables.ramps import pair_name
+    >>> from separatrix.table_model.ramps import pair_name
     >>> pair_name("a", "b × c", ("a", "b × c")), pair_name("a", "b", ("a", "b", "a × b"))
     ("a × 'b × c'", "'a' × 'b'")
     """
@@ -185,7 +185,7 @@ class Ramps(AbstractBasis):
     products : RampProducts, optional
         Products of functions of two columns, which are appended.
 
-    >>> from separatrix.tables import Ramps
+    >>> from separatrix.table_model import Ramps
     >>> basis = Ramps([0]).fit([[0.0, 5.0], [1.0, 6.0], [3.0, 5.0]])
     >>> basis.transform([[2.0, 5.0], [9.0, 5.0]])
     array([[5. , 1. , 0.5],
