@@ -8,8 +8,8 @@ from scipy.special import expit
 
 import separatrix as sx
 from separatrix.datasets import make_mixed_types
+from separatrix.effects import MAX_EFFECT_COLUMNS, MAX_POINTS, grid_of, partial_effects
 from separatrix.study import PriorOnly
-from separatrix.study.effects import MAX_EFFECT_COLUMNS, MAX_POINTS, grid_of, partial_effects
 from separatrix.table import TableEncoder
 from separatrix.table_model import TableClassifier
 

@@ -6,12 +6,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import separatrix as sx
+from separatrix import effects
 from separatrix.bayesian import Products
 from separatrix.likelihoods import Softmax
 from separatrix.report import render
 from separatrix.rows import as_source
 from separatrix.solvers import pose
-from separatrix.study import MODELS, conduct, effects, examine
+from separatrix.study import MODELS, conduct, examine
 from separatrix.table import TableEncoder
 from separatrix.table_model import Ramps, TableClassifier, pairs
 from separatrix.table_model.pairs import Interactions, column_cells, loo_activations, ramp_products

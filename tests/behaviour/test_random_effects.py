@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 import separatrix as sx
+from separatrix import effects
 from separatrix.bayesian import Levels, Products, by_class, inference
 from separatrix.bayesian.evidence import prior_scales
 from separatrix.bayesian.structures import ArrowApproximation
@@ -18,7 +19,7 @@ from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers import pose
-from separatrix.study import conduct, effects, study_of
+from separatrix.study import conduct, study_of
 from separatrix.study.candidates import LOGISTIC
 from separatrix.table import Schema, TableEncoder
 from separatrix.table_model import explain, scale_groups

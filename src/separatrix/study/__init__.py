@@ -2,15 +2,16 @@
 """Studies of a table: compare models, choose one, fit it and explain it. Used by the command line and the report.
 
 Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (comparison and choice) and records.py
-(`Compared`, `Study`). The models: candidates.py (which models suit a table). The results: effects.py, notes.py,
-screening.py (columns to check). Progress reports: progress.py. Predictions of a table in batches: scoring.py.
+(`Compared`, `Study`). The models: candidates.py (which models suit a table). The results: notes.py, screening.py
+(columns to check). Progress reports: progress.py. Predictions of a table in batches: scoring.py.
 """
 
+from separatrix.effects import Effect, PairEffect
 from separatrix.study.candidates import MODELS, PriorOnly, candidates
 from separatrix.study.compare import compare_models, labelled_rows
 from separatrix.study.notes import captured, notes_on_model
 from separatrix.study.progress import Stage
-from separatrix.study.records import OTHER_MODEL_TOPICS, Compared, Effect, HeldOut, Note, PairEffect, Study, Topic
+from separatrix.study.records import OTHER_MODEL_TOPICS, Compared, HeldOut, Note, Study, Topic
 from separatrix.study.scoring import BatchScorer, ValueCounts
 from separatrix.study.study import N_LATER_STAGES, conduct, examine, spread_rows, study_of
 

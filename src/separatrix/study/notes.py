@@ -16,10 +16,10 @@ from sklearn.utils import gen_batches
 from separatrix._array import Array, Codes
 from separatrix._text import counted, first_few
 from separatrix.bayesian import BayesianLogisticRegression, Levels, Limit, Products
+from separatrix.effects import MAX_EFFECT_COLUMNS
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, open_rows
 from separatrix.separation import SeparationStatus, separability
-from separatrix.study.effects import MAX_EFFECT_COLUMNS
 from separatrix.study.progress import MAX_CANDIDATE_FRACTION, Budget
 from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan

@@ -7,7 +7,7 @@ The command line prints these records, and the report shows them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from separatrix._array import Array, Codes, Float
 from separatrix._text import option
 from separatrix.comparison import Comparison
+from separatrix.effects import Effect, PairEffect
 from separatrix.reductions import take_rows
 from separatrix.separation import SeparationStatus
 from separatrix.table import Schema, TableEncoder, TableStatistics, table_statistics
@@ -108,44 +109,6 @@ class HeldOut:
     P: Float
     classes: Array
     log_likelihoods: Float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Effect:
-    """Probabilities as a function of one column of the table, with the other columns of each row unchanged.
-
-    ``values`` (G,) are numbers, dates or levels. ``mean`` (G, K) is the probability of each class at each value,
-    averaged over rows; ``lower`` and ``upper`` are its credible band, NaN if the model has no posterior. ``share`` (G,)
-    is the fraction of rows near each value. ``importance`` is the standard deviation over rows of the column's part of
-    the log-odds, in nats. ``missing`` is the effect of a missing number or date, with one value; categories have a
-    level for missing values.
-    """
-
-    column: str
-    kind: str
-    values: Array
-    mean: Float
-    lower: Float
-    upper: Float
-    share: Float
-    importance: float
-    missing: Effect | None = field(default=None, kw_only=True)
-
-
-@dataclass(frozen=True, eq=False)
-class PairEffect(Effect):
-    """Probabilities as a function of one column, for a few values of an ``other`` column that interacts with it.
-
-    ``given`` (V,) are the values of the other column; ``mean``, ``lower`` and ``upper`` are (V, G, K). ``importance``
-    refers to the interaction.
-    """
-
-    other: str
-    given: Array
-
-    @property
-    def columns(self) -> tuple[str, str]:
-        return self.column, self.other
 
 
 @dataclass(frozen=True)

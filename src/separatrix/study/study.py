@@ -22,13 +22,13 @@ from separatrix._lazy import pa
 from separatrix._text import counted, listed
 from separatrix._threads import single_thread_blas
 from separatrix.comparison import Fold, one_line
+from separatrix.effects import pair_effects, partial_effects
 from separatrix.exceptions import DataError, warn
 from separatrix.files import Scan
 from separatrix.rows import NamedRows, watched
 from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
 from separatrix.study.compare import compare_models, open_table, positive_class, sample_of, size_of
-from separatrix.study.effects import pair_effects, partial_effects
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance, leaking_columns
