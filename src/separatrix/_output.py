@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output: results as pandas data frames, and files that are written completely or not at all."""
+"""Output: tables of results, and files that are written completely or not at all."""
 
 from __future__ import annotations
 
 import errno
+import html
+import math
 import os
 import shutil
 import stat
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 try:
     import fcntl
@@ -20,15 +24,133 @@ except ImportError:  # Windows has no such locks; abandoned drafts are kept ther
     fcntl = None  # type: ignore[assignment]
 
 DRAFT_SUFFIX = ".draft"
+NOTE_WIDTH = 80  # characters per line of a note below a table
+MIN_SHOWN_P = 1e-16  # smaller p values are printed as "<1e-16"
 
 
-def as_frame(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """Return a pandas data frame with one name per row. pandas is an optional dependency."""
+class Tabular:
+    """Output of a table with one line per name: text, HTML, LaTeX, and data frames.
+
+    ``columns`` are arrays by name; ``title`` and ``notes`` are shown above and below them. ``formats`` are those of
+    some columns: format specifications such as ``".4f"``, or ``"p"`` for p values; other numbers have five digits.
+    """
+
+    if TYPE_CHECKING:  # at run time, a property would be taken for the default of a subclass's field
+
+        @property
+        def names(self) -> Sequence[str]: ...
+        @property
+        def columns(self) -> Mapping[str, Any]: ...
+        @property
+        def title(self) -> str: ...
+        @property
+        def notes(self) -> tuple[str, ...]: ...
+        @property
+        def formats(self) -> Mapping[str, str]: ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the columns by name."""
+        return dict(self.columns)
+
+    def to_pandas(self) -> Any:
+        """Return a pandas data frame; ``names`` are its index."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_pandas() needs pandas: pip install pandas. to_dict() works without it.") from error
+        return pd.DataFrame(self.to_dict(), index=list(self.names))
+
+    def to_polars(self) -> Any:
+        """Return a polars data frame; ``names`` are its column "name"."""
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise ImportError("to_polars() needs polars: pip install polars. to_dict() works without it.") from error
+        return pl.DataFrame({"name": list(self.names), **self.to_dict()})
+
+    def to_latex(self) -> str:
+        """Return a LaTeX ``tabular`` with the rules of the package booktabs, and the notes as comments."""
+        head, *lines = ([_latex(cell) for cell in line] for line in self._cells())
+        rows = [" & ".join(line) + r" \\" for line in lines]
+        top = [rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}", r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
+        notes = [f"% {note}" for note in self.notes]
+        return "\n".join([*top, *rows, r"\bottomrule", r"\end{tabular}", *notes]) + "\n"
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        head, *lines = ([html.escape(cell) for cell in line] for line in self._cells())
+        right = ' style="text-align: right"'
+        rows = [
+            f"<tr><th>{name}</th>{''.join(f'<td{right}>{cell}</td>' for cell in cells)}</tr>" for name, *cells in lines
+        ]
+        title = [f"<caption>{html.escape(line)}</caption>" for line in self.title.splitlines()[:1]]
+        top = "".join(f"<th{right}>{cell}</th>" for cell in head)
+        more = [*self.title.splitlines()[1:], *self.notes]
+        below = [f"<p>{html.escape(text)}</p>" for text in more]
+        table = ["<table>", *title, f"<thead><tr>{top}</tr></thead>", "<tbody>", *rows, "</tbody>", "</table>"]
+        return "\n".join([*table, *below])
+
+    def _cells(self) -> list[list[str]]:
+        """Texts of the heading and of each line."""
+        columns = [
+            [format_cell(value, self.formats.get(name, ".5g")) for value in values]
+            for name, values in self.columns.items()
+        ]
+        return [["", *self.columns], *(list(line) for line in zip(self.names, *columns, strict=True))]
+
+    def __str__(self) -> str:
+        lines = self._cells()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = [
+            "  ".join(
+                cell.ljust(width) if at == 0 else cell.rjust(width)
+                for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        ]
+        title = [self.title, ""] * bool(self.title)
+        notes = ["\n" + textwrap.fill(note, NOTE_WIDTH) for note in self.notes]
+        return "\n".join([*title, *table, *notes])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Tabular):
+    """A table with one line per name. Its columns are also items, such as ``table["lower"]``."""
+
+    names: tuple[str, ...]
+    columns: Mapping[str, Any]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    formats: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.columns:
+            raise KeyError(f"{name!r} is not a column of this table. Its columns are {', '.join(self.columns)}.")
+        return self.columns[name]
+
+
+def format_cell(value: Any, spec: str) -> str:
+    """Text of one entry: a dash if it is missing; ``spec`` "p" formats a p value."""
+    if value is None or isinstance(value, str | bool):
+        return "-" if value is None else str(value)
+    if isinstance(value, float) and math.isnan(value):
+        return "-"
+    if spec == "p":
+        return f"{value:.3g}" if value >= MIN_SHOWN_P else f"<{MIN_SHOWN_P:g}"
     try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("to_frame() needs pandas: pip install pandas. to_dict() works without it.") from error
-    return pd.DataFrame(dict(columns), index=list(names))
+        return format(value, spec)
+    except (TypeError, ValueError):  # a label
+        return str(value)
+
+
+def _latex(text: str) -> str:
+    """Escape the characters that have a meaning in LaTeX."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    special |= {mark: "\\" + mark for mark in "&%$#_{}"} | {"<": "$<$", ">": "$>$"}
+    return "".join(special.get(mark, mark) for mark in text)
 
 
 def output_problem(file: Path, *, force: bool, option: str = "force=True") -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -56,6 +56,17 @@ class Classifier(ClassifierMixin, Estimator):
     basis: Any = None
     class_weight: Any = None
     prior_correction: bool = False
+    no_distribution: ClassVar[str] = (  # why there is no distribution of the weights
+        "its weights come from the distribution of the rows within each class, not from p(class | x)"
+    )
+
+    @property
+    def weight_distribution_(self) -> Any:
+        """Distribution of the weights, of models that have one; see `separatrix.weights.WeightDistribution`."""
+        raise AttributeError(
+            f"{type(self).__name__} has no weight_distribution_: {self.no_distribution}. LogisticRegression, "
+            "ProbitRegression, GeneralizedLinearModel and BayesianLogisticRegression have one."
+        )
 
     def __sklearn_tags__(self) -> Any:
         """Tags: all classifiers support sparse rows."""

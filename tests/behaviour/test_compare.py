@@ -331,7 +331,7 @@ def test_without_a_finite_best_there_are_no_differences():
 
 @pytest.mark.parametrize("by", ["accuracy", "brier", "ece", "auc", "bic", "aic", "log_evidence", "probability"])
 def test_the_best_model_by_any_criterion(comparison, by):
-    values = comparison.to_frame()[f"test_{by}" if by in ("accuracy", "brier", "ece", "auc") else by].astype(float)
+    values = comparison.to_pandas()[f"test_{by}" if by in ("accuracy", "brier", "ece", "auc") else by].astype(float)
     assert comparison.best(by) == (values.idxmin() if by in ("brier", "ece", "bic", "aic") else values.idxmax())
 
 
@@ -347,7 +347,7 @@ def test_probabilities_and_the_average_use_models_with_an_evidence_of_the_labels
 
 
 def test_columns_trials_and_models_by_name(comparison):
-    columns, frame = comparison.to_dict(), comparison.to_frame()
+    columns, frame = comparison.to_dict(), comparison.to_pandas()
     assert list(frame.index) == list(comparison.names) == [trial.name for trial in comparison]
     assert list(frame.columns) == list(columns)
     assert frame.loc["lda", "test_auc"] == comparison["lda"].test.auc.value
@@ -363,7 +363,7 @@ def test_the_text_fits_a_terminal_and_shows_the_numbers(comparison):
     assert max(map(len, text.splitlines())) <= 80
     assert repr(comparison) == text
     scores, costs = (line.split()[1:] for line in text.splitlines() if line.startswith("bayes "))
-    row = comparison.to_frame().loc["bayes"]
+    row = comparison.to_pandas().loc["bayes"]
     shown = ["test_log_likelihood", "difference", "test_accuracy", "test_brier", "test_ece", "test_auc"]
     np.testing.assert_allclose(np.array(scores, dtype=float), row[shown].astype(float), atol=5e-5)
     shown = ["train_log_likelihood", "fit_seconds", "predict_seconds"]

@@ -138,7 +138,7 @@ def test_the_text_is_aligned_and_states_the_method(table):
 
 
 def test_columns_come_as_a_frame_or_a_dictionary(table):
-    frame = table.to_frame()
+    frame = table.to_pandas()
     assert list(frame.index) == ["age", "intercept"]
     assert frame.loc["age", "coefficient"] == 0.5
     assert list(frame.columns) == list(table.to_dict())

@@ -372,7 +372,7 @@ def test_a_summary_has_quantiles_of_normal_distributions():
     assert_allclose(summary.lower, q.ppf(0.1), rtol=1e-9)
     assert_allclose(summary.upper, q.ppf(0.9), rtol=1e-9)
     assert_allclose(summary.probability_of_sign, np.maximum(q.cdf(0), q.sf(0)), rtol=1e-9)
-    assert summary.to_frame().loc["x2", "sd"] == posterior.std[2]
+    assert summary.to_pandas().loc["x2", "sd"] == posterior.std[2]
     assert summary.to_dict()["coefficient"] is summary.coefficient
 
 

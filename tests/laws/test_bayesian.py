@@ -235,7 +235,7 @@ def test_the_summary_contains_column_names():
     frame = pd.DataFrame(X, columns=["age", "income", "height"])
     two = model().fit(frame, np.where(y == 0, "no", "yes")).summary()
     assert two.names == ("age", "income", "height", "intercept")
-    assert list(two.to_frame().index) == list(two.names)
+    assert list(two.to_pandas().index) == list(two.names)
     three = model(approximation="laplace").fit(frame, np.array(["a", "b", "c"])[y]).summary()
     assert three.names[:4] == ("a: age", "a: income", "a: height", "a: intercept")
     assert len(three.names) == len(three.sd) == 12

@@ -155,10 +155,10 @@ def test_averages_without_variance_are_probabilities_at_the_mean(name):
     assert_allclose(other.predict_proba(X)[:, 1] if a.ndim == 1 else other.predict_proba(X), expected, atol=1e-12)
 
 
-def test_a_sampling_distribution_answers_the_same_questions():
+def test_a_weight_distribution_distribution_answers_the_same_questions():
     X, y = linear(60, 3)
     model = sx.GeneralizedLinearModel("gaussian").fit(X, X @ [1.0, 2.0, 0.0] + y)
-    q, summary = model.sampling_, model.summary()
+    q, summary = model.weight_distribution_, model.summary()
     each = q.functions(np.eye(4))
     assert_allclose(each.std, summary.standard_error, rtol=1e-10)
     assert_allclose(each.quantiles(np.array([0.025, 0.975])), np.column_stack([summary.lower, summary.upper]))

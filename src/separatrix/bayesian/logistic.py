@@ -309,6 +309,12 @@ class BayesianLogisticRegression(LinearClassifier):
             )
 
     @property
+    def weight_distribution_(self) -> WeightDistribution:
+        """The posterior; the same name as for models that are fitted by maximum likelihood."""
+        check_is_fitted(self)
+        return self.posterior_
+
+    @property
     def draws_(self) -> Draws | None:
         """Draws of the posterior; None if a Gaussian is as accurate."""
         return self.posterior_.draws

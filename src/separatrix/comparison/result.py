@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
-from separatrix._output import as_frame
+from separatrix._output import Tabular
 from separatrix._text import counted, decimals, enumerated
 from separatrix.comparison.models import NO_EVIDENCE, Evidence, ModelAverage, model_probabilities
 from separatrix.metrics import Estimate, weighted_mean
@@ -114,8 +114,8 @@ class Trial:
         return (1.0, -self.test.accuracy.value) if np.isnan(log_likelihood) else (0.0, -log_likelihood)
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Tabular):
     """Models compared on the same rows, sorted by test log-likelihood, best first.
 
     ``comparison[name]`` is the trial of one model, with ``name``, ``model``, ``train`` and ``test`` scores,
@@ -229,7 +229,8 @@ class Comparison:
         average.models_, average.weights_, average.classes_ = models, weights, self.classes
         return average
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def columns(self) -> dict[str, Any]:
         """Columns by name, each an array over models; missing values are NaN, and ``"failure"`` is a string."""
         found: dict[str, list[Any]] = {}
         for part in ("test", "train"):
@@ -247,10 +248,6 @@ class Comparison:
             found[name] = [getattr(trial, name) for trial in self]
         return {name: np.array(values) for name, values in found.items()}
 
-    def to_frame(self) -> Any:
-        """A pandas data frame, one row for each model."""
-        return as_frame(self.to_dict(), self.names)
-
     def plot(self, ax: Any = None, *, title: str | None = None) -> ComparisonDisplay:
         """Plot test log-likelihoods with standard errors, and evidences. Needs matplotlib.
 
@@ -260,10 +257,39 @@ class Comparison:
 
         return ComparisonDisplay.from_comparison(self, ax=ax, title=title)
 
+    @property
+    def title(self) -> str:
+        """Number of models, of classes and of rows."""
+        n, n_test = len(self), len(self.test_rows)
+        rows = f"{n_test:,} test rows, {len(self.train_rows):,} training rows"
+        if self.n_folds:
+            rows = f"{counted(n_test, 'row')}, cross-validated in {self.folds}"
+        return f"{counted(n, 'model')}, {len(self.classes)} classes, {rows}"
+
+    @property
+    def formats(self) -> dict[str, str]:
+        """Format of each printed column."""
+        return {key: form for heads in TEXT_COLUMNS for key, (_, form) in heads.items()}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Explanations of the table: failures, near ties, calibration by chance, missing scores."""
+        return tuple(notes_on(self))
+
+    def _cells(self) -> list[list[str]]:
+        """The printed columns, with standard errors in brackets."""
+        found, lines = self.columns, [["", *(head for heads in TEXT_COLUMNS for head, _ in heads.values())]]
+        for i, name in enumerate(self.names):
+            cells = []
+            for key, (_, form) in ((key, shown) for heads in TEXT_COLUMNS for key, shown in heads.items()):
+                value, error = found[key][i], found.get(f"{key}_se", np.full(len(self), np.nan))[i]
+                cells.append("-" if np.isnan(value) else decimals(value, form))
+                cells[-1] += "" if np.isnan(error) else f" ({decimals(error, form)})"
+            lines.append([name, *cells])
+        return lines
+
     def __str__(self) -> str:
         return as_text(self)
-
-    __repr__ = __str__
 
 
 def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
@@ -315,11 +341,6 @@ def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
 def as_text(comparison: Comparison) -> str:
     """The comparison as text: scores on test rows, then training scores, evidence and times, then notes."""
     found, n = comparison.to_dict(), len(comparison)
-    title, n_test = f"{n} model{'s' * (n != 1)}, {len(comparison.classes)} classes, ", len(comparison.test_rows)
-    if comparison.n_folds:
-        title += f"{counted(n_test, 'row')}, cross-validated in {comparison.folds}"
-    else:
-        title += f"{n_test:,} test rows, {len(comparison.train_rows):,} training rows"
     legend = "On test rows (standard errors in brackets); smaller is better for Brier and ECE."
     if np.isfinite(found["probability"]).sum() < 2:  # the probability of a single model is not informative
         found["probability"] = np.full(n, np.nan)
@@ -354,4 +375,4 @@ def as_text(comparison: Comparison) -> str:
                 lines.append(((names[i - 1] if 0 < i <= n else "").ljust(first) + cells).rstrip())
         grids += ["\n".join(lines)] * bool(lines)
     notes = [textwrap.fill(note, TEXT_WIDTH) for note in notes_on(comparison)]
-    return "\n\n".join([f"{title}\n{legend}", *grids, *notes])
+    return "\n\n".join([f"{comparison.title}\n{legend}", *grids, *notes])

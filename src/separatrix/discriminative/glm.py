@@ -11,7 +11,6 @@ to prove that a maximum exists if that is not certain, and one for the informati
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy, deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,12 +19,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import Estimator, check_count, check_flags, check_number, check_option, check_positive
+from separatrix._arguments import check_count, check_flags, check_number, check_option, check_positive
 from separatrix._array import Array, Codes, Float, Rows
 from separatrix._text import columns_are
 from separatrix.basis import fit_basis
 from separatrix.discriminative.glm_fit import (
-    INTERCEPT,
     GLMFit,
     check_maximum,
     fit_glm,
@@ -44,6 +42,7 @@ from separatrix.discriminative.inference import (
     run_test,
     wald_tests,
 )
+from separatrix.discriminative.maximum import INTERCEPT, KeepsRows
 from separatrix.estimator import Limit, check_columns, check_results, known_columns, truth_in_memory, unchanged_on_error
 from separatrix.exceptions import CollinearWarning, warn
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
@@ -60,7 +59,7 @@ PENALISED = (
 ALIASED = "Coefficients of 0 without a standard error belong to columns that are constant or combinations of others."
 
 
-class GeneralizedLinearModel(RegressorMixin, Estimator):
+class GeneralizedLinearModel(RegressorMixin, KeepsRows):
     """Regression for real, binary, fractional, count and positive targets, with standard errors and tests.
 
     The mean is μ(a) with a = w'φ(x) + w0 + offset. The fit minimises half the deviance plus a penalty, ½ Σ_n weight_n
@@ -94,8 +93,9 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         Covariance of (w, w0) from Fisher's (expected) information; (M, M) without an intercept.
     standard_errors_ : ndarray of shape (M + 1,)
         NaN for columns with weight 0.
-    sampling_ : WeightDistribution
-        Sampling distribution of (w, w0); ``sampling_.functions(L)`` is that of linear functions.
+    weight_distribution_ : WeightDistribution
+        Sampling distribution of (w, w0), or with a penalty their posterior; ``weight_distribution_.functions(L)`` is
+        that of linear functions.
     dispersion_ : float
         Dispersion φ: Pearson's X²/(N - P) for gaussian and gamma, otherwise 1.
     deviance_, null_deviance_, pearson_ : float
@@ -246,22 +246,6 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         wide[np.ix_(*[self._positions] * values.ndim)] = values
         return wide
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything except the training rows."""
-        state: dict[str, Any] = super().__getstate__()
-        return state | {"_fit": None} if "_fit" in state else state
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> GeneralizedLinearModel:
-        other = memo[id(self)] = copy(self)
-        other.__dict__.update({name: deepcopy(value, memo) for name, value in vars(self).items() if name != "_fit"})
-        return other
-
-    def __copy__(self) -> GeneralizedLinearModel:
-        """A copy with a reference to the same training rows."""
-        other = type(self).__new__(type(self))
-        other.__dict__.update(vars(self))
-        return other
-
     def __sklearn_tags__(self) -> Any:
         """Tags: sparse rows are accepted, and some families need positive targets."""
         tags = super().__sklearn_tags__()
@@ -287,7 +271,7 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         """Lower and upper confidence limits (N, 2) of the mean of each row, mapped from limits of its activation."""
 
         def moments(Phi: Rows) -> Array:
-            a = self.sampling_.activations(Phi)
+            a = self.weight_distribution_.activations(Phi)
             return np.column_stack([a.mean, np.sqrt(a.cov)])
 
         tails = interval_tails("predict_interval", level)
@@ -390,10 +374,12 @@ class GeneralizedLinearModel(RegressorMixin, Estimator):
         )
 
     @property
-    def sampling_(self) -> WeightDistribution:
+    def weight_distribution_(self) -> WeightDistribution:
         """Sampling distribution of the coefficients; with a penalty, their posterior."""
+        check_is_fitted(self)
         covariance = self.dispersion_ * self._unscaled
-        approximation = NormalApproximation(self.solution_.value, covariance, self._residual)
+        null = np.eye(len(covariance))[list(self._aliased)] if self._aliased else None
+        approximation = NormalApproximation(self.solution_.value, covariance, self._residual, null=null)
         return WeightDistribution(approximation, self._design, self.coefficient_names_)
 
     @property

@@ -42,6 +42,7 @@ from separatrix._linalg import (
 )
 from separatrix._text import counted
 from separatrix._threads import single_thread_blas
+from separatrix.discriminative.maximum import INTERCEPT
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import MAX_TARGET, MeanLikelihood, NormalIdentity, NormalLog
 from separatrix.priors import Flat, Gaussian
@@ -50,7 +51,6 @@ from separatrix.separation import Separability, Support, check_separation, separ
 from separatrix.solvers import Newton, Posterior, Solution, pose
 from separatrix.stats import Design, Tally
 
-INTERCEPT = "intercept"
 MAX_COLUMNS = 10_000  # a covariance matrix of 0.8 GB
 SEPARABLE = ("bernoulli", "binomial", "poisson")  # responses for which an infinite activation can fit a target best
 SMALL_MEAN = 1e-2  # relative to the root mean square target; smaller means may tend to zero

@@ -37,7 +37,7 @@ from scipy import special
 
 from separatrix._arguments import as_float
 from separatrix._array import Codes, Float
-from separatrix._output import as_frame
+from separatrix._output import Tabular
 from separatrix._threads import single_thread_blas
 from separatrix.discriminative.glm_fit import GLMFit
 from separatrix.exceptions import DataError
@@ -247,8 +247,8 @@ def _distance(fit: GLMFit, j: int, side: float, reach: float, error: float) -> f
     raise DataError(f"100 fits did not find the limit of the profile interval, more than {low[0]:g} from the estimate.")
 
 
-@dataclass(frozen=True, eq=False)
-class Summary:
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(Tabular):
     """Table with one line per coefficient. Print it, or use its columns by name.
 
     Attributes
@@ -282,13 +282,15 @@ class Summary:
     facts: dict[str, float]
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Float]:
+    @property
+    def formats(self) -> dict[str, str]:
+        """Format of the columns."""
+        return {"p_value": "p"}
+
+    @property
+    def columns(self) -> dict[str, Float]:
         """The columns by name."""
         return {name: getattr(self, name) for name in COLUMNS}
-
-    def to_frame(self) -> Any:
-        """A pandas data frame, one row for each coefficient."""
-        return as_frame(self.to_dict(), self.names)
 
     def __str__(self) -> str:
         heads: tuple[str, ...] = ("", "coefficient", "std. error", self.statistic_name, "p value", "lower", "upper")

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_count, check_flags, check_option, check_positive
 from separatrix._array import Array, Float
 from separatrix._text import counted, listed
+from separatrix.discriminative.maximum import Maximum
 from separatrix.discriminative.model import DiscriminativeClassifier, require_shiftable
 from separatrix.discriminative.noise_rates import (
     STRUCTURES,
@@ -249,6 +250,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
                 warn(SHARP, SeparationWarning)
         in_units = objective.design.in_user_units
         self._keep_weights(*in_units(theta), training)
+        self._fit, self._distribution = Maximum.of(noisy, theta, found), None
         self.likelihood_, self.confusion_ = likelihood, confusion
         if self.noise is None:
             wrong_rates = 1.0 - np.diag(confusion)

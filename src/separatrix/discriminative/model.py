@@ -12,10 +12,12 @@ from dataclasses import is_dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count, check_flags, check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
+from separatrix.discriminative.maximum import KeepsRows, Maximum
 from separatrix.estimator import Limit, LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
@@ -35,6 +37,7 @@ from separatrix.solvers import (
     StochasticGradient,
     pose,
 )
+from separatrix.weights import WeightDistribution
 
 SOLVERS: Mapping[str, type[Any]] = {
     "auto": Auto,
@@ -46,9 +49,10 @@ SOLVERS: Mapping[str, type[Any]] = {
 DEFAULT_TOL = 1e-8
 
 
-class DiscriminativeClassifier(LinearClassifier):
+class DiscriminativeClassifier(KeepsRows, LinearClassifier):
     """Base class of logistic, probit and label-noise regression."""
 
+    _distribution: WeightDistribution | None = None
     has_own_limits: ClassVar[bool] = False  # whether tol and max_steps are used although solver is an object
 
     def __init__(
@@ -123,6 +127,7 @@ class DiscriminativeClassifier(LinearClassifier):
         design, centred = objective.design, objective.centre_classes  # so that all solvers give the same weights
         W, w0 = design.in_user_units(centred(solution.value))
         self._keep_weights(W, w0 + self._shift() if self.prior_correction else w0, training)
+        self._fit, self._distribution = Maximum.of(objective, centred(solution.value), solution), None
         if solution.trace:
             steps = (Step(design.in_user_units(centred(step.theta)), *step[1:]) for step in solution.trace)
             solution = replace(solution, trace=tuple(steps))
@@ -134,6 +139,38 @@ class DiscriminativeClassifier(LinearClassifier):
             warn_if_collinear(objective, solution)
         if not solution.is_converged and not (self.separation_ and has_free_weights(objective)):
             self._warn_of_steps(objective, solution)
+
+    @property
+    def weight_distribution_(self) -> WeightDistribution:
+        """Distribution of (w, w0): the sampling distribution of the estimate, or with a prior the posterior.
+
+        It is Gaussian, with the inverse Hessian of the objective as covariance. With K classes, the weights of each
+        class are relative to the mean of the classes, because the data identify only differences. If the solver did not
+        need the Hessian, the first use takes one pass over the training rows. Estimated rates of wrong labels count as
+        known.
+        """
+        check_is_fitted(self)
+        if self._distribution is None:
+            if isinstance(self.prior, ElasticNet):
+                raise AttributeError(
+                    f"{type(self).__name__}(prior={self.prior!r}) has no distribution of its weights: the posterior "
+                    "has corners where weights are zero, so no Gaussian describes it. Use a Gaussian prior, or "
+                    "BayesianLogisticRegression."
+                )
+            if self._fit is None:
+                raise ValueError(
+                    "The distribution of the weights needs a pass over the training rows, which a saved model does not "
+                    "contain. Call fit(X, y) again, or read model.weight_distribution_ before saving."
+                )
+            found: WeightDistribution = self._fit.distribution(type(self).__name__)
+            self._distribution = found.shifted(self._shift())
+        return self._distribution
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything except the training rows; with the distribution of the weights, if it needs no pass."""
+        if self._fit is not None and self._fit.hess is not None:
+            _ = self.weight_distribution_
+        return super().__getstate__()
 
     def _shift(self) -> Float:
         """Change of each intercept that undoes class weights."""

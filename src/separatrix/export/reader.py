@@ -80,6 +80,7 @@ class_weight_ K; GeneralizedLinearModel.coef_ M; covariance_ ?PP; _unscaled ?PP;
 _fourth K; _contrasts M,KMM,KM,K; scalings_ Mr; ratio_ r; noise_ K; confusion_ KK; mislabelled_ n; centre_ f; spread_ f
 value CP; grad ?CP; coef kM; intercept k; W kM; w0 ~k; V Mr; ratio r; confusion kk
 theta skm|km|k; weights s; mean km|m; precision km|M; basis Mr; axes kk; L qq; scale q; covariance mm
+NormalApproximation.covariance yy; NormalApproximation.null xy
 ArrowApproximation.levels #l; ArrowApproximation.others #d; ArrowApproximation.diagonal l
 ArrowApproximation.border ld; ArrowApproximation.root dd
 origin M; spread M; column_factors M; AveragedApproximation.widening s; factors j; gradient ?j; eta ?j

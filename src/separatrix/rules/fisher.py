@@ -262,6 +262,8 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
     (150, 2)
     """
 
+    no_distribution = "it fits a rule, not probabilities, so its weights have no likelihood"
+
     def __init__(
         self,
         basis: Any = None,

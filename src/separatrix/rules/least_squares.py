@@ -219,6 +219,8 @@ class LeastSquaresClassifier(LinearClassifier):
     1.0
     """
 
+    no_distribution = "it fits a rule, not probabilities, so its weights have no likelihood"
+
     def __init__(
         self,
         basis: Any = None,

@@ -182,6 +182,8 @@ class Perceptron(LinearClassifier):
     (1.0, 5, 'an epoch passed without a mistake: the classes are separated')
     """
 
+    no_distribution = "a perceptron stops at any hyperplane that separates the classes, so its weights have no errors"
+
     def __init__(
         self,
         basis: Any = None,

@@ -433,6 +433,12 @@ class TableClassifier(ClassifierMixin, Estimator):
         """Mean and variance of the activation of each row, if the model has a posterior."""
         return self._apply("decision_distribution", X)
 
+    @property
+    def weight_distribution_(self) -> Any:
+        """Distribution of the weights of the encoded columns, if the model has one."""
+        check_is_fitted(self)
+        return self.estimator_.weight_distribution_
+
     @ModelMethod
     def summary(self, level: float = 0.95) -> Any:
         """Table of the weights; if the model has a posterior, it lists the weights of `contrasts`."""

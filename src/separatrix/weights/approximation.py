@@ -18,6 +18,7 @@ from separatrix._array import Array, Float, Rows, is_sparse, to_dense
 from separatrix.exceptions import DataError
 from separatrix.priors import Penalty
 from separatrix.stats import Design
+from separatrix.weights.information import NOISE_OF_NULL
 from separatrix.weights.marginals import Marginals
 
 MAX_MOMENT = 1e300  # sums of larger moments of activations overflow
@@ -163,6 +164,7 @@ class NormalApproximation(AbstractApproximation):
     """The Gaussian N(θ | mean, covariance), such as the sampling distribution of an estimate.
 
     If the covariance has an estimated factor, ``degrees`` are those of Student's t. The covariance may be singular.
+    ``null`` (r, CP) are directions that the data do not identify: functions along them have no standard deviation.
     """
 
     mean: Float
@@ -170,6 +172,7 @@ class NormalApproximation(AbstractApproximation):
     degrees: float = inf
     structure: str = "full"
     log_evidence: float | None = None
+    null: Float | None = None
 
     @property
     def freedom(self) -> float:
@@ -178,8 +181,22 @@ class NormalApproximation(AbstractApproximation):
 
     @property
     def std(self) -> Float:
-        """Standard deviation of each weight, (C, P)."""
-        return np.asarray(np.sqrt(np.diag(self.covariance)).reshape(self.mean.shape))
+        """Standard deviation of each weight, (C, P); NaN if the data do not identify it."""
+        std = np.sqrt(np.diag(self.covariance))
+        if self.null is not None:
+            std[self.null.any(axis=0)] = np.nan
+        return np.asarray(std.reshape(self.mean.shape))
+
+    def functions(self, Z: Rows, Q: Float) -> Marginals:
+        """Return the distribution of the contrasts Q of θ z; the deviation is NaN if the data do not identify it."""
+        found = super().functions(Z, Q)
+        if self.null is None:
+            return found
+        directions, Z, stds = self.null.reshape(-1, *self.mean.shape), to_dense(Z), cast(Float, found.stds).copy()
+        along = np.einsum("np,rcp,kc->nkr", Z, directions, Q, optimize=True)
+        size = np.einsum("np,rcp,kc->nkr", np.abs(Z), np.abs(directions), np.abs(Q), optimize=True)
+        stds[:, (np.abs(along) > NOISE_OF_NULL * size).any(axis=2)] = np.nan
+        return replace(found, stds=stds)
 
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P)."""

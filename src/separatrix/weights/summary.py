@@ -12,14 +12,14 @@ from scipy import sparse
 
 from separatrix._arguments import check_positive
 from separatrix._array import Float
-from separatrix._output import as_frame
+from separatrix._output import Tabular
 from separatrix._text import listed
 from separatrix.weights.distribution import WeightDistribution
 from separatrix.weights.marginals import Marginals
 
 
-@dataclass(frozen=True, eq=False)
-class WeightSummary:
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightSummary(Tabular):
     """A table with one line for each weight, and notes on the fit. Its columns are attributes."""
 
     names: tuple[str, ...]
@@ -43,14 +43,13 @@ class WeightSummary:
             names = [f"{label}: {name}" for label in labels for name in names]
         return cls(tuple(names), mean, std, lower, upper, sign, level, notes)
 
-    def to_dict(self) -> dict[str, Float]:
-        """Return the columns as a dict, by name."""
+    @property
+    def columns(self) -> dict[str, Float]:
+        """The columns by name."""
         names = ("coefficient", "sd", "lower", "upper", "probability_of_sign")
         return {name: getattr(self, name) for name in names}
 
-    def to_frame(self) -> Any:
-        """Return a pandas data frame, one row for each weight."""
-        return as_frame(self.to_dict(), self.names)
+    title, formats = "", {}
 
     def __str__(self) -> str:
         width = max(map(len, self.names))
