@@ -58,9 +58,9 @@ SCALES_NEARBY = 2  # scales on each side of the best one that are tried with oth
 RARITY_POWERS = (0.0, 0.5, 1.0)  # of the unit-free spread of a column; scales of its weight are proportional to it
 RARITY_NAMES = ("", ", of rare columns narrower", ", of rare columns narrowest")
 MIN_RARITY_SPREAD = 0.05  # relative standard deviation of these spreads, below which powers make no difference
-PATH_TOL, FINAL_TOL = 1e-2, 1e-6  # decrease of the objective, relative to it, at which fits end
+PATH_TOL, FINAL_TOL = 1e-3, 1e-6  # decrease of the objective, relative to it, at which fits end
 FAR_BEHIND = 2.0  # standard errors; the path ends after two scales in a row that are so far behind the best
-MIN_SHARE = 0.01  # of a candidate; smaller shares are left out
+MIN_SHARE = 0.01  # subtracted from the shares of all candidates, so that none appears or vanishes with a step
 N_DRAWS = 2000  # pairs of draws of the scores
 TIE = 0.1  # of the lead: differences below which candidates share a draw, so that shares are smooth functions of scores
 # Averages and mode have the same log-loss on the training rows, up to this fraction, if the data determine the weights
@@ -161,7 +161,7 @@ def hold_out(found: Inference, options: Options, steps: Sequence[Step] = ()) -> 
         averages = _scores_of_averages(found, options, steps, inner, folds, factors)
     J, log_p = len(factors), np.concatenate([averages, modes.log_p])
     shares = probabilities_of_best(log_p, folds.repeats, folds.variance)
-    shares = np.where(shares >= MIN_SHARE, shares, 0.0)
+    shares = np.maximum(shares - MIN_SHARE, 0.0)
     shares /= shares.sum()
     names = [f"average, variances x {factor:g}" for factor in factors] + [place.name for place in modes.places]
     means = (log_p @ folds.repeats / folds.repeats.sum()).tolist()

@@ -4,7 +4,8 @@
 Held-out scores need the mode for every fold and every scale of the prior. The folds are fitted together by Newton's
 method, whose directions come from conjugate gradients. Each product with the rows serves all folds and classes, and
 each scale starts at the modes of the one before. Dense columns are rotated to their principal axes once, for all scales
-and folds. In these axes a diagonal preconditioner is nearly exact. Sparse columns stay as they are.
+and folds. In these axes a diagonal preconditioner is nearly exact. Sparse columns stay as they are, unless the table is
+small.
 
 A wide prior of the weights needs a wide prior of the bias: otherwise the bias pulls the weights away from the direction
 that separates the classes best. Its scale therefore grows with that of the weights.
@@ -19,13 +20,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse, special
 
-from separatrix._array import Float, is_sparse
+from separatrix._array import Float, is_sparse, to_dense
 
 BIAS_SCALE = 100.0  # of the bias, up to the median scale of the weights; wider priors of the weights widen it
 MAX_NEWTON_STEPS, MAX_CG_STEPS, MAX_HALVINGS = 30, 60, 25
 CG_TOL = 0.05  # squared residual of a direction, relative to the gradient
 MIN_DECREASE = 1e-4  # fraction of the predicted decrease that a step must reach
 MIN_VARIANCE = 1e-6  # of a column relative to its squared mean; smaller ones are computed from differences
+MAX_DENSE_CELLS = 1e5  # of a sparse table that is made dense: the modes are then the same for either storage
 MIN_EIGENVALUE = 1e-14  # of the Gram matrix relative to the largest; smaller ones are rounding errors
 
 
@@ -34,7 +36,7 @@ class ScaledRows:
     """Rows ``Z`` (N, r) in which all weights but the bias, the last column, have the same prior N(0, s²).
 
     A column is divided by its ``units`` (M,) after its ``origin`` is subtracted, and rotated to ``axes`` (M, r - 1),
-    unless it is sparse. ``squares`` (r,) are Σ_n weight_n z_nj².
+    unless it is sparse and large. ``squares`` (r,) are Σ_n weight_n z_nj².
     """
 
     Z: Any
@@ -47,6 +49,8 @@ class ScaledRows:
     def of(cls, X: Any, weight: Float, units: Float) -> ScaledRows:
         """Scale the columns so that they have the variance 1 on average; a unit of infinity leaves a column out."""
         M, total = X.shape[1], float(weight.sum())
+        if X.shape[0] * M <= MAX_DENSE_CELLS:
+            X = to_dense(X)
         mean = np.asarray(weight @ X).ravel() / total
         squared = X.multiply(X) if is_sparse(X) else X * X
         variance = np.maximum(np.asarray(weight @ squared).ravel() / total - mean**2, 0.0)

@@ -181,7 +181,8 @@ def laplace_dual(objective: Posterior, mode: Float, *, steps: int = 0) -> DualAp
     thin = dual(objective)
     C, width = thin.objective.shape
     precision = objective.prior.precision[:M]
-    B = thin.to_primal(np.eye(width - objective.design.bias, width))[:, :M].T
+    # A copy, not a view of a larger array: loaded from a file, it has the same order in memory and the same products.
+    B = np.asfortranarray(thin.to_primal(np.eye(width - objective.design.bias, width))[:, :M].T)
     thin_mode = np.column_stack([(mode[:, :M] * precision) @ B, mode[:, M:]])
     approximate = laplace if C * width <= MAX_FULL_WEIGHTS or C == 1 else laplace_by_class
     return DualApproximation(precision, B, approximate(thin.objective, thin_mode), steps)

@@ -228,7 +228,7 @@ def _quadrature(mu: Float, var: Float, *, wide: bool) -> Iterator[tuple[Float, f
 
 
 def variational_softmax(
-    objective: Posterior, start: Approximation, *, tol: float = 5e-4, max_steps: int = 100, n_points: int | None = None
+    objective: Posterior, start: Approximation, *, tol: float = 2e-5, max_steps: int = 100, n_points: int | None = None
 ) -> Approximation:
     """Maximise the bound for a softmax of K classes.
 
