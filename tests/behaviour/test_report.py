@@ -4,7 +4,6 @@ import base64
 import hashlib
 import math
 import re
-import shutil
 import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precision_score, recall_score, roc_auc_score
 
 import separatrix as sx
+from browsing import is_without_sideways_scroll, show, start
 from separatrix.datasets import make_mixed_types
 from separatrix.metrics import Estimate
 from separatrix.report import performance_of, positive_view, render, write_report
@@ -623,11 +623,6 @@ def test_text_has_the_contrast_of_level_aa(theme):
         assert contrast(colour["accent"], colour[ground]) >= 4.5
 
 
-BROWSER, DRIVER = (shutil.which(name) for name in ("chromium", "chromedriver"))
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 OVERFLOWING = """
     const width = document.documentElement.clientWidth;
     const inside = e => e.closest('.scroll, .unseen, .skip, details:not([open]), svg svg');
@@ -639,19 +634,7 @@ OVERFLOWING = """
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    if not (BROWSER and DRIVER):
-        pytest.skip("needs chromium and chromedriver")
-    pytest.importorskip("selenium")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
-
-    options = Options()
-    options.binary_location = BROWSER
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver = start(tmp_path_factory.mktemp("profile"))
     yield driver
     driver.quit()
 
@@ -660,21 +643,6 @@ def browser(tmp_path_factory):
 def addresses(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     return {n: write_report(request.getfixturevalue(n), folder / f"{n}.html").as_uri() for n in STUDIES}
-
-
-def show(browser, address, *, width=1000, theme="light"):
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
-    )
-    feature = {"name": "prefers-color-scheme", "value": theme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": [feature]})
-    browser.get(address)
-
-
-def is_without_sideways_scroll(browser):
-    root = "document.documentElement"
-    return browser.execute_script(f"return {root}.scrollWidth == {root}.clientWidth")
 
 
 def lightness(browser):
