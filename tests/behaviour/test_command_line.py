@@ -30,7 +30,7 @@ from separatrix.cli.console import plain
 from separatrix.cli.datasets import CATALOGUE
 from separatrix.cli.errors import CODES, CommandError, failure_of
 from separatrix.cli.explain import PICTURES, curves_of, sparkline
-from separatrix.cli.files import name_of, write_together
+from separatrix.cli.files import write_together
 from separatrix.cli.options import MODELS, model_names, names_among, split_types
 from separatrix.cli.output import MAX_LISTED_COLUMNS, MAX_LISTED_NOTES, column_table, comparison_table, listed_notes
 from separatrix.cli.predict import expected_rows
@@ -39,7 +39,7 @@ from separatrix.datasets import make_loans
 from separatrix.exceptions import DataError
 from separatrix.export import FileError, read_about
 from separatrix.files import FileWriteError, open_table
-from separatrix.study import Note, PriorOnly, Stage
+from separatrix.study import Note, PriorOnly, Stage, name_of
 from separatrix.table import encode_target, infer_types, table_statistics
 from separatrix.table_model import TableClassifier, explain
 
@@ -593,7 +593,7 @@ def test_odd_cells_of_a_large_table_have_the_row_of_the_file():
 @pytest.mark.usefixtures("orders")
 def test_rows_in_memory_are_not_read_again_when_memory_becomes_scarce(monkeypatch):
     free = iter([2**30, 2**10])
-    monkeypatch.setattr("separatrix.files.available_memory", lambda: next(free))
+    monkeypatch.setattr("separatrix.study.opening.available_memory", lambda: next(free))
     found = fit_json("orders.csv", 'ret"urned', "prior,bayes")
     assert not any("as they were read" in note for note in found["notes"])
     assert next(free) == 2**10

@@ -2,7 +2,9 @@
 
 import itertools
 import re
+import sys
 import time
+import types
 import warnings
 from dataclasses import replace
 
@@ -44,8 +46,9 @@ from separatrix.study import (
     study_of,
 )
 from separatrix.study.candidates import unsuitable
-from separatrix.study.compare import choose, held_out_rows, open_table, positive_class, sample_of
+from separatrix.study.compare import choose, held_out_rows, sample_of
 from separatrix.study.notes import REMEDIES, notes_on_model, notes_on_table, separation_of
+from separatrix.study.opening import open_frame, positive_class
 from separatrix.study.progress import REPORT_SECONDS, Budget, Stages
 from separatrix.study.validation import fold_numbers, n_folds_of, n_repeats_of
 from separatrix.table import TableEncoder
@@ -123,13 +126,13 @@ SMALL = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0, 5.0], "Label": ["b", None, "a
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
 def test_labels_are_separated_from_any_kind_of_table(library):
-    rows = open_table(library(SMALL), "Label")
+    rows = open_frame(library(SMALL), "Label")
     assert rows.labels.tolist() == ["b", "a", "b", "a"]
     assert rows.rows.tolist() == [0, 2, 3, 4]
     assert list(rows.X["size"].to_numpy()) == [1.0, 3.0, 4.0, 5.0]
     assert [note.topic for note in rows.notes] == ["unlabelled"]
     ordered = pd.Categorical(["low", "high", "low"], categories=["low", "high"])
-    assert open_table(pd.DataFrame({"x": [1, 2, 3], "y": ordered}), "y").classes.tolist() == ["high", "low"]
+    assert open_frame(pd.DataFrame({"x": [1, 2, 3], "y": ordered}), "y").classes.tolist() == ["high", "low"]
 
 
 @pytest.mark.slow
@@ -171,7 +174,7 @@ def test_every_class_has_training_rows_and_its_fraction_of_test_rows(counts, fra
 
 def test_a_sample_keeps_every_class_and_has_a_note():
     table = pd.DataFrame({"x": np.arange(1000), "y": ["rare", "rare", *["often"] * 998]})
-    some = sample_of(open_table(table, "y"), 50, np.random.default_rng(0), "Models were compared on")
+    some = sample_of(open_frame(table, "y"), 50, np.random.default_rng(0), "Models were compared on")
     assert (some.n_rows, some.counts.min()) == (50, 2)
     (note,) = some.notes
     assert note.topic == "sampled"
@@ -840,6 +843,64 @@ def test_a_memorised_label_does_not_help_in_cross_validation():
     loss = compare_models(table, "y", models=[LOGISTIC]).comparison[LOGISTIC].test.log_likelihood
     assert abs(loss.value + np.log(2)) < 4 * loss.standard_error + 0.05
     assert loss.standard_error < 0.1
+
+
+# -- files, printing and notebooks -------------------------------------------------------------------------------------
+
+
+def test_a_study_of_a_file_is_that_of_its_rows_and_is_named_after_it(tmp_path):
+    TABLE.to_csv(tmp_path / "people.csv", index=False)
+    found, same = (
+        conduct(table, "customer", models=FAST, positive="leaves") for table in (tmp_path / "people.csv", TABLE)
+    )
+    assert (found.question.name, same.question.name) == ("people", "the table")
+    assert_array_equal(found.held_out.P, same.held_out.P)
+    with pytest.raises(DataError, match="people.csv has no column 'custom'"):
+        conduct(str(tmp_path / "people.csv"), "custom")
+
+
+def test_a_file_larger_than_a_quarter_of_the_memory_is_compared_on_a_sample_and_fitted_completely(
+    tmp_path, monkeypatch
+):
+    TABLE.to_csv(tmp_path / "people.csv", index=False)
+    monkeypatch.setattr("separatrix.study.opening.available_memory", lambda: 2**10)
+    monkeypatch.setattr("separatrix.study.opening.spread_rows", lambda batches, n: spread_rows(batches, n, 200))
+    found = conduct(tmp_path / "people.csv", "customer", models=FAST)
+    assert (found.n_rows, found.model.n_rows_, found.compared.table.n_rows) == (600, 600, 200)
+    assert any("as they were read" in note.text for note in found.notes)
+
+
+def test_a_study_prints_its_choice_its_scores_and_its_notes(study, tmp_path):
+    text, page = str(study), study._repr_html_()
+    for shown in (text, page):
+        assert study.choice.name in shown
+        assert study.effects[0].column in shown
+        assert "log-lik." in shown
+    assert text.startswith("Study of customer in customers, 600 rows, 2 classes: ")
+    assert max(map(len, text.splitlines())) <= 120
+    assert study.report(tmp_path / "report.html").read_text().startswith("<!DOCTYPE html>")
+    with pytest.raises(FileExistsError, match="force=True"):
+        study.report(tmp_path / "report.html")
+
+
+def test_a_notebook_shows_the_current_stage_in_one_line_that_is_removed(monkeypatch):
+    published = []
+
+    class ZMQInteractiveShell:  # the name of IPython's class
+        @property
+        def display_pub(self):
+            return self
+
+        def publish(self, data, *, transient, update):
+            published.append((data["text/plain"], transient["display_id"], update))
+
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=ZMQInteractiveShell))
+    conduct(TABLE, "customer", models=FAST)
+    texts, names, updates = zip(*published, strict=True)
+    assert texts[0] == "1 of 6: reading the columns (time limit in 60 s)"
+    assert texts[-1] == ""
+    assert len(set(names)) == 1
+    assert updates == (False, *[True] * (len(texts) - 1))
 
 
 # -- tables larger than memory -----------------------------------------------------------------------------------------

@@ -21,9 +21,6 @@ from separatrix.cli.errors import STANDARD, CommandError, writing, written
 if TYPE_CHECKING:
     from separatrix.files import TableFile
 
-BINARY_FORMATS = ("parquet", "excel")
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
-EXPANSION = 4  # typical ratio of memory to file size, for binary and compressed files
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".arrow", ".xlsx", ".db", ".sqlite", ".duckdb", ".gz")
 TABLE_FIRST = "It has the name of a table. Name the saved model first, such as model.sx, and then the table."
 
@@ -47,14 +44,6 @@ def read_rows(table: TableFile) -> Any:
     if not rows.num_rows:
         raise CommandError("data", f"{table.path} has column names, but no rows. Check that it is the right file.")
     return rows
-
-
-def is_large(table: TableFile) -> bool:
-    """Whether the rows may need more than a quarter of the available memory."""
-    from separatrix.files import available_memory
-
-    is_packed = table.format in BINARY_FORMATS or str(table.path).endswith(COMPRESSED)
-    return table.n_bytes * (EXPANSION if is_packed else 1) > available_memory() / 4
 
 
 @contextmanager
@@ -87,12 +76,6 @@ def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None
             named.append(f"{name!r}" + "".join(f" ({by_fold[near]!r}?)" for near in near_names))
         more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
         raise CommandError("data", f"{path} lacks {len(missing)} columns that {why}: {', '.join(named)}{more}.")
-
-
-def name_of(data: str) -> str:
-    """Name of a table inside a file, or of the file without folder and extension."""
-    file, _, table = data.partition("::")
-    return table or ("standard input" if file == STANDARD else Path(file).name.partition(".")[0]) or "data"
 
 
 def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, str]]:

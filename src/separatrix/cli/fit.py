@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from math import isnan
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -119,7 +118,7 @@ def report(
 ) -> None:
     """Evaluate a saved model on labelled rows, and write a report."""
     from separatrix.report import render
-    from separatrix.study import BatchScorer, examine
+    from separatrix.study import BatchScorer, examine, name_of
 
     files.require_ending(output_file, [".html", ".htm"], what="a report")
     files.require_free([output_file], force=force, inputs=[model, data])
@@ -134,7 +133,7 @@ def report(
     files.require_columns(table, [labels], why="is the target (--target names another)")
     files.require_columns(table, scorer.inputs, why="the model needs")
     with stages("Reading", hidden=as_json) as progress, files.about(table.path):
-        rows, name = files.read_rows(table), files.name_of(data)
+        rows, name = files.read_rows(table), name_of(data)
         study = examine(fitted, rows, labels, name=name, level=level, positive=label, progress=progress)
     files.write_together({output_file: render(study, model_path=model).encode("utf-8", errors="replace")}, force=force)
     printer = Printer(as_json=as_json)
@@ -176,10 +175,10 @@ def study_file(
     study = None
     with stages("Reading", hidden=as_json) as progress:
         options |= {"progress": progress, "later": N_LATER_STAGES if outputs else 0}
-        compared, table, everything = compare_file(data, target, **options)
+        compared, table = compare_file(data, target, **options)
         if outputs:
             with files.about(table.path):
-                study = study_of(compared, level=level, progress=progress, everything=everything)
+                study = study_of(compared, level=level, progress=progress)
             compared = study.compared or compared
             contents = {outputs["model"]: packed(study.model, study.about)}
             if "report" in outputs:
@@ -203,20 +202,12 @@ def compare_file(
     models: Iterable[str] | None = None,
     positive: str | None = None,
     **options: Any,
-) -> tuple[Compared, TableFile, Any]:
-    """Compare models on the table in a file; a large table is sampled at equal intervals.
-
-    Returns the comparison, the table, and a scan of all its labelled rows if it is large, else None. ``options`` are
-    passed to `compare_models`.
-    """
-    from separatrix.files import scan
-    from separatrix.study import compare_models, labelled_rows, spread_rows
+) -> tuple[Compared, TableFile]:
+    """Compare models on the table in a file, and also return the table; ``options`` are passed to `compare_models`."""
+    from separatrix.study import compare_models, name_of, open_labelled, read_types
 
     kinds, options["models"] = opt.split_types(types), opt.model_names(models)
-    # The target is read with its inferred type, so that 1 and 1.0 are the same class in every file; numbers and
-    # booleans too, because a file raises an error for cells that do not fit a given type.
-    read_as = {name: kind for name, kind in kinds.items() if name != target and kind not in ("number", "boolean")}
-    table = files.open_input(data, read_as)
+    table = files.open_input(data, read_types(kinds, target))
     dropped = opt.names_among(drop, table.columns)
     files.require_columns(table, [target], why="--target names")
     files.require_columns(table, kinds, why="--types names")
@@ -227,27 +218,11 @@ def compare_file(
         raise CommandError(
             "usage", f"--types {target}={kinds[target]}: the target is a class label, so its type must be categorical."
         )
-    is_sampled = files.is_large(table)  # decided once: the rows in memory change the answer
+    options = {"name": name_of(data), "types": {**kinds, **dict.fromkeys(dropped, "drop")}} | options
     with files.about(table.path):
-        if is_sampled:
-            n_rows = table.n_rows
-            if n_rows is None:
-                n_rows = sum(batch.num_rows for batch in table.batches(columns=table.columns[:1]))
-            rows = spread_rows(table.batches(), n_rows)
-        else:
-            rows = files.read_rows(table)
-        options = {"name": files.name_of(data), "types": {**kinds, **dict.fromkeys(dropped, "drop")}} | options
-        labelled = labelled_rows(rows, target, kinds)
-        unread = [name for name, kind in options["types"].items() if kind == "drop"]
-        whole: Any = scan(table, target=target) if is_sampled else None
-        # Types come from all rows, and notes contain row numbers of the file.
-        statistics = whole.statistics(unread) if is_sampled else labelled.statistics(unread)
-        labelled = replace(labelled, whole=replace(statistics, place=table.place))
+        labelled = open_labelled(table, target, options["types"])
         label = None if positive is None else class_label(labelled.classes.tolist(), positive)
-        compared = compare_models(labelled, target, positive=label, **options)
-        if not is_sampled:
-            return compared, table, None
-        return compared, table, replace(whole, categorical=compared.table.classes.dtype.kind == "U").labelled()[0]
+        return compare_models(labelled, target, positive=label, **options), table
 
 
 def class_label(classes: Sequence[Any], given: str | None) -> Any:

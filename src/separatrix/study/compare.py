@@ -18,17 +18,15 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from separatrix._arguments import check_number, check_positive, generator
 from separatrix._array import Array, Codes
-from separatrix._text import counted, decimals, enumerated, listed
+from separatrix._text import decimals, enumerated
 from separatrix._threads import single_thread_blas
 from separatrix.comparison import MIN_SHOWN_NATS, NOT_TRIED, Comparison, Fold, Trial, run_trial
 from separatrix.exceptions import DataError
-from separatrix.reductions import take_rows
-from separatrix.rows import NamedRows, as_table, encode_labels, watched
+from separatrix.rows import NamedRows, watched
 from separatrix.study.candidates import (
     CURVED,
     LOGISTIC,
@@ -43,6 +41,7 @@ from separatrix.study.candidates import (
     unsuitable,
 )
 from separatrix.study.notes import captured, notes_on_table
+from separatrix.study.opening import name_of, open_labelled, positive_class
 from separatrix.study.progress import MAX_CANDIDATE_FRACTION, MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.records import (
     NOTHING_BEATS,
@@ -69,9 +68,6 @@ from separatrix.table import (
     Schema,
     TableEncoder,
     TableStatistics,
-    encode_target,
-    open_batch,
-    positive_label,
     table_statistics,
 )
 from separatrix.table_model import TableClassifier, continuous_columns, word_columns
@@ -87,7 +83,7 @@ def compare_models(
     table: Any,
     target: str,
     *,
-    name: str = "the table",
+    name: str | None = None,
     types: Mapping[str, str] | None = None,
     models: Sequence[str] | None = None,
     test_share: float = 0.2,
@@ -106,7 +102,7 @@ def compare_models(
     budget = Budget(check_positive("compare_models", "time", time))
     stages, rng = Stages(progress, len(models or MODELS) + 1 + later, budget=budget), generator(seed)
     stages("reading the columns")
-    rows = table if isinstance(table, LabelledTable) else labelled_rows(table, target, types)
+    rows = open_labelled(table, target, types)
     positive = positive_class(rows.classes, rows.counts, positive)
     if models is not None:
         selected(dict.fromkeys(MODELS, TableClassifier()), models, {})  # unknown names are reported before the work
@@ -162,7 +158,7 @@ def compare_models(
         *unsuited,
     )
     return Compared(
-        Question(name, target, types, test_share, seed, time),
+        Question(name or name_of(table), target, types, test_share, seed, time),
         rows,
         train,
         test,
@@ -267,74 +263,6 @@ def _not_tried(expected: float, budget: Budget) -> str:
         f"are left; one model may take {100 * MAX_CANDIDATE_FRACTION:.0f} % of them. Allow more with --time (in "
         "Python, time=)."
     )
-
-
-def labelled_rows(table: Any, target: str, types: Mapping[str, str] | None = None) -> LabelledTable:
-    """Rows that have a label, of classes with two rows or more; raises DataError if there are not two such classes."""
-    if not isinstance(target, str):
-        raise TypeError(
-            f"target must be the name of a column, not {type(target).__name__}. Add the labels to the table as a "
-            "column."
-        )
-    kind = (types or {}).get(target)
-    if kind not in (None, "categorical"):
-        raise DataError(f"types={{{target!r}: {kind!r}}}: the target holds classes, so its type must be 'categorical'.")
-    rows = open_table(table, target, categorical=kind is not None)
-    counts, single = rows.counts, rows.counts < 2
-    if (~single).sum() < 2:
-        seen = ", ".join(f"{label!r} ({n})" for label, n in zip(rows.classes.tolist()[:6], counts, strict=False))
-        raise DataError(
-            f"{target!r} has {counted(len(counts), 'distinct value')} in {counted(rows.n_rows, 'row')}: {seen}. "
-            "A classifier needs at least two classes with two rows each. Choose another column, or add rows."
-        )
-    if not single.any():
-        return rows
-    text = (
-        f"Class {listed(rows.classes[single].tolist())} has only one row, which cannot be in both training and test "
-        "rows, so it was left out: the model cannot predict it."
-    )
-    kept = rows.take(np.flatnonzero(~single[rows.codes]), Note("rare class", text))
-    kept_classes, codes = np.unique(kept.codes, return_inverse=True)
-    return replace(kept, classes=rows.classes[kept_classes], codes=codes)
-
-
-def positive_class(classes: Array, counts: Codes, label: Any) -> Any:
-    """The given class; by default `positive_label` of two classes, and None of more."""
-    labels = classes.tolist()
-    if label is not None:
-        if label not in labels:
-            raise ValueError(f"positive={label!r} is not a class. The classes are {listed(labels)}.")
-        return label
-    return positive_label(labels, counts.tolist()) if len(labels) == 2 else None
-
-
-def open_table(table: Any, target: str, *, categorical: bool = False) -> LabelledTable:
-    """Rows that have a label; with ``categorical``, a numeric target is read as class names.
-
-    Raises DataError if the table has no such column, or the column cannot be a label.
-    """
-    table = as_table(table)
-    if not nw.dependencies.is_into_dataframe(table):
-        raise DataError(
-            f"The table is a {type(table).__name__}, whose columns have no names. Pass a data frame of pandas, polars "
-            "or pyarrow that contains the label as a column."
-        )
-    open_batch(table).require([target])
-    frame = nw.from_native(table, eager_only=True)
-    if len(frame.columns) < 2:
-        raise DataError(
-            f"{target!r} is the only column of the table, so there is nothing to predict it from. "
-            "Add at least one other column."
-        )
-    found = encode_target(frame[target], name=target, categorical=categorical)
-    notes = [Note("many classes", text) for text in found.notes]
-    if found.n_missing:
-        n_rows = "1 row" if found.n_missing == 1 else f"{found.n_missing:,} rows"
-        notes.insert(0, Note("unlabelled", f"Left out: {n_rows} without a label in {target!r}."))
-    rows = np.flatnonzero(found.labelled)
-    classes, codes = encode_labels(found.labels)  # classes in the same order as classes_ of the models
-    X = frame.drop(target).to_native()
-    return LabelledTable(take_rows(X, rows), classes, codes, rows, tuple(notes), X)
 
 
 def sample_of(rows: LabelledTable, most: int, rng: np.random.Generator, what: str) -> LabelledTable:

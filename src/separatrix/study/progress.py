@@ -9,9 +9,12 @@ candidate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +38,42 @@ class Stage:
 
 
 Progress = Callable[[Stage], None]
+
+
+class NotebookLine:
+    """Shows the current stage in the output of a notebook's cell, as one line that is replaced."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell, self._name, self._is_shown = shell, f"separatrix-{id(self)}", False
+
+    def __call__(self, stage: Stage) -> None:
+        seconds = f", about {stage.seconds_left:,.0f} s left" if stage.seconds_left >= 1 else ""
+        limit = f" (time limit in {stage.budget_left:,.0f} s)" if stage.budget_left >= 1 else ""
+        self._show(f"{stage.done + 1} of {stage.total}: {stage.text}{seconds}{limit}")
+
+    def close(self) -> None:
+        """Replace the line by nothing."""
+        self._show("")
+
+    def _show(self, text: str) -> None:
+        self._shell.display_pub.publish(
+            {"text/plain": text}, transient={"display_id": self._name}, update=self._is_shown
+        )
+        self._is_shown = True
+
+
+@contextmanager
+def shown(progress: Progress | None) -> Iterator[Progress | None]:
+    """The given callback; by default, in a notebook, one that shows the current stage below the cell."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if progress is not None or type(shell).__name__ != "ZMQInteractiveShell":
+        yield progress
+        return
+    line = NotebookLine(shell)
+    try:
+        yield line
+    finally:
+        line.close()
 
 
 class Budget:

@@ -6,16 +6,23 @@ The command line prints these records, and the report shows them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from textwrap import fill
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from separatrix._array import Array, Codes, Float
-from separatrix._text import option
+from separatrix._output import Table
+from separatrix._text import counted, option
 from separatrix.comparison import Comparison
 from separatrix.effects import Effect, PairEffect
+from separatrix.files import Scan
 from separatrix.reductions import take_rows
 from separatrix.separation import SeparationStatus
 from separatrix.table import Schema, TableEncoder, TableStatistics, table_statistics
@@ -53,6 +60,8 @@ Topic = Literal[  # in the order of importance for the reader
 ]
 
 OTHER_MODEL_TOPICS = ("failure", "other model")  # notes about models that were not chosen
+TEXT_WIDTH = 80  # characters
+IMPORTANCE = "Importance of the columns: standard deviation of their contribution to the log-odds"
 NOTHING_BEATS = (
     "No model predicts clearly better than the class proportions (prior only): these columns contain little or no "
     "information about the label. Look for columns that contain more."
@@ -131,7 +140,7 @@ class LabelledTable:
     """Input columns, labels as classes and codes, and notes on rows that were left out.
 
     ``rows`` are the positions of the rows in the user's table, and ``whole`` are the input columns of all its rows, or
-    their statistics.
+    their statistics. If the rows are a sample of a file larger than memory, ``everything`` is a scan of all its rows.
     """
 
     X: Any
@@ -140,6 +149,7 @@ class LabelledTable:
     rows: Codes
     notes: tuple[Note, ...] = ()
     whole: Any = None
+    everything: Scan | None = None
 
     @property
     def n_rows(self) -> int:
@@ -202,7 +212,7 @@ class Compared:
         return (*useless, *failed, *others)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """Results of a study: a model that was chosen or given, its scores on a table, its weights and its effects.
 
@@ -226,6 +236,44 @@ class Study:
     seconds: float = float("nan")
     positive: Any = None
     pair_effects: tuple[PairEffect, ...] = ()  # the most important interactions
+
+    def report(
+        self, path: str | os.PathLike[str], *, model_path: str | os.PathLike[str] | None = None, force: bool = False
+    ) -> Path:
+        """Write the report as one HTML file; an existing file is replaced only with ``force``.
+
+        ``model_path`` is the path of the saved model that the report names in its commands.
+        """
+        written: Path = import_module("separatrix.report").write_report(self, path, model_path=model_path, force=force)
+        return written
+
+    @property
+    def title(self) -> str:
+        """Name and size of the table, and the chosen model."""
+        name = type(self.model.estimator_).__name__ if self.choice is None else self.choice.name
+        rows = f"{counted(self.n_rows, 'row')}, {counted(len(self.classes), 'class')}"
+        return f"Study of {self.question.target} in {self.question.name}, {rows}: {name}"
+
+    def _parts(self) -> list[Any]:
+        """Reasons, comparison, importance of the columns and notes, in the order in which they are shown."""
+        names = tuple(effect.column for effect in self.effects)
+        importance = {"importance": np.array([effect.importance for effect in self.effects])}
+        table = Table(names, importance, IMPORTANCE, formats={"importance": ".3f"})
+        reasons = [] if self.choice is None else [" ".join(self.choice.reasons)]
+        notes = [note.text for note in self.notes if note.topic not in OTHER_MODEL_TOPICS]
+        return [*reasons, *[self.comparison] * (self.comparison is not None), *[table] * bool(names), *notes]
+
+    def __str__(self) -> str:
+        parts = (fill(part, TEXT_WIDTH) if isinstance(part, str) else str(part) for part in self._parts())
+        return "\n\n".join([fill(self.title, TEXT_WIDTH), *parts])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Show title, reasons, tables and notes in a notebook."""
+        parts = (f"<p>{escape(part)}</p>" if isinstance(part, str) else part._repr_html_() for part in self._parts())
+        return "\n".join([f"<h4>{escape(self.title)}</h4>", *parts])
 
     @property
     def schema(self) -> Schema:

@@ -9,7 +9,7 @@ is fitted there. Otherwise the comparison uses a sample, and the model is fitted
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -18,7 +18,6 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix._array import Codes, Float
-from separatrix._lazy import pa
 from separatrix._text import counted, listed
 from separatrix._threads import single_thread_blas
 from separatrix.comparison import Fold, one_line
@@ -26,11 +25,11 @@ from separatrix.effects import pair_effects, partial_effects
 from separatrix.exceptions import DataError, warn
 from separatrix.files import Scan
 from separatrix.rows import NamedRows, watched
-from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
-from separatrix.study.compare import compare_models, open_table, positive_class, sample_of, size_of
+from separatrix.study.compare import compare_models, sample_of, size_of
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
-from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
+from separatrix.study.opening import open_frame, positive_class
+from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages, shown
 from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance, leaking_columns
 from separatrix.study.screening import notes_on_columns
 from separatrix.table import TableEncoder, as_text
@@ -39,14 +38,13 @@ from separatrix.weights import interval_tails
 
 N_LATER_STAGES = 3  # stages after the comparison: fitting to all rows, separation, effects
 MAX_FIT_FRACTION = 0.7  # of the time left, if a fit to all rows would take longer
-MAX_SPREAD_ROWS = 200_000  # sample of a table larger than memory; twice the number of rows in the comparison
 
 
 def conduct(
     table: Any,
     target: str,
     *,
-    name: str = "the table",
+    name: str | None = None,
     types: Mapping[str, str] | None = None,
     models: Sequence[str] | None = None,
     test_share: float = 0.2,
@@ -60,12 +58,14 @@ def conduct(
 
     Parameters
     ----------
-    table : data frame of pandas, polars or pyarrow
-        Table that contains the label as a column.
+    table : data frame of pandas, polars or pyarrow, or path
+        Table that contains the label as a column, or a file of any format that `separatrix.scan` reads. A file that
+        needs more than a quarter of the memory is not loaded: a sample of its rows is compared, and the model is
+        fitted to all rows as they are read.
     target : str
         Name of the column of labels.
-    name : str
-        Name of the table, for the report.
+    name : str, optional
+        Name of the table, for the report; by default the name of the file, or "the table".
     types : mapping from column to "number", "boolean", "categorical", "date", "text" or "drop", optional
         Types of some columns; those of the other columns are inferred.
     models : sequence of str, optional
@@ -84,7 +84,8 @@ def conduct(
         Class that odds, effects and decisions refer to. Of two classes, the default is the one that means yes,
         such as 1, true or ja, else the rarer one. With more than two classes, it is compared with all others.
     progress : callable, optional
-        Called with a `Stage` at the start of each stage, and a few times a second while rows are read.
+        Called with a `Stage` at the start of each stage, and a few times a second while rows are read. By default, a
+        notebook shows the current stage below the cell.
 
     Examples
     --------
@@ -98,20 +99,21 @@ def conduct(
     'tenure'
     """
     interval_tails("conduct", level)  # an invalid level is reported before the work
-    compared = compare_models(
-        table,
-        target,
-        name=name,
-        types=types,
-        models=models,
-        test_share=test_share,
-        seed=seed,
-        positive=positive,
-        time=time,
-        progress=progress,
-        later=N_LATER_STAGES,
-    )
-    return study_of(compared, level=level, progress=progress)
+    with shown(progress) as callback:
+        compared = compare_models(
+            table,
+            target,
+            name=name,
+            types=types,
+            models=models,
+            test_share=test_share,
+            seed=seed,
+            positive=positive,
+            time=time,
+            progress=callback,
+            later=N_LATER_STAGES,
+        )
+        return study_of(compared, level=level, progress=callback)
 
 
 def study_of(
@@ -119,10 +121,12 @@ def study_of(
 ) -> Study:
     """Fit the chosen model to all rows, and explain it. If that fails, do so with the next best model, with a note.
 
-    ``everything`` are all rows with the target, if they do not fit into memory and the comparison used a sample. Raises
-    DataError if no model can be fitted. See `conduct` for the other parameters.
+    ``everything`` are all rows with the target, if they do not fit into memory and the comparison used a sample; by
+    default those of the compared file. Raises DataError if no model can be fitted. See `conduct` for the other
+    parameters.
     """
     start, chosen = perf_counter(), compared.choice
+    everything = everything or compared.table.everything
     failed: list[str] = []
     others = [t.name for t in compared.comparison if t.P is not None and not t.failure and t.name != chosen.name]
     for name in (chosen.name, *others):
@@ -244,7 +248,7 @@ def examine(
     """
     start, stages = perf_counter(), Stages(progress, 2)
     # Labels are compared as text: a file may contain numbers where the classes of the model are texts.
-    rows = open_table(table, target, categorical=model.classes_.dtype.kind in "UO")
+    rows = open_frame(table, target, categorical=model.classes_.dtype.kind in "UO")
     known = {as_text(label): k for k, label in enumerate(model.classes_.tolist())}
     unknown = [label for label in rows.classes.tolist() if as_text(label) not in known]
     if unknown:
@@ -291,13 +295,3 @@ def examine(
         seconds=perf_counter() - start,
         positive=positive,
     )
-
-
-def spread_rows(batches: Iterable[pa.RecordBatch], n_rows: int, most: int = MAX_SPREAD_ROWS) -> pa.Table:
-    """About ``most`` rows of a table that is read once: one row from each of ``most`` sections of equal length."""
-    length, start, parts = -(-n_rows // most), 0, []
-    for batch in batches:
-        stop = start + batch.num_rows
-        parts.append(pa.table(batch.take(pa.array(drawn_numbers(start, stop, length) - start))))
-        start = stop
-    return pa.concat_tables(parts).combine_chunks()
