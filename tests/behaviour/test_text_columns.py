@@ -17,7 +17,7 @@ import separatrix as sx
 from separatrix.exceptions import DataError, ExportError
 from separatrix.report import render
 from separatrix.rows import NamedRows
-from separatrix.study import MODELS, compare_models, conduct
+from separatrix.study import MODELS, BatchScorer, compare_models, conduct
 from separatrix.table import Schema, TableEncoder, infer_types, table_statistics
 from separatrix.table.words import Documents, Prose, frequent_terms, words_of
 from separatrix.table_model import explain
@@ -54,12 +54,27 @@ LAST = ("Adler", "Berg", "Clausen", "Dorn", "Engel", "Falk")
 NAMES = [f"{last}, Mrs. {first} {other}" for last in LAST for first in FIRST for other in FIRST if first != other]
 CITIES = ("New York", "San Jose", "Santa Fe")
 SENTENCES = [" ".join(np.random.default_rng(i).choice([*COMMON, *OF_CLASS["ham"]], 10)) for i in range(120)]
+LOWER_NAMES = [
+    f"{first} {other} {last}".lower() for last in LAST for first in FIRST for other in FIRST if first != other
+]
+LOWER_ADDRESSES = [
+    f"{i} {tree} {way}, {city.lower()}" for i, tree in enumerate(("oak", "elm", "ash", "fir") * 20)
+    for way, city in zip(("street", "lane", "road"), CITIES, strict=True)
+]  # fmt: skip
+SHORT = [" ".join(text.split()[: 4 + i % 3]) for i, text in enumerate(SENTENCES)]
+HINDI_WORDS = ["मैं", "आज", "यहाँ", "हूँ", "तुम", "कल", "वहाँ", "थे", "बहुत", "अच्छी", "किताब", "पढ़ी"]
+HINDI = [" ".join(np.random.default_rng(i).choice(HINDI_WORDS, 6)) for i in range(60)]
+DESCRIPTIONS = [f"{' '.join(text.split()[:8])} machine" for text in SENTENCES]
 CHINESE = ["".join(np.random.default_rng(i).choice(list("我你今天在公园看到了鸟狗猫牛很喜欢"), 8)) for i in range(60)]
 KINDS = {
     "sentences": (SENTENCES, "text"),
     "long text in capitals": ([text.upper() for text in SENTENCES], "text"),
     "sentences without spaces": (CHINESE, "text"),
+    "short text": (SHORT, "text"),
+    "text with vowel signs": (HINDI, "text"),
     "names": (NAMES, "id or name"),
+    "names in lower case": (LOWER_NAMES, "id or name"),
+    "addresses in lower case": (LOWER_ADDRESSES, "id or name"),
     "templates": ([f"order {i} of customer {i % 7} was sent on day {i * 3}" for i in range(60)], "id or name"),
     "ids": ([f"id{i}" for i in range(60)], "id or name"),
     "hashes": ([f"{i * 7919 % 2**31:08x}-{i:04x}" for i in range(60)], "id or name"),
@@ -67,7 +82,8 @@ KINDS = {
     "mail": ([f"anna.berg{i}@example.com" for i in range(60)], "id or name"),
     "random words": ([" ".join(f"{chr(97 + i % 26)}{chr(97 + j)}{i * 31 + j:x}q".translate({ord(d): chr(103 + int(d))
                      for d in "0123456789"}) for j in range(5)) for i in range(60)], "id or name"),
-    "long texts that are repeated": (SENTENCES * 3, "text"),
+    "long texts that are rarely repeated": (SENTENCES * 3, "text"),
+    "long texts that are often repeated": (DESCRIPTIONS * 20, "categorical"),
     "categories of several words": (["not at all sure", "more or less sure", "very sure indeed"] * 20, "categorical"),
     "dates": ([f"{day} March 2024" for day in range(1, 29)] * 2, "categorical"),
 }  # fmt: skip
@@ -89,6 +105,7 @@ def test_the_notes_say_why_a_column_is_text_or_not_and_how_to_override():
     two = [f"{one} {other}" for one in COMMON for other in COMMON if one != other]
     assert "its values have 2.0 words on average, and free text has at least 3" in plan_of(two).note
     assert "words" not in plan_of([f"id{i}" for i in range(60)]).note
+    assert "most of its words have a fixed place in short values, as in names" in plan_of(LOWER_ADDRESSES).note
 
 
 def test_types_override_the_rule():
@@ -114,6 +131,13 @@ def test_types_override_the_rule():
         ("Straße, cafe\u0301 naïve Ёлка", ["straße", "café", "naïve", "ёлка"]),
         ("ＦＲＥＥ 😀 \u2028 entry", ["free", "entry"]),
         ("東京に", ["東", "京", "に"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("தமிழ் மொழி", ["தமிழ்", "மொழி"]),
+        ("العَرَبِيَّةُ لُغَةٌ", ["العربية", "لغة"]),
+        ("שָׁלוֹם", ["שלום"]),
+        ("می\u200cخواهم", ["می\u200cخواهم"]),
+        ("İzmir", ["i\u0307zmir"]),
+        ("ที่นี่", ["ที่", "นี่"]),
         ("\udc80 lone", ["lone"]),
         ("... !", []),
     ],
@@ -166,6 +190,24 @@ def test_missing_and_empty_text_and_new_words():
     assert X[3, 1] > 0
     complete = TableEncoder(types={"c": "text"}).fit(column(*["good day"] * 4))
     assert complete.unseen(column("other", None)) == {"c": {"(missing)": 1}}
+
+
+def test_texts_without_a_known_word_are_reported():
+    foreign = ["guten Tag und auf Wiedersehen", None, "le temps est beau", "ok", "guten Tag und auf Wiedersehen"]
+    table = pd.DataFrame({"message": foreign, "length": 20})
+    model = clone(TUNED).fit(TABLE, Y)
+    expected = (
+        "'message' has 3 values in which no word is known from the training rows, the first is 'guten Tag und auf"
+    )
+    with pytest.warns(UserWarning, match=expected):
+        model.predict(table)
+    scorer = BatchScorer(model)
+    scorer.score(pa.table(TABLE.iloc[:5]))
+    scorer.score(pa.Table.from_pandas(table))
+    assert str(scorer.counts.odd["message"]).endswith("in row 6: predicted like a text without words.")
+    assert not scorer.counts.new_values
+    with pytest.raises(DataError, match="Column 'message' had text when its type was inferred, and now it has dates"):
+        model.predict(table.assign(message=pd.Timestamp("2024-01-01")))
 
 
 @pytest.mark.parametrize("library", [pl.from_pandas, pa.Table.from_pandas, lambda table: table.to_dict("records")])

@@ -165,7 +165,7 @@ def _notes(scorer: BatchScorer, table: TableFile, *, wants_intervals: bool) -> l
     ]
     notes += [
         f"{name}: {n:,} missing, but none were missing in training, so the model has not learned their effect. A "
-        "missing number is set to the mean, a missing category to no level."
+        "missing number is set to the mean, a missing category to no level, and a missing text has no words."
         for name, n in counts.first_missing.items()
     ]
     usual = [(name, n) for name, n in counts.missing.most_common() if name not in counts.first_missing]

@@ -252,16 +252,18 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
     elif levels.hashes and options.hashing is None:
         why = "too many distinct values"
     elif options.hashing is None and _is_long_text(column, options):
-        why = f"more than {options.max_levels} values are distinct"
+        why = "few values are frequent"
     else:
         return _category(name, column, options)
     return _distinct_text(name, column, f"{why} ({_n_distinct(column)})", advice, options)
 
 
 def _is_long_text(column: ColumnStatistics, options: Options) -> bool:
-    """Whether texts are long, with more distinct values than a category may have; unless declared as a category."""
-    is_many = not column.declared and column.levels.n_distinct > options.max_levels
-    return is_many and Prose.of(column.documents).is_long
+    """Whether texts are long, and most rows would not have a level of their own; unless declared as a category."""
+    frequent = sorted(column.levels.counts.values(), reverse=True)[: options.max_levels]
+    n_kept = sum(n for n in frequent if n >= options.min_count)
+    is_pooled = column.levels.n_distinct > options.max_levels and 2 * n_kept < column.n_rows - column.n_missing
+    return is_pooled and not column.declared and Prose.of(column.documents).is_long
 
 
 def _distinct_text(name: str, column: ColumnStatistics, why: str, advice: str, options: Options) -> Plan:

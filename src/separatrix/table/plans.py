@@ -26,12 +26,13 @@ from separatrix.table.hashes import hash_levels
 from separatrix.table.kinds import Kind
 from separatrix.table.text import PLAIN, YEAR_FIRST, tidy
 from separatrix.table.values import Place, Values, as_text, row_place
-from separatrix.table.words import Terms, weighted_terms
+from separatrix.table.words import MIN_WORDS, Terms, weighted_terms
 
 Unseen = Counter[str]  # number of rows of each value that did not occur in training
 
 OTHER, MISSING, NEW = "(other)", "(missing)", "(new)"
 CYCLES = {"month": 12.0, "weekday": 7.0, "hour": 24.0}
+MAX_SHOWN = 60  # characters of a value in a message
 NO_ENTRIES = (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
 
 
@@ -46,7 +47,10 @@ class Entries(NamedTuple):
 
 
 class OddCells(NamedTuple):
-    """Values of a column that are not what it should have, a number or a date. The first is ``text`` in ``row``."""
+    """Values of a column that are not what it should have: a number, a date or known words.
+
+    The first is ``text`` in ``row``.
+    """
 
     column: str
     what: str
@@ -57,9 +61,15 @@ class OddCells(NamedTuple):
 
     def __str__(self) -> str:
         is_one = self.n_cells == 1
-        odd = f"1 value that is not a {self.what}," if is_one else f"{self.n_cells:,} values that are not {self.what}s,"
-        first = "" if is_one else " the first is"
-        return f"{self.column!r} has {odd}{first} {self.text!r} in {self.place(self.row)}: treated as missing."
+        what, effect = (
+            f"that {'is not a' if is_one else 'are not'} {self.what}{'s' * (not is_one)}",
+            "treated as missing",
+        )
+        if self.what == TextPlan.type:
+            what, effect = "in which no word is known from the training rows", "predicted like a text without words"
+        values, first = ("1 value", "") if is_one else (f"{self.n_cells:,} values", " the first is")
+        shown = self.text if len(self.text) <= MAX_SHOWN else f"{self.text[:MAX_SHOWN]}..."
+        return f"{self.column!r} has {values} {what},{first} {shown!r} in {self.place(self.row)}: {effect}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +265,8 @@ class TextPlan(Plan):
     """Weights of words and pairs of words, then an indicator of missing text if training had any.
 
     ``terms`` are the words and pairs, and ``rarity`` their factors; see `separatrix.table.words`. Other words are left
-    out, so a text without a known word is encoded by zeros.
+    out, so a text without a known word is encoded by zeros. It is reported if it has at least `MIN_WORDS` words, as a
+    text in another language has; shorter ones are ordinary.
     """
 
     type: ClassVar[str] = "text"
@@ -276,16 +287,22 @@ class TextPlan(Plan):
 
     def entries(self, values: Values) -> Entries:
         """Weights of the terms in each row; each distinct text is split once."""
-        texts, codes = values.as_texts(self.column)
+        texts, codes = values.as_texts(self.column, self.type)
         missing, present = np.flatnonzero(codes < 0), np.flatnonzero(codes >= 0)
-        found = weighted_terms(texts, Terms(self.terms, self.rarity))[codes[present]].tocoo()
+        weights, n_words = weighted_terms(texts, Terms(self.terms, self.rarity))
+        found = weights[codes[present]].tocoo()
         unseen = Counter({MISSING: len(missing)} if len(missing) and not self.indicator else {})
+        is_unknown = (n_words >= MIN_WORDS) & (np.diff(weights.indptr) == 0)
+        unknown, odd = present[is_unknown[codes[present]]], None
+        if len(unknown):
+            unseen += Counter(texts[code] for code in codes[unknown])
+            odd = OddCells(self.column, self.type, len(unknown), texts[codes[unknown[0]]], int(unknown[0]))
         missing = missing[: len(missing) * self.indicator]
         row, column = (
             np.append(present[found.row], missing),
             np.append(found.col, np.full(len(missing), len(self.terms))),
         )
-        return Entries(row, column, np.append(found.data, np.ones(len(missing))), unseen)
+        return Entries(row, column, np.append(found.data, np.ones(len(missing))), unseen, odd)
 
 
 @dataclass(frozen=True, slots=True)

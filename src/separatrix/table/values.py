@@ -62,12 +62,15 @@ class Values(NamedTuple):
         """Boolean mask (n,) of the missing values."""
         return self.codes < 0 if self.kind is Kind.TEXT else np.isnan(self.numbers)
 
-    def as_texts(self, column: str) -> tuple[tuple[str, ...], Codes]:
-        """Distinct texts, and the code of each row. Numbers are formatted as text; other values raise DataError."""
+    def as_texts(self, column: str, before: str = "categories") -> tuple[tuple[str, ...], Codes]:
+        """Distinct texts, and the code of each row. Numbers are formatted as text; other values raise DataError.
+
+        ``before`` describes the values of the training rows in the message.
+        """
         if self.kind is Kind.TEXT:
             return self.texts, self.codes
         if self.kind in (Kind.DATE, Kind.DURATION, Kind.OTHER):
-            raise _changed(column, "categories", self.kind)
+            raise _changed(column, before, self.kind)
         codes = np.full(len(self.numbers), -1)
         distinct, codes[np.isfinite(self.numbers)] = np.unique(self.present, return_inverse=True)
         return tuple(map(as_text, distinct.tolist())), codes

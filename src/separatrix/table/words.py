@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Words of free text: which words and pairs of words become features, and their weights in each text.
 
-A word is a run of letters, digits and underscores, perhaps with apostrophes (don't); in scripts without spaces
-(Chinese, Japanese, Thai, ...), each character is a word. A pair is two adjacent words of a text. Case is ignored. A
-*term* is a word or a pair.
+A word is a run of letters, digits and underscores with their accents and vowel signs, perhaps with apostrophes (don't);
+in scripts without spaces (Chinese, Japanese, Thai, ...), each character is a word. A pair is two adjacent words of a
+text. Case and the optional vowel points of Hebrew and Arabic are ignored. A *term* is a word or a pair.
 
     x_t = v_t / (Σ_s v_s²)^¼,        v_t = (1 + ln n_t) (1 + ln (1 + N)/(1 + N_t))
 
@@ -24,6 +24,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -40,19 +41,40 @@ MIN_WORDS = 3  # mean number of words of free text
 MIN_SHARED = 0.25  # fraction of the words of free text that occur in several texts; words of codes do not
 MAX_SHARED = 0.9  # fraction of the texts with a word, above which it is part of a template
 MAX_CAPITAL = 0.5  # fraction of capitalised words, above which short texts are names, titles or addresses
+# How far the place of a word in a text is fixed (`_fixed_places`), above which short texts are names or addresses. They
+# have 0.3 to 1 (generated), short messages, headlines and names of products 0 to 0.22.
+MAX_FIXED = 0.27
 MIN_LONG_WORDS = 8  # names, titles, addresses and the levels of categories are shorter
 
+ASCII_WORD = re.compile(r"\w+(?:'\w+)*", re.ASCII)
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese kana, Chinese characters (also beyond 16
 # bits). Korean has spaces.
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:'[^\W{UNSPACED}]+)*")
-APOSTROPHE = str.maketrans("\u2019", "'")
-# What counts as a word of prose: a piece between spaces without digits and without signs inside, so that dates, codes,
-# addresses of mail and paths have none.
-LETTERS = rf"[^\W\d_{UNSPACED}]+"
-PROSE_WORD = re.compile(rf"[{UNSPACED}]|(?<!\S)[^\w\s]*({LETTERS}(?:['\u2019-]{LETTERS})*)[^\w\s]*(?!\S)")
+FIRST_MARK, LAST_MARK = 0x300, 0x1FFFF  # code points of the marks that are combined with a letter before them
+JOINERS = "\u200c\u200d"  # between letters of one word, for example in Persian and Hindi
+# Canonical combining classes of the vowel points of Hebrew and Arabic, which are written in few texts (Unicode 4.3)
+POINTS = range(10, 36)
+TATWEEL = "\u0640"  # lengthens an Arabic word, and means nothing
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Patterns of a word, of a word of prose, and of characters that are left out, for texts that are not ASCII.
+
+    A word of prose is a piece between spaces without digits and without signs inside, so that dates, codes, addresses
+    of mail and paths have none.
+    """
+    marks = [chr(code) for code in range(FIRST_MARK, LAST_MARK) if unicodedata.category(chr(code)).startswith("M")]
+    mark = f"[{''.join(marks)}{JOINERS}]"
+    word, prose = (rf"{each}+(?:{mark}+{each}*)*" for each in (rf"[^\W{UNSPACED}]", rf"[^\W\d_{UNSPACED}]"))
+    points = [each for each in marks if unicodedata.combining(each) in POINTS]
+    return (
+        re.compile(rf"[{UNSPACED}]{mark}*|{word}(?:'{word})*"),
+        re.compile(rf"[{UNSPACED}]{mark}*|(?<!\S)[^\w\s]*({prose}(?:['\u2019-]{prose})*)[^\w\s]*(?!\S)"),
+        re.compile(f"[{''.join(points)}{TATWEEL}]"),
+    )
 
 
 def words_of(text: str) -> list[str]:
@@ -61,8 +83,10 @@ def words_of(text: str) -> list[str]:
     >>> words_of("Don't call: FREE entry, 2 tickets!")
     ["don't", 'call', 'free', 'entry', '2', 'tickets']
     """
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text).translate(APOSTROPHE)
-    return WORD.findall(plain.lower())
+    if text.isascii():
+        return ASCII_WORD.findall(text.lower())
+    word, _, left_out = _patterns()
+    return word.findall(left_out.sub("", unicodedata.normalize("NFKC", text)).replace("\u2019", "'").lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +102,17 @@ class Documents:
 
     @classmethod
     def of(cls, rows: Mapping[str, int], below: int = N_HASHES) -> Documents:
-        """Keep as many texts as `MAX_CHARACTERS` allow; all hashes are less than ``below``."""
+        """Keep as many texts as `MAX_CHARACTERS` allow; all hashes are less than ``below``.
+
+        ``below`` is a power of two, so that it changes rarely while batches are added, and hashes are computed rarely.
+        """
         n_characters = sum(map(len, rows))
         if n_characters <= MAX_CHARACTERS:
             return cls(rows, n_characters, below)
         hashes, lengths = hash_levels(rows), np.fromiter(map(len, rows), np.intp, len(rows))
         order = np.argsort(hashes)
-        first = np.searchsorted(np.cumsum(lengths[order]), MAX_CHARACTERS, side="right")  # left out
-        below = int(hashes[order[first]])
+        first = int(hashes[order[np.searchsorted(np.cumsum(lengths[order]), MAX_CHARACTERS, side="right")]])  # left out
+        below = 1 << first.bit_length() >> 1
         kept = hashes < below
         return cls(_selected(rows, kept), int(lengths[kept].sum()), below)
 
@@ -118,14 +145,16 @@ def _selected(rows: Mapping[str, int], is_kept: Iterable[bool]) -> dict[str, int
 class Prose(NamedTuple):
     """Properties that distinguish free text from ids, codes and names.
 
-    ``n_words`` is the mean number of words per text, ``shared`` the fraction of them that occur in other texts too, and
-    ``capital`` the fraction of them that begin with a capital letter. Words of (nearly) all texts are not counted: they
-    are a template, as in "order 17 of customer 5".
+    ``n_words`` is the mean number of words per text, ``shared`` the fraction of them that occur in other texts too,
+    ``capital`` the fraction of them that begin with a capital letter, and ``fixed`` how far the place of a word in a
+    text is fixed, from 0 to 1. Words of (nearly) all texts are not counted: they are a template, as in "order 17 of
+    customer 5".
     """
 
     n_words: float = 0.0
     shared: float = 0.0
     capital: float = 0.0
+    fixed: float = 0.0
 
     @classmethod
     def of(cls, documents: Documents) -> Prose:
@@ -133,16 +162,19 @@ class Prose(NamedTuple):
         texts = list(documents.rows)
         if len(texts) > MAX_READ_TEXTS:
             texts = [texts[i] for i in np.argsort(hash_levels(texts), kind="stable")[:MAX_READ_TEXTS]]
-        words = [[match[1] or match[0] for match in PROSE_WORD.finditer(text)] for text in texts]
+        _, of_prose, _ = _patterns()
+        words = [[match[1] or match[0] for match in of_prose.finditer(text)] for text in texts]
         texts_with = Counter(word for each in words for word in {word.lower() for word in each})
         most = MAX_SHARED * len(texts)
         words = [[word for word in each if texts_with[word.lower()] <= most] for each in words]
         n_words = sum(map(len, words))
         if not n_words:
             return cls()
-        shared = sum(texts_with[word.lower()] > 1 for each in words for word in each)
-        capital = sum(word[0].isupper() for each in words for word in each)
-        return cls(n_words / len(texts), shared / n_words, capital / n_words)
+        lower = [[word.lower() for word in each] for each in words]
+        n_shared = sum(texts_with[word] > 1 for each in lower for word in each)
+        n_capital = sum(word[0].isupper() for each in words for word in each)
+        fixed = max(_fixed_places(lower), _fixed_places([each[::-1] for each in lower]))
+        return cls(n_words / len(texts), n_shared / n_words, n_capital / n_words, fixed)
 
     @property
     def why_not(self) -> str:
@@ -154,12 +186,33 @@ class Prose(NamedTuple):
             return f"{100 * self.shared:.0f} % of its words occur in several values, and {least}"
         if self.capital > MAX_CAPITAL and self.n_words < MIN_LONG_WORDS:
             return f"{100 * self.capital:.0f} % of its words begin with a capital letter, as in names"
+        if self.fixed > MAX_FIXED and self.n_words < MIN_LONG_WORDS:
+            return "most of its words have a fixed place in short values, as in names and addresses"
         return ""
 
     @property
     def is_long(self) -> bool:
         """Whether it is free text that is longer than names, titles and addresses."""
         return not self.why_not and self.n_words >= MIN_LONG_WORDS
+
+
+def _fixed_places(texts: Sequence[Sequence[str]]) -> float:
+    """How far the places of words in a text are fixed: 1 if each word has one place, about 0 if places are random.
+
+    This is Cohen's kappa: the fraction of pairs of occurrences of a word that have the same place, compared with the
+    fraction of all pairs of occurrences. Words that occur once are left out.
+    """
+    word, text = _coded(texts, {})
+    place = np.arange(len(text)) - np.searchsorted(text, text)
+    is_repeated = np.bincount(word)[word] > 1
+    word, place = word[is_repeated], place[is_repeated]
+    n, n_of_word, n_of_place = len(word), np.bincount(word), np.bincount(place)
+    if len(n_of_place) < 2:
+        return 0.0
+    by_chance = (n_of_place * (n_of_place - 1)).sum() / (n * (n - 1))
+    both, n_both = np.unique(word * len(n_of_place) + place, return_counts=True)
+    found = (n_both * (n_both - 1) / (n_of_word[both // len(n_of_place)] - 1)).sum() / n
+    return float((found - by_chance) / (1 - by_chance))
 
 
 class Terms(NamedTuple):
@@ -177,7 +230,7 @@ def frequent_terms(documents: Documents, min_rows: int = MIN_ROWS, max_terms: in
     """The terms in at least ``min_rows`` rows; of more than ``max_terms``, the most frequent, then by the alphabet."""
     weight = np.fromiter(documents.rows.values(), np.intp, len(documents.rows))
     codes: dict[str, int] = {}
-    word, text = _coded(documents.rows, codes)
+    word, text = _coded(map(words_of, documents.rows), codes)
     names = list(codes)
     n_rows = _rows_with(word, text, weight, len(codes))
     is_frequent = n_rows >= min_rows
@@ -195,12 +248,11 @@ def frequent_terms(documents: Documents, min_rows: int = MIN_ROWS, max_terms: in
     return Terms(tuple(name for _, name in found), tuple(rarity.tolist()), n_words)
 
 
-def _coded(texts: Iterable[str], codes: dict[str, int]) -> tuple[Codes, Codes]:
+def _coded(texts: Iterable[Sequence[str]], codes: dict[str, int]) -> tuple[Codes, Codes]:
     """The code of each word of all texts, and the number of its text; new words are added to ``codes``."""
     word: list[int] = []
     n_words: list[int] = []
-    for text in texts:
-        found = words_of(text)
+    for found in texts:
         word += [codes.setdefault(each, len(codes)) for each in found]
         n_words.append(len(found))
     return np.array(word, dtype=np.intp), np.repeat(np.arange(len(n_words)), n_words)
@@ -212,13 +264,18 @@ def _rows_with(term: Codes, text: Codes, weight: Codes, n_terms: int) -> Codes:
     return np.bincount(once // max(len(weight), 1), weight[once % max(len(weight), 1)], n_terms).astype(np.intp)
 
 
-def weighted_terms(texts: Sequence[str], terms: Terms) -> sparse.csr_array:
-    """The weight of each term in each text, (n, T); a text without a known term has only zeros."""
+def weighted_terms(texts: Sequence[str], terms: Terms) -> tuple[sparse.csr_array, Codes]:
+    """The weight of each term in each text, (n, T), and the number of words of each text, (n,).
+
+    A text without a known term has only zeros.
+    """
     n_terms, place = len(terms.names), {name: t for t, name in enumerate(terms.names)}
     rows: list[int] = []
     found: list[int] = []
+    n_words: list[int] = []
     for row, each in enumerate(texts):
         words = words_of(each)
+        n_words.append(len(words))
         pairs = map("{} {}".format, words, words[1:])
         known = [place[name] for name in (*words, *pairs) if name in place]
         rows += [row] * len(known)
@@ -228,4 +285,5 @@ def weighted_terms(texts: Sequence[str], terms: Terms) -> sparse.csr_array:
     value: Float = (1.0 + np.log(times)) * np.array(terms.rarity)[term]
     root_of_norm = np.bincount(text, value**2, len(texts)) ** 0.25
     starts = np.searchsorted(text, np.arange(len(texts) + 1))
-    return sparse.csr_array((value / root_of_norm[text], term, starts), shape=(len(texts), n_terms))
+    weights = sparse.csr_array((value / root_of_norm[text], term, starts), shape=(len(texts), n_terms))
+    return weights, np.array(n_words, dtype=np.intp)

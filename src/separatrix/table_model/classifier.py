@@ -9,6 +9,7 @@ indicator of a rare level has a small standard deviation, so a prior per deviati
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from copy import copy
 from types import MethodType
@@ -35,6 +36,7 @@ from separatrix.priors import Gaussian
 from separatrix.rows import LabelRules, NamedRows, RowStore, Source, accuracy, check_weight, is_unlabelled, open_rows
 from separatrix.stats import column_moments
 from separatrix.table import (
+    MISSING,
     Batch,
     CategoryPlan,
     DatePlan,
@@ -465,7 +467,8 @@ class TableClassifier(ClassifierMixin, Estimator):
         features, unseen, odd = (table.encoded(schema), {}, {}) if is_scan else self.encoder_.encode(table)
         for column, cells in odd.items():
             warn(str(cells))
-            del unseen[column]
+            if missing := unseen.pop(column)[MISSING]:
+                unseen[column] = Counter({MISSING: missing})
         if unseen:
             found = (
                 f"{column!r} ({listed(list(rows))}; {(n := rows.total()):,} row{'s' * (n != 1)})"
