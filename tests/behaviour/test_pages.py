@@ -11,6 +11,7 @@ import doctest
 import gzip
 import inspect
 import io
+import pkgutil
 import re
 import shutil
 import sqlite3
@@ -164,10 +165,21 @@ def test_every_line_of_the_formula_sheet_names_an_attribute_and_a_test_that_exis
     assert [test for _, file, test in rows if f"\ndef {test}(" not in tests[file]] == []
 
 
+def names_of_the_reference():
+    """Module and name of each entry."""
+    page = (ROOT / "docs" / "reference.rst").read_text(encoding="utf-8")
+    for section in page.split(".. currentmodule:: ")[1:]:
+        module = section.split()[0]
+        yield from [(module, name) for name in re.findall(r"^   ([\w.]+)$", section, re.MULTILINE)]
+
+
+def test_every_name_of_the_reference_exists():
+    for module, name in names_of_the_reference():
+        pkgutil.resolve_name(f"{module}.{name}")
+
+
 def test_the_reference_lists_every_public_name():
-    listed = set(
-        re.findall(r"^   ([\w.]+)$", (ROOT / "docs" / "reference.rst").read_text(encoding="utf-8"), re.MULTILINE)
-    )
+    listed = {name for _, name in names_of_the_reference()}
     wholly_public = (sx.basis, sx.datasets, sx.families, sx.geometry, sx.metrics, sx.plots)
     public = {*sx.__all__, *(name for module in wholly_public for name in module.__all__)}
     assert sorted(public - listed - {"__version__", *sx._MODULES}) == []
