@@ -39,7 +39,8 @@ myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
 html_title = "separatrix"
 html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", "play/play.css"]
+html_js_files = ["play/engine.js", ("play/page.js", {"defer": "defer"})]  # pages without a playground do nothing
 html_show_sourcelink = False
 html_theme_options: dict[str, Any] = {
     "show_prev_next": True,

@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate, special
 
 import separatrix as sx
-from browsing import start
+from browsing import is_without_sideways_scroll, show, start
 
 PLAY = Path(__file__).parents[2] / "docs" / "_static" / "play"
 X = np.array(
@@ -179,3 +179,130 @@ def test_rows_that_determine_no_fit_raise_an_error(browser, rows, message):
     rows = json.dumps([{"x": [a, b], "t": t} for a, b, t in rows])
     caught = f"(() => {{ try {{ engine.fit('fisher', {rows}); }} catch (error) {{ return error.message; }} }})()"
     assert engine(browser, caught) == message
+
+
+PAGE = """<!doctype html><html data-theme="{theme}"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>play</title><link rel="stylesheet" href="{folder}/play.css"><link rel="icon" href="data:,">
+<script src="{folder}/engine.js"></script><script src="{folder}/page.js" defer></script>
+<body><div class="play" {attributes}></div></body></html>"""
+SETTLED = "await new Promise(resolve => setTimeout(resolve, 250));"  # the address follows the state after 0.15 s
+
+
+@pytest.fixture
+def page(browser, tmp_path):
+    """Show a playground; returns the canvas."""
+
+    def open_page(attributes="data-hash", address="", *, width=1000, theme="light"):
+        path = tmp_path / "play.html"
+        path.write_text(PAGE.format(theme=theme, folder=PLAY.as_uri(), attributes=attributes), encoding="utf-8")
+        browser.get_log("browser")
+        show(browser, "about:blank", width=width)  # an address that differs in its hash alone would not be loaded again
+        browser.get(path.as_uri() + address)
+        return browser.find_element("css selector", "canvas.play-canvas")
+
+    yield open_page
+    assert browser.get_log("browser") == []
+
+
+def state(browser):
+    return browser.execute_script("return document.querySelector('.play').playground.state")
+
+
+def text(browser, part):
+    return browser.find_element("css selector", f".play-{part}").text
+
+
+def test_rows_are_moved_added_changed_and_removed_by_keys(browser, page):
+    canvas = page(address="#model=lda&rows=-100.0.0_-50.120.0_100.0.1_150.-100.1")
+    canvas.send_keys("n", "\ue014")  # the next row, arrow to the right
+    assert text(browser, "status") == "Row 1 of 4: (−0.90, 0.00), class 0"
+    canvas.send_keys("p")
+    assert text(browser, "status") == "Row 4 of 4: (1.50, −1.00), class 1"
+    canvas.send_keys(" ", "a")
+    assert [(row["x"], row["t"]) for row in state(browser)["rows"][3:]] == [([1.5, -1.0], 0), ([1.8, -0.7], 1)]
+    canvas.send_keys("\ue017")  # delete
+    assert len(state(browser)["rows"]) == 4
+    browser.execute_async_script(f"(async done => {{ {SETTLED} done(); }})(arguments[0])")
+    assert browser.execute_script("return location.hash") == "#model=lda&rows=-90.0.0_-50.120.0_100.0.1_150.-100.0"
+
+
+def test_a_row_is_dragged_and_a_press_on_an_empty_place_adds_one(browser, page):
+    from selenium.webdriver import ActionChains
+
+    canvas = page(address="#model=fisher&rows=-100.0.0_-50.120.0_100.0.1_150.-100.1")
+    size = canvas.size["width"]
+    to_pixels = size / 8
+    drag = ActionChains(browser).move_to_element_with_offset(canvas, round(1.0 * to_pixels), 0).click_and_hold()
+    drag.move_by_offset(round(to_pixels), round(-to_pixels)).release().perform()
+    assert state(browser)["rows"][2]["x"] == pytest.approx([2.0, 1.0], abs=0.05)
+    ActionChains(browser).move_to_element_with_offset(canvas, 0, round(3 * to_pixels)).click().perform()
+    assert state(browser)["rows"][4]["x"] == pytest.approx([0.0, -3.0], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "#model=none&scale=x&rows=1.2",
+        "#rows=9999.0.0_0.NaN.1_0.0.7",
+        "#model=bayes&basis=rbf&scale=1e9&width=-1",
+        "#%%%",
+    ],
+)
+def test_an_address_that_makes_no_sense_shows_rows_and_a_model(browser, page, address):
+    page(address=address)
+    found = state(browser)
+    assert len(found["rows"]) >= 1
+    assert 0.1 <= found["scale"] <= 30
+    assert 0.25 <= found["width"] <= 4
+
+
+def test_steps_of_the_perceptron_are_shown_one_by_one(browser, page):
+    page(address="#model=perceptron&data=separable&step=0")
+    following = browser.find_element("xpath", "//button[text()='Next']")
+    following.click()
+    following.click()
+    n_updates = browser.execute_script("return document.querySelector('.play').playground.model.steps.length") - 1
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    assert f"Update 2 of {n_updates}" in text(browser, "panel")
+    assert n_updates > 5
+
+
+def test_the_button_goes_to_the_largest_evidence_of_the_surface(browser, page):
+    page(address="#model=bayes&basis=rbf&data=ring&scale=0.5&width=3")
+    playground = "document.querySelector('.play').playground"
+    browser.set_script_timeout(20)
+    browser.execute_async_script(
+        f"const done = arguments[0]; (function wait() {{ {playground}.best ? done() : setTimeout(wait, 50); }})()"
+    )
+    before = browser.execute_script(f"return {playground}.model.evidence")
+    browser.find_element("xpath", "//button[text()='Go to the largest evidence']").click()
+    after = browser.execute_script(f"return {playground}.model.evidence")
+    assert after == pytest.approx(browser.execute_script(f"return Math.max(...{playground}.surface.flat())"), abs=1e-9)
+    assert after > before
+
+
+def test_a_part_of_a_page_shows_only_the_controls_it_names(browser, page):
+    page('data-state="model=perceptron&data=separable&step=0" data-show="steps data"')
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    assert len(browser.find_elements("css selector", ".play select")) == 1
+    link = browser.find_element("css selector", ".play-link").get_attribute("href")
+    assert link.endswith("start/play.html#model=perceptron&step=0&data=separable")
+
+
+@pytest.mark.parametrize("width", [320, 400, 1280])
+@pytest.mark.parametrize("model", ["logistic", "bayes&basis=rbf"])
+def test_the_playground_fits_the_screen(browser, page, width, model):
+    page(address=f"#model={model}", width=width)
+    assert is_without_sideways_scroll(browser)
+
+
+def test_the_picture_has_the_colours_of_the_theme(browser, page):
+    corner = "return [...document.querySelector('canvas').getContext('2d').getImageData(2, 2, 1, 1).data]"
+    found = {}
+    for theme in ("light", "dark"):
+        page(address="#model=fisher&rows=0.0.0", theme=theme)  # one class: the picture has no model
+        browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+        found[theme] = browser.execute_script(corner)
+        assert "A fit needs rows of both classes." in text(browser, "problem")
+    assert found == {"light": [255, 255, 255, 255], "dark": [21, 24, 28, 255]}

@@ -188,7 +188,7 @@ const engine = (() => {
             w = add(w, move, -size);
             here = next;
             steps.push({weights: w, ...here});
-            if (slope < 1e-20) break;
+            if (slope < 1e-14) break;
         }
         return steps;
     }
