@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from separatrix import basis as basis
     from separatrix import datasets as datasets
+    from separatrix import effects as effects
     from separatrix import exceptions as exceptions
     from separatrix import families as families
     from separatrix import geometry as geometry
@@ -90,8 +91,8 @@ _HOME = {
     "to_onnx": "export",
 }
 _MODULES = (
-    "basis", "datasets", "exceptions", "families", "geometry", "likelihoods", "metrics", "plots", "report", "solvers",
-    "study",
+    "basis", "datasets", "effects", "exceptions", "families", "geometry", "likelihoods", "metrics", "plots", "report",
+    "solvers", "study",
 )  # fmt: skip
 
 __all__ = ["__version__", *_HOME, *_MODULES]  # noqa: PLE0604

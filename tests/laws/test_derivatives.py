@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
+from separatrix.likelihoods import (
+    LIKELIHOODS,
+    LabelNoise,
+    Logit,
+    Probit,
+    Softmax,
+    SoftmaxLabelNoise,
+    mean_likelihood,
+)
 
 SCALAR = [Logit(), Probit(), LabelNoise(0.0), LabelNoise(0.1), LabelNoise(0.4, 0.02), LabelNoise(0.0, 0.3)]
 CONFUSION = np.array([[0.8, 0.1, 0.1], [0.0, 1.0, 0.0], [0.2, 0.2, 0.6]])
@@ -39,6 +47,26 @@ def test_one_activation_per_row(likelihood, a, t):
     assert_allclose(difference(lambda b: likelihood.derivatives(b, t).slope, a), -curvature, rtol=1e-9, atol=1e-10)
     skew = likelihood.skew(a, t)
     assert_allclose(difference(lambda b: likelihood.derivatives(b, t).curvature, a), skew, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "likelihood",
+    [
+        *SCALAR,
+        *(mean_likelihood(family, link) for family, links in LIKELIHOODS.items() for link in links),
+    ],
+    ids=str,
+)
+@few
+@given(a=st.floats(-4, 3))
+def test_derivatives_of_the_mean(likelihood, a):
+    mean = getattr(likelihood, "mean", None) or likelihood.probability
+    a = np.array([abs(a) + 2 if getattr(likelihood, "link", "") == "inverse" else a])
+    found = likelihood.mean_derivatives(a)
+    assert_allclose(found.mean, mean(a), rtol=1e-14)
+    assert_allclose(found.slope, difference(mean, a), rtol=1e-8, atol=1e-10)
+    slope = difference(lambda b: likelihood.mean_derivatives(b).slope, a)
+    assert_allclose(found.bend, slope, rtol=1e-8, atol=1e-10)
 
 
 @vector

@@ -216,6 +216,8 @@ class Scan(RowStore):
         ``categorical``, numbers become text, as in `encode_target`.
     counts : LabelCounts or None
         Counts of the labels, if a pass has counted them.
+    alongside : tuple of str
+        Other columns that are read with the features, such as those that divide the rows into groups.
     """
 
     rows: ArrowRows
@@ -226,6 +228,7 @@ class Scan(RowStore):
     encoding: Schema | None = None
     categorical: bool = False
     counts: LabelCounts | None = field(default=None, repr=False)
+    alongside: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         count = "" if self.rows.known_rows is None else f"{counted(self.rows.known_rows, 'row')} x "
@@ -375,7 +378,7 @@ class Scan(RowStore):
         return self.rows.schema(columns)
 
     def _roles(self) -> list[str]:
-        return [name for name in (self.target, self.weight) if name is not None]
+        return [name for name in (self.target, self.weight, *self.alongside) if name is not None]
 
     def _require_target(self) -> str:
         if self.target is None:

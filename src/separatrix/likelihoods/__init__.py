@@ -7,7 +7,14 @@ label_noise  labels that are sometimes wrong
 response     distributions of targets about their mean;   mean: likelihoods of generalised linear models
 """
 
-from separatrix.likelihoods.base import ClassLikelihood, Covariances, Derivatives, Likelihood, ScalarLikelihood
+from separatrix.likelihoods.base import (
+    ClassLikelihood,
+    Covariances,
+    Derivatives,
+    Likelihood,
+    MeanDerivatives,
+    ScalarLikelihood,
+)
 from separatrix.likelihoods.cloglog import CLogLog, cloglog
 from separatrix.likelihoods.label_noise import LabelNoise, SoftmaxLabelNoise
 from separatrix.likelihoods.logit import Logit, decaying_exp, log1p_of_unit, logit_law
@@ -42,6 +49,7 @@ __all__ = [
     "LabelNoise",
     "Likelihood",
     "Logit",
+    "MeanDerivatives",
     "MeanLikelihood",
     "NormalIdentity",
     "NormalLog",

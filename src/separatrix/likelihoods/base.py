@@ -30,6 +30,14 @@ class Derivatives(NamedTuple):
     curvature: Any
 
 
+class MeanDerivatives(NamedTuple):
+    """Mean μ(a) of the target of each row, which is p(C_1 | a) for classes, and its derivatives μ' and μ'', (n,)."""
+
+    mean: Array
+    slope: Array
+    bend: Array
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Covariances:
     """For each row the (K, K) matrix diag p - p p' of a categorical variable, minus diag q - q q' if q is given.
@@ -95,6 +103,12 @@ class LogConcave:
         """The exact curvature, which is never negative."""
         return np.asarray(self.derivatives(a, t).curvature)
 
+    def mean_derivatives(self, a: Array) -> MeanDerivatives:
+        """p(t = 1 | a) and its derivatives in a, from those of ln p: p' = p (ln p)', p'' = p [(ln p)'² + (ln p)'']."""
+        log_p, slope, curvature = self.derivatives(a, np.ones(len(a), dtype=np.intp))
+        p = np.exp(log_p)
+        return MeanDerivatives(p, p * slope, p * (slope**2 - curvature))
+
     def probabilities(self, a: Array) -> Array:
         """p(C_0 | a) and p(C_1 | a), (n, 2), if the targets are classes."""
         return np.exp(self.log_probabilities(a))
@@ -110,6 +124,9 @@ class ScalarLikelihood(Likelihood, Protocol):
 
     def skew(self, a: Array, t: Array) -> Array:
         """-∂³ ln p/∂a³, the derivative of the curvature. Evidence gradients and checks of a Laplace fit use it."""
+
+    def mean_derivatives(self, a: Array) -> MeanDerivatives:
+        """Mean of the target and its first two derivatives in a. Effects and their standard errors use it."""
 
 
 class ClassLikelihood(Likelihood, Protocol):

@@ -29,8 +29,8 @@ import numpy as np
 from separatrix._arguments import check_number
 from separatrix._array import Array
 from separatrix.exceptions import DataError
-from separatrix.likelihoods.base import Covariances, Derivatives
-from separatrix.likelihoods.logit import log_sigmoid, sigmoids
+from separatrix.likelihoods.base import Covariances, Derivatives, MeanDerivatives
+from separatrix.likelihoods.logit import Logit, log_sigmoid, sigmoids
 from separatrix.likelihoods.softmax import SoftmaxProbabilities, below_largest, log_of, probabilities
 
 
@@ -97,6 +97,10 @@ class LabelNoise:
     def probability(self, a: Array) -> Array:
         """p(true class 1 | a)."""
         return sigmoids(a)[0]
+
+    def mean_derivatives(self, a: Array) -> MeanDerivatives:
+        """p(true class 1 | a) and its derivatives."""
+        return Logit().mean_derivatives(a)
 
     def probabilities(self, a: Array) -> Array:
         """p(true class 0 | a) and p(true class 1 | a)."""

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import special
 
 from separatrix._array import Array, Float
-from separatrix.likelihoods.base import Derivatives, Likelihood, LogConcave
+from separatrix.likelihoods.base import Derivatives, Likelihood, LogConcave, MeanDerivatives
 from separatrix.likelihoods.cloglog import CLogLog, cloglog
 from separatrix.likelihoods.logit import Logit
 from separatrix.likelihoods.probit import Probit
@@ -48,6 +48,9 @@ class MeanLikelihood(Likelihood, Protocol):
     def mean(self, a: Array) -> Float:
         """μ(a)."""
 
+    def mean_derivatives(self, a: Array) -> MeanDerivatives:
+        """μ(a), μ'(a) and μ''(a)."""
+
     def activation(self, mu: Array) -> Float:
         """a(μ), the link function."""
 
@@ -66,6 +69,10 @@ class LogLink:
         """e^a."""
         with np.errstate(over="ignore"):
             return np.exp(a)
+
+    def mean_derivatives(self, a: Array) -> MeanDerivatives:
+        """e^a, three times."""
+        return MeanDerivatives(*[self.mean(a)] * 3)
 
     def activation(self, mu: Array) -> Float:
         """ln μ."""
@@ -92,6 +99,10 @@ class NormalIdentity(LogConcave):
     def mean(self, a: Array) -> Float:
         """The activation."""
         return np.asarray(a)
+
+    def mean_derivatives(self, a: Array) -> MeanDerivatives:
+        """a, 1, 0."""
+        return MeanDerivatives(np.asarray(a), np.ones(len(a)), np.zeros(len(a)))
 
     def activation(self, mu: Array) -> Float:
         """The mean."""
@@ -167,6 +178,11 @@ class GammaInverse(LogConcave):
         inside = a >= MIN_INVERSE_MEAN
         return np.where(inside, 1.0 / np.where(inside, a, 1.0), np.nan)
 
+    def mean_derivatives(self, a: Array) -> MeanDerivatives:
+        """μ, -μ², 2 μ³."""
+        mu = self.mean(a)
+        return MeanDerivatives(mu, -(mu**2), 2.0 * mu**3)
+
     def activation(self, mu: Array) -> Float:
         """1/μ."""
         return np.asarray(1.0 / mu)
@@ -216,6 +232,10 @@ class Bernoulli(LogConcave):
     def mean(self, a: Array) -> Float:
         """p(t = 1 | a)."""
         return np.asarray(self.binary.probability(a))
+
+    def mean_derivatives(self, a: Array) -> MeanDerivatives:
+        """p(t = 1 | a), p' and p''."""
+        return self.binary.mean_derivatives(a)
 
     def activation(self, mu: Array) -> Float:
         """The quantile of μ."""

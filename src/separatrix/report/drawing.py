@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._array import Float
+from separatrix.effects import round_step
 from separatrix.metrics import Reliability
 from separatrix.report.words import number, percent
 
@@ -118,16 +119,6 @@ def line(x: Float, y: Float, kind: str, *, end: str = "") -> Picture:
         move = "L" if i and known[i - 1] else "M"
         steps.append(f"{move}{INNER_UNITS * x[i]:.0f},{INNER_UNITS * (1 - y[i]):.0f}")
     return element("path", {"class": kind, "d": "".join(steps) + end})
-
-
-def round_step(step: float) -> float:
-    """1, 2 or 5 times a power of ten, whichever is nearest in ratio.
-
-    >>> round_step(37.0), round_step(0.13)
-    (50.0, 0.1)
-    """
-    power = 10.0 ** math.floor(math.log10(step))
-    return min((power * m for m in (1, 2, 5, 10)), key=lambda s: abs(math.log(s / step)))
 
 
 def nice_scale(values: Sequence[float] | Float, *, n_ticks: int = 4, at_ticks: bool = False) -> Scale:

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._text import enumerated
-from separatrix.report.drawing import Mark, Scale, axis_row, round_step, whiskers
+from separatrix.effects import round_step
+from separatrix.report.drawing import Mark, Scale, axis_row, whiskers
 from separatrix.report.performance import Performance
 from separatrix.report.words import counted, interval, number, percent, shortened
 from separatrix.study import Effect, Study

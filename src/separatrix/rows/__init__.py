@@ -16,6 +16,7 @@ from separatrix.rows.batches import (
     ArrowRows,
     Batches,
     BatchPlan,
+    ColumnTargets,
     LabelCounts,
     batch_rows,
     column_in_memory,

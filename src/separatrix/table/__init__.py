@@ -31,4 +31,4 @@ from separatrix.table.plans import (
 from separatrix.table.schema import TYPICAL_TERMS, Schema
 from separatrix.table.statistics import ColumnStatistics, TableStatistics, table_statistics, text_readings
 from separatrix.table.target import Target, clean_labels, encode_target, positive_label
-from separatrix.table.values import Batch, as_text, open_batch, read_values, row_place
+from separatrix.table.values import Batch, Values, as_text, open_batch, read_values, row_place

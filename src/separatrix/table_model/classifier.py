@@ -458,13 +458,23 @@ class TableClassifier(ClassifierMixin, Estimator):
         return contrasts_of(self)
 
     def _apply(self, method: str, X: Any, *arguments: Any) -> Any:
-        """Apply a method of the model to encoded rows; warn about values that did not occur in training."""
+        """Apply a method of the model to encoded rows."""
         check_is_fitted(self)
         schema, function = self.encoder_.schema_, getattr(self.estimator_, method)
+        features = self.features_of(X)
+        if not isinstance(features, Scan) and features.shape[0] == 0:  # predict a row of zeros, and drop it
+            one = function(named(np.zeros((1, features.shape[1])), schema, self.estimator_), *arguments)
+            return type(one)(*(part[:0] for part in one)) if isinstance(one, tuple) else one[:0]
+        return function(named(features, schema, self.estimator_), *arguments)
+
+    def features_of(self, X: Any) -> Any:
+        """Encoded rows of a table, a path or a scan; warns about values that did not occur in training."""
+        check_is_fitted(self)
+        schema = self.encoder_.schema_
         table = _opened(X, None, schema.text_types)[0]
-        # Rows of a scan are encoded as they are read; their values are not counted.
-        is_scan = isinstance(table, Scan)
-        features, unseen, odd = (table.encoded(schema), {}, {}) if is_scan else self.encoder_.encode(table)
+        if isinstance(table, Scan):  # rows of a scan are encoded as they are read; their values are not counted
+            return table.encoded(schema)
+        features, unseen, odd = self.encoder_.encode(table)
         for column, cells in odd.items():
             warn(str(cells))
             if missing := unseen.pop(column)[MISSING]:
@@ -478,10 +488,7 @@ class TableClassifier(ClassifierMixin, Estimator):
             if unseen.keys() <= schema.new_levels.keys():
                 effect = "The effect of a new level has the mean 0 and the variance of the levels of its column."
             warn(f"Some columns have values that did not occur in training: {', '.join(found)}. {effect}")
-        if not is_scan and features.shape[0] == 0:  # predict a row of zeros, and drop it
-            one = function(named(np.zeros((1, features.shape[1])), schema, self.estimator_), *arguments)
-            return type(one)(*(part[:0] for part in one)) if isinstance(one, tuple) else one[:0]
-        return function(named(features, schema, self.estimator_), *arguments)
+        return features
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

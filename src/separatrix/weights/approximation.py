@@ -198,6 +198,14 @@ class NormalApproximation(AbstractApproximation):
         stds[:, (np.abs(along) > NOISE_OF_NULL * size).any(axis=2)] = np.nan
         return replace(found, stds=stds)
 
+    def std_along(self, J: Float) -> Float:
+        """Return the standard deviation of J θ, for rows of J (Q, CP); NaN if the data do not identify it."""
+        std = np.sqrt(np.maximum(np.einsum("qw,qw->q", J @ self.covariance, J), 0.0))
+        if self.null is not None:
+            along, size = np.abs(J @ self.null.T), np.abs(J) @ np.abs(self.null.T)
+            std[(along > NOISE_OF_NULL * size).any(axis=1)] = np.nan
+        return np.asarray(std)
+
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ, (n, C, P)."""
         drawn = rng.multivariate_normal(self.mean.ravel(), self.covariance, size=n, method="eigh")

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A fitted model and a table, opened and checked: what predictions, comparisons and slopes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._arguments import generator
+from separatrix._text import counted
+from separatrix.decisions import DecisionRule
+from separatrix.effects.averages import SLOPE_STEP_IN_STD, Averager, Averages, Drawn
+from separatrix.effects.columns import (
+    Column,
+    Edit,
+    Survey,
+    edit_to,
+    encoded_columns,
+    find,
+    plain_columns,
+    survey_block,
+    wanted_columns,
+    with_levels,
+)
+from separatrix.effects.groups import Group, Population, open_population
+from separatrix.effects.results import IDENTITY, LOG, LOGIT, Heading, Scale
+from separatrix.estimator import known_columns
+from separatrix.exceptions import DataError
+from separatrix.meta import is_ours
+from separatrix.priors import Flat
+from separatrix.table import DatePlan
+from separatrix.table_model import TableClassifier
+from separatrix.weights import NormalApproximation, WeightDistribution, interval_tails
+
+BLENDED = (
+    "predict_proba also uses single weight vectors, because this predicts held-out rows better. Estimates and "
+    "intervals here are those of the average over the posterior."
+)
+NARROWED = (
+    "predict_proba multiplies the variances of activations by {factor:g}, because this predicts held-out rows better. "
+    "Estimates and intervals here are those of the average over the posterior."
+)
+DRAWN = "Estimates, standard errors and {percent} intervals: means, deviations and quantiles of {n:,} posterior draws."
+PENALISED = (
+    "Standard errors and {percent} intervals: delta method, with Laplace's Gaussian posterior under the prior. The "
+    "prior shrinks estimates towards zero."
+)
+SAMPLED = "Standard errors and {percent} intervals: delta method, with the sampling distribution of the weights."
+SEPARATED = (
+    "The classes are separated, so some weights are infinite at the maximum of the likelihood. Standard errors and "
+    "intervals of effects that depend on them are not valid. Use a prior."
+)
+OFFSET = "The model was fitted with an offset or exposure; averages are those for an offset of 0, an exposure of 1."
+
+
+@dataclass(frozen=True, eq=False)
+class Inquiry:
+    """A fitted model and the rows over which its predictions are averaged, opened and checked."""
+
+    owner: str
+    model: Any
+    data: Any
+    by: Any
+    level: float
+    rng: Any
+
+    def __post_init__(self) -> None:
+        interval_tails(self.owner, self.level)
+        if isinstance(self.model, DecisionRule):  # it changes decisions, but not probabilities
+            object.__setattr__(self, "model", self.model.estimator_)
+        if not hasattr(self.model, "fit"):
+            raise DataError(f"{self.owner}(model={self.model!r}): pass a fitted model.")
+        check_is_fitted(self.model)
+        _ = self.distribution, self.population
+
+    @property
+    def estimator(self) -> Any:
+        """The linear model, without an encoder."""
+        return self.model.estimator_ if isinstance(self.model, TableClassifier) else self.model
+
+    @cached_property
+    def distribution(self) -> WeightDistribution:
+        """Distribution of the weights; raises if the model has none."""
+        estimator, needs = self.estimator, f"{self.owner} needs probabilities and the distribution of the weights"
+        try:
+            found: WeightDistribution = estimator.weight_distribution_
+        except AttributeError as error:
+            why = f"{type(estimator).__name__} is not a model of separatrix that has them."
+            raise DataError(f"{needs}. {error if is_ours(type(estimator)) else why}") from error
+        return found
+
+    @cached_property
+    def population(self) -> Population:
+        """The rows and their groups."""
+        return open_population(self.owner, self.model, self.data, self.by)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Columns of the user's table that the model uses."""
+        if isinstance(self.model, TableClassifier):
+            return encoded_columns(self.model.encoder_.schema_)
+        names = known_columns(self.model) or self.population.source.columns
+        return plain_columns(names)
+
+    @cached_property
+    def dropped(self) -> dict[str, str]:
+        """Why each column that the model does not use was dropped."""
+        if isinstance(self.model, TableClassifier):
+            schema = self.model.encoder_.schema_
+            return {plan.column: plan.why for plan in schema.plans if not plan.width}
+        names = getattr(self.model, "coefficient_names_", ())
+        without = getattr(self.model, "_aliased", ()) if self.basis is None else ()
+        return {names[d]: "it is constant, or a combination of other columns" for d in without}
+
+    @property
+    def basis(self) -> Any:
+        """Fitted basis of the model; None if it has none."""
+        return getattr(self.estimator, "basis_", None)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of activations."""
+        return int(self.distribution.approximation.mean.shape[0])
+
+    @cached_property
+    def labels(self) -> tuple[Any, ...]:
+        """Classes whose probabilities are averaged: the second of two, or all; None for a mean."""
+        classes = getattr(self.model, "classes_", None)
+        if classes is None:
+            return (None,)
+        return tuple(classes[1:].tolist()) if self.n_outputs == 1 else tuple(classes.tolist())
+
+    @property
+    def cells(self) -> list[tuple[int, Group, int, Any]]:
+        """Number and values of each group, with number and label of each class."""
+        groups, labels = enumerate(self.population.groups), list(enumerate(self.labels))
+        return [(g, group, k, label) for g, group in groups for k, label in labels]
+
+    @property
+    def quantity(self) -> str:
+        """The predicted quantity in words."""
+        if self.labels == (None,):
+            return "mean"
+        return f"probability of {self.labels[0]!r}" if self.n_outputs == 1 else "probability of each class"
+
+    @cached_property
+    def scale(self) -> Scale:
+        """Scale on which the interval of an average prediction is computed, so that it stays in its range."""
+        likelihood = self.estimator.likelihood_
+        response = getattr(getattr(likelihood, "response", None), "name", "bernoulli")
+        if response in ("bernoulli", "binomial"):
+            return LOGIT
+        return LOG if response in ("poisson", "gamma") else IDENTITY
+
+    @cached_property
+    def survey(self) -> Survey:
+        """Moments and ranges of the features, from one pass over the rows."""
+        found: Survey = self.population.source.reduce(survey_block)
+        return found
+
+    @cached_property
+    def averager(self) -> Averager:
+        """Averages over the rows."""
+        steps = np.ones(len(self.population.source.columns))
+        if self.basis is not None:
+            steps = np.where(self.survey.std > 0, self.survey.std, 1.0)
+        return Averager(
+            self.population.source,
+            len(self.population.groups),
+            self.basis,
+            self.estimator.likelihood_,
+            self.distribution,
+            self.is_drawn,
+            generator(self.rng),
+            SLOPE_STEP_IN_STD * steps,
+        )
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether effects are computed from draws of the weights."""
+        q = self.distribution
+        return q.draws is not None or not isinstance(q.approximation, NormalApproximation)
+
+    @property
+    def is_posterior(self) -> bool:
+        """Whether the distribution of the weights is a posterior under a prior."""
+        estimator = self.estimator
+        if self.is_drawn or getattr(estimator, "alpha_", 0.0) > 0:
+            return True
+        prior = getattr(estimator, "prior", None)
+        return not isinstance(prior, Flat) if prior is not None else getattr(estimator, "alpha", 0.0) > 0
+
+    def at(self, at: Any) -> dict[str, list[Any]]:
+        """Values of each column of the user's ``at``."""
+        if at is not None and not isinstance(at, Mapping):
+            raise DataError(f"{self.owner}(at={at!r}): map columns to values, such as at={{'age': 40}}.")
+        return {name: self.listed(values) for name, values in (at or {}).items()}
+
+    @staticmethod
+    def listed(values: Any) -> list[Any]:
+        """Values as a list; a single value is a list of one."""
+        return list(values) if isinstance(values, Sequence | np.ndarray) and not isinstance(values, str) else [values]
+
+    def settings(self, given: Mapping[str, Sequence[Any]]) -> list[tuple[tuple[str, ...], tuple[Edit, ...]]]:
+        """All combinations of values of some columns, as texts and as edits."""
+        edits = []
+        for name, values in given.items():
+            column = find(self.owner, self.columns, name, self.dropped)
+            edits.append([edit_to(self.owner, column, value) for value in values])
+        return [(tuple(edit.label for edit in chosen), chosen) for chosen in product(*edits)]
+
+    def with_levels(self, column: Column) -> Column:
+        """The column; as a boolean if the model uses it as it is and its values are 0 and 1."""
+        return with_levels(column, self.survey)
+
+    def compared(self, variables: Any) -> list[tuple[Column, Any]]:
+        """Columns with the comparison that the user wants of each; all that have a default comparison by default."""
+        wanted = wanted_columns(self.owner, self.columns, variables, self.dropped)
+        found = [(self.with_levels(column) if what is None else column, what) for column, what in wanted.values()]
+        if variables is not None:
+            return found
+        found = [
+            (column, None)
+            for column, _ in found
+            if column.name not in self.dropped and (column.levels or column.is_numeric)
+        ]
+        if not found:
+            raise DataError(f"{self.owner}: no column of the model has a default comparison. Give variables=.")
+        return found
+
+    def sloped(self, variables: Any) -> list[Column]:
+        """Columns with a slope; raises if the user names another."""
+        wanted = wanted_columns(self.owner, self.columns, variables, self.dropped)
+        found = []
+        for column, what in wanted.values():
+            cycles = column.plan.cycles if isinstance(column.plan, DatePlan) else ()
+            if what is not None:
+                raise DataError(
+                    f"{self.owner}: slopes have no step. Use comparisons(variables={{{column.name!r}: {what!r}}})."
+                )
+            if column.is_numeric and not cycles:
+                if column.name not in self.dropped:
+                    found.append(column)
+            elif variables is not None:
+                why = f"its effect has steps ({', '.join(cycles)})" if cycles else "it is not a number"
+                raise DataError(f"{self.owner}: column {column.name!r} has no slope, because {why}. Use comparisons.")
+        if not found:
+            raise DataError(f"{self.owner}: the model has no column of numbers. Use comparisons.")
+        return found
+
+    def is_regressor(self, column: Column) -> bool:
+        """Whether the column is itself a regressor, so that the activations are linear in it."""
+        return self.basis is None and not isinstance(column.plan, DatePlan)
+
+    @staticmethod
+    def subject(label: Any) -> str:
+        """Name of the line of a prediction."""
+        return "mean" if label is None else str(label)
+
+    def heading(self, title: str, averages: Averages, given: tuple[str, ...]) -> Heading:
+        """Title and notes of a table."""
+        return Heading(
+            self.owner,
+            title,
+            self._notes(averages),
+            self.population.by,
+            given,
+            self.level,
+            self.is_posterior,
+            self.n_outputs > 1 and self.owner != "predictions",
+        )
+
+    def _notes(self, averages: Averages) -> tuple[str, ...]:
+        """Which rows are averaged, where the uncertainty comes from, and what limits it."""
+        weight, q, estimator = averages.weight.sum(axis=1), self.distribution, self.estimator
+        notes = [f"Averages over {counted(float(weight.max()), 'row')}, with the other columns as in each row."]
+        if weight.min() < weight.max():
+            notes[0] += f" Up to {weight.max() - weight.min():,.0f} rows are left out, because the column is missing."
+        kind = DRAWN if isinstance(averages.numbers, Drawn) else PENALISED if self.is_posterior else SAMPLED
+        notes.append(kind.format(percent=f"{100 * self.level:g} %", n=len(averages.theta)))
+        if q.blend is not None and not q.blend.is_average:
+            notes.append(BLENDED)
+        elif q.variance_factor != 1.0:
+            notes.append(NARROWED.format(factor=q.variance_factor))
+        if not self.is_posterior and getattr(estimator, "separation_", None):
+            notes.append(SEPARATED)
+        targets = getattr(getattr(estimator, "_fit", None), "targets", None)
+        if getattr(targets, "offset", None) is not None:
+            notes.append(OFFSET)
+        return tuple(notes)
