@@ -86,6 +86,8 @@ mathjax_path = "tex-svg.js"
 # Gallery. Every figure has a label, which is the text for readers who do not see it.
 ORDER = (
     "tutorials",
+    "digits",
+    "words",
     "rbf_experiment",
     "rules",
     "hyperplane_geometry",

@@ -165,6 +165,22 @@ def test_every_line_of_the_formula_sheet_names_an_attribute_and_a_test_that_exis
     assert [test for _, file, test in rows if f"\ndef {test}(" not in tests[file]] == []
 
 
+def anchors(page):
+    """The anchors that the headings of a page get."""
+    headings = re.findall(r"^#{1,3} (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_idea_of_the_chapter_has_a_place():
+    page = (ROOT / "docs" / "ideas.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+) \| \[.+\]\((.+)\) \|$", page, re.MULTILINE)
+    assert len(rows) == len({idea for idea, _ in rows}) == 191
+    scripts = {link for _, link in rows if link.startswith("examples/")}
+    assert [link for link in scripts if not (ROOT / link).with_suffix(".py").exists()] == []
+    places = [link.split("#") for _, link in rows if link not in scripts]
+    assert [place for place in places if place[1] not in anchors(ROOT / "docs" / place[0])] == []
+
+
 def names_of_the_reference():
     """Module and name of each entry."""
     page = (ROOT / "docs" / "reference.rst").read_text(encoding="utf-8")
