@@ -17,6 +17,7 @@ Throughout, classes have the codes 0 .. K-1 and reject has the code K.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from separatrix._array import Array, Codes, Float
 from separatrix._text import listed
 from separatrix.estimator import unchanged_on_error
 from separatrix.exceptions import DataError
+from separatrix.explanation import Decision, Explained
 from separatrix.meta import AbstractWrapper, choose_reject_label, fit_arguments, labels_with_reject, require_fit
 from separatrix.metrics import require_probabilities
 
@@ -204,6 +206,14 @@ class DecisionRule(AbstractWrapper):
         total = require_probabilities(P).sum(axis=1, keepdims=True)
         R = total - P  # P @ (1 - I), without a matrix of all pairs of classes
         return R if self.reject is None else np.column_stack([R, (1.0 - self.reject) * total])
+
+    def _explained(self, rows: Any, reference: Any) -> Explained:
+        """Description for `explain`: that of the wrapped classifier, with decisions by expected cost."""
+        L, labels = self._rule()
+        decision = Decision(
+            lambda P: decide(P, costs=L, reject=self.reject), tuple(labels.tolist()), "by expected cost"
+        )
+        return replace(super()._explained(rows, reference), decision=decision)
 
     @property
     def classes_(self) -> Array:

@@ -8,6 +8,7 @@ stores their results in attributes whose names end in ``_``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -23,10 +24,12 @@ from separatrix._array import Array, Float, Rows, in_single, is_sparse
 from separatrix._text import listed
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError, StreamEndedError
+from separatrix.explanation import Explained, Explains, LinearScores, Scores, explained_array
 from separatrix.rows import (
     DeviceRows,
     LabelRules,
     RowMap,
+    RowStore,
     Source,
     accuracy,
     in_memory,
@@ -50,7 +53,7 @@ class Limit(Enum):
     LARGEST = "that of a shorter row, enlarged up to the largest float, for decision functions and coordinates"
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(Explains, ClassifierMixin, Estimator):
     """Base class of all classifiers: opens data for fitting and for prediction."""
 
     basis: Any = None
@@ -67,6 +70,55 @@ class Classifier(ClassifierMixin, Estimator):
             f"{type(self).__name__} has no weight_distribution_: {self.no_distribution}. LogisticRegression, "
             "ProbitRegression, GeneralizedLinearModel and BayesianLogisticRegression have one."
         )
+
+    def _explanation_scores(self) -> tuple[Scores, tuple[str, ...]]:
+        """The activations as a sum over the functions of a row, and notes; raises TypeError if they are no such sum."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be explained: it has no probabilities, only a side of its boundary. Use "
+            "LogisticRegression, or another model with predict_proba."
+        )
+
+    def _explained(self, rows: Any, reference: Any) -> Explained:
+        """Description for `explain` of rows and reference, tables of numbers."""
+        check_is_fitted(self)
+        scores, notes = self._explanation_scores()
+        X, names = self._encoded(rows, "rows")
+        given = None if reference is None else self._encoded(reference, "reference")[0]
+        model: Any = copy(self)
+        vars(model).pop("feature_names_in_", None)  # so that it accepts arrays without a warning
+        bounds = getattr(model, "predict_interval", None)
+        return explained_array(
+            X,
+            names,
+            given,
+            scores,
+            self.basis_,
+            classes=self.classes_,
+            probabilities=lambda X: np.asarray(model.predict_proba(self._decoded(X)), dtype=np.float64),
+            intervals=None if bounds is None else lambda X, level: np.asarray(bounds(X, level)),
+            categories=self._categories,
+            allow_nan=not isinstance(scores, LinearScores),
+            notes=notes,
+        )
+
+    def _encoded(self, X: Any, what: str) -> tuple[Rows, tuple[str, ...]]:
+        """Rows of a table in memory as an array, and the names of its columns."""
+        if isinstance(X, RowStore):
+            raise DataError(f"explain({what}=...) is a {type(X).__name__}. Pass a few rows in memory.")
+        if isinstance(X, np.ndarray) and X.ndim == 1:
+            X = X[None]
+        source = open_rows(self._table(X), known_columns(self))
+        check_columns(self, source.template, reset=False)
+        return source.map(lambda rows: rows), source.columns
+
+    @property
+    def _categories(self) -> dict[int, Array]:
+        """Levels of the columns that are encoded as codes, by position."""
+        return {}
+
+    def _decoded(self, X: Rows) -> Any:
+        """Rows in which codes are replaced by their levels."""
+        return X
 
     def __sklearn_tags__(self) -> Any:
         """Tags: all classifiers support sparse rows."""
@@ -189,6 +241,21 @@ class LinearClassifier(Classifier):
             return rounded
         return self._exact
 
+    def _explanation_scores(self) -> tuple[Scores, tuple[str, ...]]:
+        """Linear activations, with the distribution of the weights if there is one."""
+        likelihood = getattr(self, "likelihood_", None)
+        if likelihood is None:
+            return super()._explanation_scores()
+        try:
+            found = self.weight_distribution_
+        except (AttributeError, ValueError) as error:
+            W, w0 = self._weights
+            weights = np.column_stack([W, w0])
+            return LinearScores(weights, likelihood), (f"Contributions have no intervals. {error}",)
+        design = found.design
+        scores = LinearScores(np.atleast_2d(found.mean), likelihood, design.origin, found, design.bias)
+        return scores, _notes_on(found)
+
     def _last_weights(self) -> tuple[Array, Float, Float] | None:
         """Classes, weights and intercepts of the last fit, from which a warm start begins; None before a fit."""
         if "coef_" not in vars(self):
@@ -221,6 +288,16 @@ class LinearClassifier(Classifier):
         if len(W) == 1:  # BLAS is faster with a vector than with a matrix of one column
             return np.asarray(X @ W[0] + w0[0])
         return np.asarray(X @ W.T + w0)
+
+
+def _notes_on(weights: Any) -> tuple[str, ...]:
+    """Notes of an explanation on predictions that are no averages over the distribution of the weights."""
+    if weights.blend is None or weights.blend.is_average:
+        return ()
+    return (
+        "Probabilities combine the posterior with weight vectors that predict held-out rows well. Contributions and "
+        "their intervals are those of the posterior; '(average over the weights)' is the difference.",
+    )
 
 
 def check_results(

@@ -21,10 +21,11 @@ from separatrix._array import Array, Codes
 from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
 from separatrix.exceptions import PACKAGE, DataError
+from separatrix.explanation import Explained, Explains
 from separatrix.rows import accuracy, as_frame, in_memory, is_class, is_dask, is_hashable
 
 
-class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
+class AbstractWrapper(Explains, MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
     """A classifier that wraps ``estimator``; the latter opens tables and checks their columns."""
 
     # Weights are only passed on to the wrapped fit, so only the request of the wrapped classifier matters.
@@ -35,6 +36,10 @@ class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
     @abstractmethod
     def _fitted(self) -> Any:
         """Return a fitted classifier that was fitted to the training table; raise NotFittedError before the fit."""
+
+    def _explained(self, rows: Any, reference: Any) -> Explained:
+        """Description for `explain` of the wrapped model; a wrapper that changes its probabilities adapts it."""
+        return describe(self._fitted(), rows, reference, type(self).__name__)
 
     @property
     def n_features_in_(self) -> int:
@@ -62,6 +67,16 @@ class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags = input_tags(f"{type(self).__name__}(estimator=...)", self.estimator)
         return tags
+
+
+def describe(model: Any, rows: Any, reference: Any, owner: str) -> Explained:
+    """Return the description of a model inside a wrapper for `explain`; raises TypeError if it has none."""
+    if not isinstance(model, Explains):
+        raise TypeError(
+            f"{owner}({type(model).__name__}()) cannot be explained: only models of this package know their log-odds "
+            "as a sum over columns. Wrap one of them, such as sx.LogisticRegression()."
+        )
+    return model._explained(rows, reference)
 
 
 def require_fit(owner: str, model: Any) -> None:

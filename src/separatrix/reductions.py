@@ -38,6 +38,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -49,9 +50,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix._arguments import check_jobs, check_option
-from separatrix._array import Array, Codes, Float
+from separatrix._array import Array, Codes, Float, Rows
 from separatrix.exceptions import DataError
-from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject, require_fit, take_rows
+from separatrix.explanation import Explained
+from separatrix.meta import AbstractWrapper, describe, fit_arguments, labels_with_reject, require_fit, take_rows
 from separatrix.rows import (
     RowStore,
     as_table,
@@ -344,6 +346,30 @@ class OneVsRest(AbstractReduction):
         uniform = np.full_like(P, 1 / P.shape[1])
         return np.asarray(np.divide(P, total, out=uniform, where=total > 0))
 
+    def _explained(self, rows: Any, reference: Any) -> Explained:
+        """Description for `explain`: each class is explained by its own classifier against the rest."""
+        parts = [describe(model, rows, reference, type(self).__name__) for model in self.estimators_]
+        if len(parts) == 1:
+            return parts[0]
+
+        def probabilities(X: Rows) -> Float:
+            return self._combine(np.column_stack([part.probabilities(X)[:, 1] for part in parts]))
+
+        note = "Contributions are those of the classifier of the class against the rest, before probabilities add to 1."
+        whole = [
+            replace(
+                part,
+                classes=self.classes_,
+                probabilities=probabilities,
+                intervals=None,
+                adjustment="(sum to one)",
+                is_adjusted=True,
+                notes=(*part.notes, note),
+            )
+            for part in parts
+        ]
+        return replace(whole[0], against_rest=tuple(whole))
+
 
 class OneVsOne(AbstractReduction):
     """Classify K classes with K(K-1)/2 binary classifiers, one for each pair of classes.
@@ -407,6 +433,15 @@ class OneVsOne(AbstractReduction):
 
     def _combine(self, P: Float) -> Float:
         return couple(P, len(self.classes_))
+
+    def _explained(self, rows: Any, reference: Any) -> Explained:
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            return describe(self.estimators_[0], rows, reference, type(self).__name__)
+        raise TypeError(
+            "OneVsOne cannot be explained: it combines the probabilities of all pairs of classes, so its log-odds are "
+            "no sum over columns. Explain the classifier of one pair, in estimators_, or use LogisticRegression."
+        )
 
 
 def pairs(K: int) -> list[tuple[int, int]]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -30,12 +31,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import DEFAULT_SEED, check_count, check_jobs, check_number, check_option
-from separatrix._array import Array, Codes, Float
+from separatrix._array import Array, Codes, Float, Rows
 from separatrix._text import counted, listed
 from separatrix.calibration import maps
 from separatrix.calibration.sets import fit_ranks
 from separatrix.estimator import unchanged_on_error
 from separatrix.exceptions import DataError, warn
+from separatrix.explanation import Explained
 from separatrix.generative import class_priors
 from separatrix.meta import AbstractWrapper, fit_arguments, require_fit, take_rows
 from separatrix.metrics import Estimate
@@ -312,6 +314,34 @@ class Calibrated(AbstractWrapper):
     def _fitted(self) -> Any:
         check_is_fitted(self)
         return self.estimator_
+
+    def _explained(self, rows: Any, reference: Any) -> Explained:
+        """Description for `explain`: that of the classifier, whose probabilities are calibrated after the sum."""
+        found = super()._explained(rows, reference)
+        if isinstance(self.prior_shift, str):
+            raise TypeError(
+                "Calibrated(prior_shift='em') cannot be explained: the probability of a row depends on the other rows "
+                "of the call. Pass the class proportions, such as those of class_proportions(X)."
+            )
+
+        def calibrated(P: Float) -> Float:
+            with np.errstate(divide="ignore"):
+                log_q = self.map_.log_proba(np.log(P) / self._unit)
+            return np.asarray(np.exp(log_q if self.prior_shift is None else self._shifted(log_q)))
+
+        def intervals(X: Rows, level: float) -> Float:  # of two classes; the map is monotone
+            bounds = found.intervals(X, level) if found.intervals is not None else np.empty(0)
+            return np.stack([calibrated(np.column_stack([1.0 - p, p]))[:, 1] for p in bounds.T], axis=1)
+
+        has_intervals = found.intervals is not None and len(self.classes_) == 2
+        return replace(
+            found,
+            probabilities=lambda X: calibrated(found.probabilities(X)),
+            intervals=intervals if has_intervals else None,
+            adjustment="(calibration)",
+            is_adjusted=True,
+            notes=(*found.notes, "Contributions and their intervals are those of the classifier before calibration."),
+        )
 
 
 def fit_fold(

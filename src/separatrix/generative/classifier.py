@@ -25,9 +25,15 @@ from separatrix._array import Array, Float, Rows, bincount
 from separatrix._text import counted
 from separatrix.estimator import Classifier, Limit, unchanged_on_error
 from separatrix.exceptions import CollinearError, CollinearWarning, DataError, NoEstimateError, warn
+from separatrix.explanation import Scores
 from separatrix.likelihoods import Softmax
 from separatrix.rows import Source, class_factors, given_classes, is_class, is_single, label_kind, labels_of, open_rows
 from separatrix.solvers import Solution
+
+NO_INTERVALS = (
+    "Contributions have no intervals: the model estimates the distribution of the rows within each class, not that of "
+    "its weights."
+)
 
 
 class GenerativeClassifier(Classifier):
@@ -42,6 +48,12 @@ class GenerativeClassifier(Classifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+    def _explanation_scores(self) -> tuple[Scores, tuple[str, ...]]:
+        raise TypeError(
+            f"{type(self).__name__} cannot be explained: its log-odds contain products of columns, so they are no sum "
+            "over columns. Use LinearDiscriminantAnalysis, NaiveBayes or LogisticRegression."
+        )
 
     @abstractmethod
     def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:

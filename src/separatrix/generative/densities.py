@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix import families
-from separatrix._array import Float, Rows
+from separatrix._array import Float, Rows, to_dense
 from separatrix._linalg import VANISHING_VARIANCE
 from separatrix._special import MAX_CANCELLING_NATS
 from separatrix.stats import Group, GroupedFacts, linear_scores
@@ -64,6 +64,26 @@ class GroupedDensity:
     def log_density(self, X: Rows, names: Sequence[str]) -> Float:
         pairs = zip(self.groups, self.densities, strict=True)
         return np.asarray(sum(group.log_density(density, group.checked(X, names)) for group, density in pairs))
+
+    def column_terms(self, X: Rows, names: Sequence[str]) -> Float:
+        """ln p_d(x_d | C_k) of each column, (n, D, K), for families of single columns; 0 if a value is missing.
+
+        For a multinomial vector of words, the term of a word is its weight times ln μ_kd.
+        """
+        x, found = to_dense(X).astype(np.float64), dict[int, Float]()
+        for group, density in zip(self.groups, self.densities, strict=True):
+            part = np.asarray(group.checked(x, names), dtype=np.float64)
+            if group.family == "multinomial":
+                words = np.nan_to_num(part)[:, :, None] * density.log_probability.T
+                found |= dict(zip(group.columns, np.moveaxis(words, 1, 0), strict=True))
+                continue
+            for i, d in enumerate(group.columns):  # the other columns are missing, so their terms are zero
+                alone = np.full_like(part, np.nan)
+                alone[:, i] = part[:, i]
+                found[d] = density.log_density_sum(alone)
+        K = next(iter(found.values())).shape[1]
+        zero = np.zeros((len(x), K))
+        return np.stack([found.get(d, zero) for d in range(x.shape[1])], axis=1)
 
     def draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
         """Draw rows of class k."""

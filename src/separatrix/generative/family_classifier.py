@@ -27,8 +27,9 @@ from separatrix._array import Array, Float, Rows
 from separatrix._text import columns_are, listed
 from separatrix.estimator import known_columns
 from separatrix.exceptions import DataError, NoEstimateError
+from separatrix.explanation import Scores, SumScores
 from separatrix.families import FactsError, Moments, NormalNormal, SupportError
-from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
+from separatrix.generative.classifier import NO_INTERVALS, GenerativeClassifier, class_priors, log_probability
 from separatrix.generative.densities import (
     ESTIMATES,
     Affine,
@@ -274,13 +275,36 @@ class FamilyClassifier(GenerativeClassifier):
             a[lost] = tempered(self._log_likelihood(X[lost]), self.temperature_)
         return np.asarray(a + log_pi)
 
+    def _explanation_scores(self) -> tuple[Scores, tuple[str, ...]]:
+        """ln p(C_k) plus a term for each column; a family of whole rows has no such terms."""
+        vectors = [group.family for group in self._density_of_rows.groups if group.is_joint]
+        if vectors:
+            raise TypeError(
+                f"{type(self).__name__} cannot be explained: family {vectors[0]!r} describes whole rows, so its "
+                "log-odds are no sum over columns. Use NaiveBayes, or LinearDiscriminantAnalysis."
+            )
+        density, tau = self._density_of_rows, self.temperature_
+        terms = partial(density.column_terms, names=self._columns)
+        constant = log_probability(self.priors_)
+        if not np.isfinite(constant).all():
+            raise TypeError(f"{type(self).__name__} cannot be explained: a class has the probability 0.")
+        return SumScores(lambda X: tau * terms(X), constant), (NO_INTERVALS,)
+
+    @property
+    def _categories(self) -> dict[int, Array]:
+        return self._texts
+
     def _draw(self, k: int, size: int, rng: np.random.Generator) -> Array:
-        rows = self._density_of_rows.draw(k, size, rng)
+        return np.asarray(self._decoded(self._density_of_rows.draw(k, size, rng)))
+
+    def _decoded(self, X: Rows) -> Any:
+        """Rows with texts instead of codes; a code without a text, or NaN, is a missing value."""
         texts = self._texts
-        if texts:
-            rows = rows.astype(object)
+        rows: Any = X.astype(object) if texts else X
         for d, categories in texts.items():
-            rows[:, d] = categories[rows[:, d].astype(np.intp)]
+            levels = np.array([*categories.tolist(), None], dtype=object)
+            codes = np.nan_to_num(X[:, d], nan=len(categories)).astype(np.intp)
+            rows[:, d] = levels[np.minimum(codes, len(categories))]
         return rows
 
     def _linear(self) -> Affine:

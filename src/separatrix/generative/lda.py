@@ -21,9 +21,11 @@ from separatrix._linalg import SingularError
 from separatrix._special import MAX_CANCELLING_NATS
 from separatrix.estimator import Limit
 from separatrix.exceptions import CollinearError
-from separatrix.generative.classifier import log_probability
+from separatrix.explanation import LinearScores, Scores
+from separatrix.generative.classifier import NO_INTERVALS, log_probability
 from separatrix.generative.covariance import NormalClasses
 from separatrix.generative.gaussian import GaussianClassifier, covariance_weights, covariances
+from separatrix.likelihoods import Logit, Softmax
 from separatrix.stats import ClassMoments, PooledScatter, linear_scores
 
 
@@ -197,6 +199,17 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
     @property
     def _n_features_out(self) -> int:
         return int(self.scalings_.shape[1])
+
+    def _explanation_scores(self) -> tuple[Scores, tuple[str, ...]]:
+        """The linear scores (4.68). The reference is the mean of the training rows."""
+        if "coef_" not in vars(self):
+            raise TypeError(
+                f"{type(self).__name__}(estimate={self.estimate!r}) cannot be explained: its log-odds are not linear. "
+                "Use estimate='ml' or 'map'."
+            )
+        weights = np.column_stack([self.coef_, self.intercept_])
+        likelihood = Logit() if len(weights) == 1 else Softmax(len(weights))
+        return LinearScores(weights, likelihood, self.facts_.grand_mean), (NO_INTERVALS,)
 
     def _expanded(self, X: Rows) -> Float | None:
         return None if self._linear is None else linear_scores(X, *self._linear)  # (4.68)

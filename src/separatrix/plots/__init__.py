@@ -10,6 +10,7 @@ from separatrix.plots.coefficient import CoefficientDisplay
 from separatrix.plots.comparison import ComparisonDisplay
 from separatrix.plots.density import ClassDensityDisplay
 from separatrix.plots.evidence import EvidenceSurfaceDisplay
+from separatrix.plots.explanation import ExplanationDisplay
 from separatrix.plots.likelihood import LikelihoodSurfaceDisplay
 from separatrix.plots.path import FitPathDisplay
 from separatrix.plots.projection import ProjectionDisplay
@@ -22,6 +23,7 @@ __all__ = [
     "ComparisonDisplay",
     "DecisionBoundaryDisplay",
     "EvidenceSurfaceDisplay",
+    "ExplanationDisplay",
     "FitPathDisplay",
     "LikelihoodSurfaceDisplay",
     "ProjectionDisplay",

@@ -50,6 +50,11 @@ class Group:
         return slice(first, last + 1) if self.columns == tuple(range(first, last + 1)) else list(self.columns)
 
     @property
+    def is_joint(self) -> bool:
+        """Whether the log density is no sum over the columns; that of a multinomial is one, up to a constant."""
+        return FAMILIES[self.family].vector and self.family != "multinomial"
+
+    @property
     def has_compiled_sums(self) -> bool:
         """Whether a compiled loop reads each value of dense rows once, unless a value is missing."""
         return self.family in (*NORMAL_FAMILIES, "bernoulli")

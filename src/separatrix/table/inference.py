@@ -35,7 +35,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import compress, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -447,7 +447,7 @@ def _number(name: str, column: ColumnStatistics, options: Options, *, boolean: b
     found, numbers, levels = column.as_numbers, column.as_numbers.best, column.levels.counts
     values = set(map(as_text, levels)) if len(levels) <= 2 else set()
     words: dict[str, float] = {}
-    form: dict[str, str] = {}
+    form: dict[str, Any] = {}
     kind, what = "boolean", Kind.BOOLEAN.value if column.kind is Kind.BOOLEAN else "0 and 1"
     allowed = [{"0", "1"}, {"0"}, {"1"}] if boolean else [{"0", "1"}]
     is_0_or_1 = column.kind is Kind.BOOLEAN or values in allowed
@@ -488,6 +488,7 @@ def _number(name: str, column: ColumnStatistics, options: Options, *, boolean: b
     if is_constant and not n_missing:
         return DropPlan(name, "constant", f"every value is {_only_value(column)}")
     why = f"{what}{_missing(n_missing, column.n_rows)}, set to the mean" if n_missing else what
+    form |= {"low": numbers.low, "high": numbers.high, "whole": numbers.whole}
     return NumberPlan(name, kind, why, numbers.mean, bool(n_missing), is_constant, words, **form)
 
 
@@ -529,7 +530,8 @@ def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
             f"to 1999, 00 to {year - 1} as 2000 to 20{year - 1}. If this is wrong, write them as YYYY-MM-DD."
         )
     origin, note = float(np.floor(dates.low)), " ".join(notes)
-    return DatePlan(name, "date", why, origin, dates.mean, cycles, bool(n_missing), span == 0, order, note)
+    has_indicator, extent = bool(n_missing), (dates.low, dates.high)
+    return DatePlan(name, "date", why, origin, dates.mean, cycles, has_indicator, span == 0, order, note, *extent)
 
 
 def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:

@@ -116,7 +116,7 @@ class NumberPlan(Plan):
 
     ``words`` maps the two words of a yes/no column to 0 and 1. If the column is ``constant`` apart from missing values,
     only the indicator remains. ``spelling`` and ``unit`` describe how numbers in text are written; predictions parse
-    text in the same way.
+    text in the same way. ``low`` and ``high`` are the range in training, None in files of older versions.
     """
 
     type: ClassVar[str] = "number"
@@ -127,6 +127,9 @@ class NumberPlan(Plan):
     spelling: str = PLAIN
     unit: str = ""
     note: str = ""
+    low: float | None = None
+    high: float | None = None
+    whole: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -229,7 +232,8 @@ class DatePlan(Plan):
 
     Step k of a cycle of n steps is the point (cos, sin) 2πk/n on a circle, so December is next to January. A missing
     date has the mean number of days and (0, 0) in each cycle, and an indicator if training had missing dates. If all
-    dates are equal, only the indicator remains. ``order`` is the order of day, month and year in text.
+    dates are equal, only the indicator remains. ``order`` is the order of day, month and year in text. ``low`` and
+    ``high`` are the range in training, in days since 1970; None in files of older versions.
     """
 
     type: ClassVar[str] = "date"
@@ -240,6 +244,8 @@ class DatePlan(Plan):
     constant: bool
     order: str = YEAR_FIRST
     note: str = ""
+    low: float | None = None
+    high: float | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -31,8 +31,9 @@ from separatrix.table.text import PLAIN, YEAR_FIRST
 from separatrix.table.values import open_batch, read_values
 
 FORMAT = "separatrix.table"
-# Version 2 added hashes; 3, spellings of numbers and orders of dates; 4, indicators of new levels; 5, words of text.
-VERSION = 5
+# Version 2 added hashes; 3, spellings of numbers and orders of dates; 4, indicators of new levels; 5, words of text; 6,
+# ranges of numbers and dates.
+VERSION = 6
 PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan, HashPlan, TextPlan)}
 SPARSE_BELOW = 0.1  # fraction of non-zero entries below which rows are sparse
 TYPICAL_TERMS = 25  # words and pairs of words in a text, for the fraction of non-zero entries

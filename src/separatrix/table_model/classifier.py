@@ -29,6 +29,7 @@ from separatrix.bayesian import BayesianLogisticRegression, Levels, Products
 from separatrix.discriminative import LogisticRegression
 from separatrix.estimator import truth_in_memory, unchanged_on_error
 from separatrix.exceptions import DataError, warn
+from separatrix.explanation import Explained, Explains
 from separatrix.files import Scan, scan
 from separatrix.generative import NaiveBayes
 from separatrix.meta import is_ours, require_fit
@@ -50,6 +51,7 @@ from separatrix.table import (
     open_batch,
     table_statistics,
 )
+from separatrix.table_model.explained import explained_table
 from separatrix.table_model.pairs import (
     Found,
     Interactions,
@@ -106,7 +108,7 @@ class ModelMethod:
         return MethodType(self.function, classifier)
 
 
-class TableClassifier(ClassifierMixin, Estimator):
+class TableClassifier(Explains, ClassifierMixin, Estimator):
     """A classifier of tables with columns of any type: an encoder, then a model of the encoded features.
 
     Parameters
@@ -456,6 +458,11 @@ class TableClassifier(ClassifierMixin, Estimator):
         """
         check_is_fitted(self)
         return contrasts_of(self)
+
+    def _explained(self, rows: Any, reference: Any) -> Explained:
+        """Description for `explain`; lines are columns of the table, then pairs of columns that interact."""
+        check_is_fitted(self)
+        return explained_table(self, rows, reference, named)
 
     def _apply(self, method: str, X: Any, *arguments: Any) -> Any:
         """Apply a method of the model to encoded rows."""

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a fitted model and some rows to their explanation.
+
+A model describes itself by an `Explained`: the columns of its table, the encoded rows, and how its activations are sums
+over the columns. `explain_rows` needs nothing else, so that all models are explained by the same code.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from separatrix._arguments import check_number
+from separatrix._array import Array, Codes, Float, Rows
+from separatrix._text import did_you_mean, first_few, listed
+from separatrix.exceptions import DataError
+from separatrix.explanation.changes import Decision, changes_of, costs_of_threshold
+from separatrix.explanation.columns import Column
+from separatrix.explanation.result import Explanation, RowExplanation
+from separatrix.explanation.scores import Scores, class_contrast
+from separatrix.weights import interval_tails
+
+MIN_ADJUSTMENT = 1e-9  # on the log-odds; smaller differences from the sum of the contributions are rounding errors
+REFERENCE, THIS_ROW = "(reference)", "(this row)"
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """What an explanation needs of a model and of the rows ``X`` (n, D), which are encoded.
+
+    ``functions`` maps encoded rows to Φ (n, M), and function j belongs to line ``owner[j]`` of ``lines``, which are the
+    columns and then, if any, pairs of columns. ``start`` (r, M) are the functions of the reference, None if nothing is
+    known of it. ``intervals`` are those of the probabilities, (n, 2) or (n, K, 2), at a level. ``adjustment`` names
+    what changes the probability after the sum over the columns. If it is more than an average over the weights,
+    ``is_adjusted``, intervals of the sum are not those of the probability. One classifier for each class against the
+    rest has a description for each class, ``against_rest``, whose scores are those of the second of two classes.
+    """
+
+    classes: Array
+    columns: tuple[Column, ...]
+    cells: tuple[tuple[Any, ...], ...]
+    X: Rows
+    functions: Callable[[Rows], Rows]
+    lines: tuple[str, ...]
+    owner: Codes
+    scores: Scores
+    probabilities: Callable[[Rows], Float]
+    start: Float | None
+    start_cells: tuple[Any, ...]
+    reference: str
+    intervals: Callable[[Rows, float], Float] | None = None
+    adjustment: str = "(average over the weights)"
+    is_adjusted: bool = False
+    against_rest: tuple[Explained, ...] = ()
+    warnings: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+    decision: Decision | None = None
+
+
+class Explains:
+    """Base class of models with `explain`. A model describes itself in ``_explained``."""
+
+    @abstractmethod
+    def _explained(self, rows: Any, reference: Any) -> Explained:
+        """Description of the model and of the rows; raises TypeError with the reason if there is none."""
+
+    def explain(
+        self,
+        rows: Any,
+        reference: Any = None,
+        level: float = 0.95,
+        *,
+        fixed: Sequence[str] = (),
+        threshold: float | None = None,
+        label: Any = None,
+    ) -> Explanation:
+        """Explain the probability of each row: what each column contributes, and what would change the decision.
+
+        Parameters
+        ----------
+        rows : table
+            The rows to explain, in memory. A single row may be a dict, a pandas Series, or an array of numbers.
+        reference : table, optional
+            What a row is compared with: a row, or the average of several rows. By default, the average training row;
+            for naive Bayes, a row of which nothing is known.
+        level : float, default 0.95
+            Level of the intervals.
+        fixed : sequence of str
+            Columns that cannot be changed, such as the age of a person.
+        threshold : float, optional
+            Of two classes, ``label`` is chosen if its probability exceeds this threshold; by default 0.5.
+        label : class, optional
+            The class whose probability is explained. By default the second of two classes, and of more classes the one
+            with the largest probability in each row.
+
+        Returns
+        -------
+        Explanation
+            A table with a line for each column of each row. ``explanation[i]`` is that of one row.
+
+        Notes
+        -----
+        Contributions to the log-odds add up exactly. Those to the probability add up, too; they are averages of the
+        slope of the probability on the straight path from the reference to the row (Aumann and Shapley 1974).
+        """
+        found = self._explained(rows, reference)
+        return explain_rows(found, level, fixed=fixed, threshold=threshold, label=label)
+
+
+def explain_rows(
+    model: Explained,
+    level: float,
+    *,
+    fixed: Sequence[str] = (),
+    threshold: float | None = None,
+    label: Any = None,
+) -> Explanation:
+    """Explanation of each row of a description."""
+    interval_tails("explain", level)
+    names, classes = [column.name for column in model.columns], model.classes.tolist()
+    fixed = [fixed] if isinstance(fixed, str) else list(fixed)
+    for name in fixed:
+        if name not in names:
+            raise DataError(
+                f"explain(fixed=...) names {name!r}, which is not a column.{did_you_mean(str(name), names)}"
+            )
+    if label is not None and label not in classes:
+        raise ValueError(f"explain(label={label!r}): the classes are {listed(classes)}.")
+    P = model.probabilities(model.X)
+    codes = P.argmax(axis=1) if len(classes) > 2 else np.ones(len(P), dtype=np.intp)
+    if label is not None:
+        codes = np.full(len(P), classes.index(label))
+    bounds = None
+    if model.intervals is not None:
+        bounds = model.intervals(model.X, level)
+    rows = []
+    for n, code in enumerate(codes.tolist()):
+        decision = _decision(model, threshold, code)
+        rows.append(_explain_row(model, n, P[n], code, decision, bounds, level, fixed))
+    return Explanation(tuple(rows), level, _notes(model, fixed))
+
+
+def _explain_row(
+    model: Explained,
+    n: int,
+    P: Float,
+    code: int,
+    decision: Decision,
+    bounds: Float | None,
+    level: float,
+    fixed: Sequence[str],
+) -> RowExplanation:
+    """Explanation of row n for the class with this code."""
+    is_binary = bool(model.against_rest)
+    model = model.against_rest[code] if is_binary else model
+    x, C, scores = model.X[[n]], len(model.lines), model.scores
+    found = scores.lines(model.functions(x), model.start, model.owner, C, 1 if is_binary else code, level)
+    if not np.isfinite(found.estimate).all():
+        at = int(np.flatnonzero(~np.isfinite(found.estimate))[0])
+        name = model.lines[at - 1] if 1 <= at <= C else "the row"
+        raise DataError(
+            f"The contribution of {name!r} is not finite: a class gives its value the probability 0. With "
+            "estimate='map', probabilities are positive."
+        )
+    order = 1 + np.argsort(-np.abs(found.estimate[1:-1]), kind="stable")
+    final = on_scale(P, code, scores, is_binary=is_binary)
+    rest = final - found.estimate[-1] if np.isfinite(final) else 0.0
+    has_rest = abs(rest) > MIN_ADJUSTMENT * max(1.0, abs(final))
+    kept = np.concatenate([[0], order, [C + 1]])
+    texts = [*(c.show(v) for c, v in zip(model.columns, model.cells[n], strict=True)), *[""] * C]
+    before = [*(c.show(v) for c, v in zip(model.columns, model.start_cells, strict=True)), *[""] * C]
+    lines = [REFERENCE, *(model.lines[j - 1] for j in order), THIS_ROW]
+    values = ["", *(texts[j - 1] for j in order), ""]
+    starts = ["", *(before[j - 1] for j in order), ""]
+    estimate, probability = found.estimate[kept], found.probability[kept]
+    probability_rest = float(P[code]) - probability[-1]
+    columns: dict[str, Any] = {"estimate": estimate, "probability": probability}
+    if found.error is not None and found.lower is not None and found.upper is not None and found.bounds is not None:
+        columns = {
+            "estimate": estimate,
+            "standard_error": found.error[kept],
+            "lower": found.lower[kept],
+            "upper": found.upper[kept],
+            "probability": probability,
+            "probability_lower": found.bounds[kept, 0],
+            "probability_upper": found.bounds[kept, 1],
+        }
+    interval = None if found.bounds is None or model.is_adjusted else (found.bounds[-1, 0], found.bounds[-1, 1])
+    if bounds is not None:
+        own = bounds[n] if bounds.ndim == 2 else bounds[n, code]
+        if bounds.ndim == 2 and code == 0:
+            own = 1.0 - own[::-1]
+        interval = (float(own[0]), float(own[1]))
+    columns["estimate"][-1], columns["probability"][-1] = final if has_rest else estimate[-1], float(P[code])
+    if has_rest:
+        lines.insert(-1, model.adjustment)
+        values.insert(-1, "")
+        starts.insert(-1, "")
+        inserted = dict.fromkeys(columns, np.nan) | {"estimate": rest, "probability": probability_rest}
+        columns = {name: np.insert(column, len(column) - 1, inserted[name]) for name, column in columns.items()}
+    if "lower" in columns:
+        ends = (np.nan, np.nan) if interval is None else interval
+        columns["probability_lower"][-1], columns["probability_upper"][-1] = ends
+    is_joint = len(P) > 2 and scores.scale == "log-odds"
+    against = " against the rest" if is_binary else " against the mean of the classes" if is_joint else ""
+    search = partial(changes_of, x, model.columns, model.cells[n], fixed, model.probabilities, decision, code)
+    return RowExplanation(
+        number=n,
+        label=model.classes.tolist()[code],
+        scale=scores.scale,
+        against=against,
+        probability=float(P[code]),
+        interval=interval,
+        level=level,
+        decision=decision.labels[int(decision.decide(P[None])[0])],
+        rule=decision.text,
+        reference=model.reference,
+        names=tuple(lines),
+        values=tuple(values),
+        references=tuple(starts),
+        columns=columns,
+        warnings=model.warnings[n] if model.warnings else (),
+        search=search,
+    )
+
+
+def on_scale(P: Float, code: int, scores: Scores, *, is_binary: bool) -> float:
+    """Probabilities (K,) on the scale on which contributions add up."""
+    p = float(P[code])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if scores.scale == "probit":
+            return float(special.ndtri(p))
+        if len(P) == 2 or is_binary:
+            rest = float(P[1 - code]) if len(P) == 2 else 1.0 - p
+            return float(np.log(p) - np.log(rest))
+        return float(np.log(P) @ class_contrast(len(P), code))
+
+
+def _decision(model: Explained, threshold: float | None, code: int) -> Decision:
+    """The rule of the model, or the threshold of the user."""
+    labels = tuple(model.classes.tolist())
+    if threshold is None:
+        if model.decision is not None:
+            return model.decision
+        return Decision(lambda P: P.argmax(axis=1), labels, "threshold 0.5" if len(labels) == 2 else "")
+    if len(labels) > 2:
+        raise ValueError(
+            f"explain(threshold={threshold!r}): there are {len(labels)} classes, of which the most probable one is "
+            "chosen. For decisions by expected cost, wrap the model in sx.DecisionRule(model, costs=..., prefit=True)."
+        )
+    if model.decision is not None:
+        raise ValueError(
+            f"explain(threshold={threshold!r}): this model decides by its own costs. Leave out threshold, or explain "
+            "the model inside."
+        )
+    limit = check_number("explain", "threshold", threshold, low=0.0, high=1.0)
+    L = costs_of_threshold(limit, code)
+    return Decision(lambda P: np.asarray((P @ L).argmin(axis=1)), labels, f"threshold {limit:g}")
+
+
+def _notes(model: Explained, fixed: Sequence[str]) -> tuple[str, ...]:
+    """Notes of the model, and the columns that no change was searched for."""
+    still = [f"{c.name} ({c.why})" for c in model.columns if not c.can_change and c.name not in fixed and c.why]
+    if not still:
+        return model.notes
+    return (*model.notes, f"No change was searched for {first_few(still)}.")

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The activation of a row as a sum over columns, and what each column contributes to its probability.
+
+A linear model has a(x) = w'φ(x) + w0. Relative to a reference with the functions φ_0, column c contributes
+
+    A_c = Σ_j∈c w_j (φ_j(x) - φ_0j),        a(x) = a_0 + Σ_c A_c,    a_0 = w'φ_0 + w0
+
+which is linear in the weights, so its distribution is known. Naive Bayes has such a sum, too: A_c is the logarithm of
+p(x_c | C_k), and a_0 = ln p(C_k), so that the reference is a row of which nothing is known.
+
+The probability is not linear. On the straight path from the reference to the row, a(s) = a_0 + s Σ_c A_c, it changes by
+
+    p(x) - p_0 = Σ_c ∫_0^1 (∂p/∂a)' A_c ds
+
+and the integral is the contribution of column c (the value of Aumann and Shapley 1974). It does not depend on an order
+of the columns. With one activation, it is A_c (p(x) - p_0) / (a(x) - a_0).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from separatrix._array import Codes, Float, Rows, is_sparse, to_dense
+from separatrix.likelihoods import ClassLikelihood, Logit, Probit, Softmax
+from separatrix.weights import WeightDistribution, interval_tails, quantiles
+
+N_DRAWS = 2000  # draws of the weights for intervals of probabilities, whose ends they give to 4 % of the half width
+MAX_DRAWN_FLOATS = 20_000_000  # weights of all draws in memory at once
+N_NODES = 16  # nodes of Gauss and Legendre's rule for each panel of the path
+PANEL_WIDTH = 4.0  # change of a difference of activations for which so many nodes are exact to rounding
+MAX_PANELS = 256
+DRAWN_NODES, DRAWN_PANEL_WIDTH = 8, 8.0  # of each draw: an error of 1e-4 does not matter
+SMALL_CHANGE = 1e-5  # change of the activation below which the slope of p is a derivative
+FLAT_STD = 1e-12  # relative to the size of a contribution; smaller deviations are rounding errors
+
+
+class Lines(NamedTuple):
+    """Decomposition of one row for one class: reference, contributions of C lines, and total.
+
+    ``estimate`` (C + 2,) are numbers on the scale of the activation, first the reference, last the total; so are
+    ``error``, ``lower`` and ``upper``, or None without a distribution. ``probability`` (C + 2,) is the same for the
+    probability at the mean weights, and ``bounds`` (C + 2, 2) are intervals.
+    """
+
+    estimate: Float
+    error: Float | None
+    lower: Float | None
+    upper: Float | None
+    probability: Float
+    bounds: Float | None
+
+
+class Scores(ABC):
+    """How a model computes the activations of classes as a sum. ``reference`` are the average functions of a row."""
+
+    likelihood: ClassLikelihood
+    reference: Float | None
+
+    @property
+    def scale(self) -> str:
+        """Name of the scale on which contributions add up."""
+        return "probit" if isinstance(self.likelihood, Probit) else "log-odds"
+
+    @property
+    @abstractmethod
+    def has_intervals(self) -> bool:
+        """Whether the distribution of the weights is known."""
+
+    @abstractmethod
+    def lines(self, phi: Rows, start: Float | None, owner: Codes, n_lines: int, code: int, level: float) -> Lines:
+        """Decompose the row with the functions ``phi`` (1, M) for the class with this code.
+
+        Function j belongs to line ``owner[j]``. ``start`` (r, M) are the functions of rows whose average is the
+        reference.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class LinearScores(Scores):
+    """A linear model: ``weights`` (C, P) with the intercept last, or their distribution if that is known."""
+
+    weights: Float
+    likelihood: ClassLikelihood
+    reference: Float | None = None
+    distribution: WeightDistribution | None = None
+    has_bias: bool = True
+
+    @property
+    def has_intervals(self) -> bool:
+        return self.distribution is not None
+
+    def lines(self, phi: Rows, start: Float | None, owner: Codes, n_lines: int, code: int, level: float) -> Lines:
+        """Decompose one row; its lines are functions of the weights."""
+        assert start is not None, "linear models have a reference"
+        L = self._functions(phi, start.mean(axis=0), owner, n_lines)
+        q = class_contrast(self.likelihood.n_outputs, code)
+        if self.distribution is None:
+            a = L @ self.weights.T
+            return Lines(a @ q, None, None, None, _with_total(self.likelihood, a[None], code)[0], None)
+        found = self.distribution.functions(L, None if len(q) == 1 else q[None])
+        mean, std = (part.reshape(len(part)) for part in (found.mean, found.std))
+        ends = found.quantiles(interval_tails("explain", level)).reshape(len(mean), 2)
+        sign = q[0] if len(q) == 1 else 1.0
+        mean, ends = sign * mean, ends if sign > 0 else -ends[:, ::-1]
+        # The mean activations of each class: those of the draws if there are any, else of the approximation.
+        every = self.distribution.functions(L, None).mean.reshape(L.shape[0], -1)
+        probability = _with_total(self.likelihood, every[None], code)[0]
+        drawn = _with_total(self.likelihood, self._drawn(L), code, DRAWN_NODES, DRAWN_PANEL_WIDTH)
+        bounds = quantiles(np.ascontiguousarray(drawn.T), interval_tails("explain", level))
+        unknown = np.isnan(std)
+        bounds[unknown] = np.nan
+        if len(q) == 1:  # the probability increases with the activation, so quantiles of a are quantiles of p
+            at = ends[[0, -1]].ravel()
+            bounds[[0, -1]] = self.likelihood.probabilities(sign * at)[:, code].reshape(2, 2)
+        return Lines(mean, std, ends[:, 0], ends[:, 1], probability, bounds)
+
+    def _functions(self, phi: Rows, start: Float, owner: Codes, n_lines: int) -> Rows:
+        """Rows (C + 2, P) of the linear functions of the weights: reference, contributions, and total."""
+        moved = to_dense(phi)[0] - start
+        at = np.flatnonzero(moved)
+        lines = sparse.csr_array((moved[at], (owner[at], at)), shape=(n_lines, len(moved)))
+        ends = [sparse.csr_array(start[None]), lines, sparse.csr_array(to_dense(phi))]
+        L = sparse.csr_array(sparse.vstack(ends, format="csr"))
+        if self.has_bias:
+            bias = np.zeros((n_lines + 2, 1))
+            bias[[0, -1]] = 1.0
+            L = sparse.csr_array(sparse.hstack([L, sparse.csr_array(bias)], format="csr"))
+        return L if is_sparse(phi) else to_dense(L)
+
+    def _drawn(self, L: Rows) -> Float:
+        """Draws (S, C + 2, K) of the lines, in batches that limit the memory; the same draws on every call."""
+        assert self.distribution is not None
+        rng, size = np.random.default_rng(0), max(1, self.distribution.mean.size)
+        at_once, found, left = max(1, min(N_DRAWS, MAX_DRAWN_FLOATS // size)), [], N_DRAWS
+        while left:
+            n = min(at_once, left)
+            W = self.distribution.sample(n, rng).reshape(-1, L.shape[1])
+            found.append(np.asarray((L @ W.T).T).reshape(n, -1, L.shape[0]))
+            left -= n
+        return np.moveaxis(np.concatenate(found), 1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class SumScores(Scores):
+    """A model whose activations are sums of ``terms`` (n, M, K) of the functions of rows, plus a constant (K,).
+
+    The reference is a row of which nothing is known, whose terms are zero.
+    """
+
+    terms: Callable[[Rows], Float]
+    constant: Float
+    reference: Float | None = None
+
+    @property
+    def likelihood(self) -> ClassLikelihood:  # type: ignore[override]
+        return Logit() if len(self.constant) == 2 else Softmax(len(self.constant))
+
+    @property
+    def has_intervals(self) -> bool:
+        return False
+
+    def lines(self, phi: Rows, start: Float | None, owner: Codes, n_lines: int, code: int, level: float) -> Lines:
+        """Decompose one row into the terms of its columns."""
+        terms, constant = self.terms(phi)[0], self.constant
+        if start is not None:
+            before = self.terms(start).mean(axis=0)
+            terms, constant = terms - before, constant + before.sum(axis=0)
+        a = np.zeros((n_lines + 2, len(constant)))
+        a[0] = constant
+        np.add.at(a, owner + 1, terms)
+        a[-1] = a[:-1].sum(axis=0)
+        if len(constant) == 2:
+            a = np.diff(a, axis=1)
+        q = class_contrast(self.likelihood.n_outputs, code)
+        return Lines(a @ q, None, None, None, _with_total(self.likelihood, a[None], code)[0], None)
+
+
+def class_contrast(n_outputs: int, code: int) -> Float:
+    """Coefficients of the activations in the log-odds of a class: against the other class, or the mean of the classes.
+
+    >>> class_contrast(1, 0).tolist(), class_contrast(4, 1).tolist()
+    ([-1.0], [-0.25, 0.75, -0.25, -0.25])
+    """
+    if n_outputs == 1:
+        return np.array([1.0 if code else -1.0])
+    return np.asarray(np.eye(n_outputs)[code] - 1.0 / n_outputs)
+
+
+def _with_total(
+    likelihood: ClassLikelihood, a: Float, code: int, n_nodes: int = N_NODES, width: float = PANEL_WIDTH
+) -> Float:
+    """Probabilities (S, C + 2) of the reference, contributions of the lines, and of the row, for S sets of weights.
+
+    ``a`` (S, C + 2, K) are activations of the reference, contributions to the activations, and those of the row.
+    """
+    K = a.shape[2]
+    first, last = (likelihood.probabilities(a[:, at, 0] if K == 1 else a[:, at])[:, code] for at in (0, -1))
+    A = a[:, 1:-1]
+    if K == 1:
+        whole, middle = A[..., 0].sum(axis=1), 0.5 * (a[:, 0, 0] + a[:, -1, 0])
+        is_small = np.abs(whole) < SMALL_CHANGE
+        h = np.where(is_small, SMALL_CHANGE, whole)
+        ends = [likelihood.probabilities(middle + side * h)[:, code] for side in (0.5, -0.5)]
+        parts = A[..., 0] * ((ends[0] - ends[1]) / h)[:, None]
+    else:
+        parts = _along_path(likelihood, a[:, 0], A, code, n_nodes, width)
+    return np.column_stack([first, parts, last])
+
+
+def _along_path(likelihood: ClassLikelihood, start: Float, A: Float, code: int, n_nodes: int, width: float) -> Float:
+    """∫_0^1 p_j (A_cj - Σ_k p_k A_ck) ds for each line c and the class j, (S, C); p is a softmax."""
+    whole = A.sum(axis=1)
+    n_panels = int(np.clip(np.ceil(np.ptp(whole, axis=1).max(initial=0.0) / width), 1, MAX_PANELS))
+    x, weight = np.polynomial.legendre.leggauss(n_nodes)
+    parts = np.zeros(A.shape[:2])
+    for panel in range(n_panels):
+        for at, share in zip((x + 1) / 2, weight / 2, strict=True):
+            p = likelihood.probability(start + (panel + at) / n_panels * whole)
+            away = A[..., code] - np.einsum("sck,sk->sc", A, p)
+            parts += share / n_panels * p[:, [code]] * away
+    return parts

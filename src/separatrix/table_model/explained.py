@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Description of a table classifier for explanations, in the columns of the user's table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from separatrix._array import Codes, to_dense
+from separatrix.estimator import Classifier
+from separatrix.exceptions import DataError
+from separatrix.explanation import (
+    AVERAGE,
+    Column,
+    Explained,
+    LinearScores,
+    cells_of,
+    columns_of_schema,
+    of_given,
+    outside,
+)
+from separatrix.rows import RowStore
+from separatrix.table import MISSING, Batch, NumberPlan, Schema, open_batch
+
+
+def explained_table(model: Any, rows: Any, reference: Any, named: Callable[..., Any]) -> Explained:
+    """Description of a fitted `TableClassifier` and of the rows of a table in memory; ``named`` prepares its rows."""
+    estimator, schema = model.estimator_, model.encoder_.schema_
+    if not isinstance(estimator, Classifier):
+        raise TypeError(
+            f"TableClassifier({type(estimator).__name__}()) cannot be explained: only models of this package know "
+            "their log-odds as a sum over columns. Use sx.LogisticRegression() or sx.BayesianLogisticRegression()."
+        )
+    scores, notes = estimator._explanation_scores()
+    batch, columns = _batch_of(rows, "rows"), columns_of_schema(schema)
+    X, cells = schema.encode(batch), cells_of(schema, batch)
+    basis = model.basis_
+    functions = (lambda X: X) if basis is None else basis.evaluate
+    lines, owner = _owners(model)
+    start, start_cells, text = model.centre_[None], _averages(schema), AVERAGE
+    if not isinstance(scores, LinearScores):
+        start, start_cells, text = None, ("unknown",) * len(columns), "a row of which nothing is known"
+    if reference is not None:
+        given = _batch_of(reference, "reference")
+        if given.n_rows == 0:
+            raise DataError("explain(reference=...) has no rows. Pass a row, or several rows whose average is used.")
+        start, text = to_dense(functions(schema.encode(given))), of_given(given.n_rows)
+        start_cells = cells_of(schema, given)[0] if given.n_rows == 1 else ("average",) * len(columns)
+    bounds = getattr(estimator, "predict_interval", None)
+    return Explained(
+        classes=model.classes_,
+        columns=columns,
+        cells=cells,
+        X=X,
+        functions=functions,
+        lines=lines,
+        owner=owner,
+        scores=scores,
+        probabilities=lambda X: np.asarray(estimator.predict_proba(named(X, schema, estimator)), dtype=np.float64),
+        start=start,
+        start_cells=start_cells,
+        reference=text,
+        intervals=None if bounds is None else lambda X, level: np.asarray(bounds(named(X, schema, estimator), level)),
+        warnings=tuple(_warnings(schema, columns, batch.take(np.array([n])), row) for n, row in enumerate(cells)),
+        notes=notes,
+    )
+
+
+def _batch_of(table: Any, what: str) -> Batch:
+    """Rows in memory; raises DataError for files."""
+    if isinstance(table, str | os.PathLike | RowStore):
+        raise DataError(
+            f"explain({what}=...) is a {type(table).__name__}. Pass a few rows in memory, such as "
+            "pandas.read_csv(path).iloc[[17]]."
+        )
+    return open_batch(table[None] if isinstance(table, np.ndarray) and table.ndim == 1 else table)
+
+
+def _owners(model: Any) -> tuple[tuple[str, ...], Codes]:
+    """Lines, and the line of each function; functions of an unknown basis are lines of their own."""
+    names, sources = model.encoder_.schema_.inputs, model.sources_
+    if "" in sources:
+        functions = tuple(model.get_feature_names_out().tolist())
+        return (*names, *functions), len(names) + np.arange(len(functions))
+    lines = tuple(dict.fromkeys([*names, *sources]))
+    place = {name: at for at, name in enumerate(lines)}
+    return lines, np.array([place[name] for name in sources], dtype=np.intp)
+
+
+def _averages(schema: Schema) -> tuple[Any, ...]:
+    """Mean of each number; "average" for other columns."""
+    plans = {plan.column: plan for plan in schema.plans}
+    means = (plans[name] for name in schema.groups)
+    return tuple(
+        plan.mean if isinstance(plan, NumberPlan) and not plan.words and not plan.constant else "average"
+        for plan in means
+    )
+
+
+def _warnings(schema: Schema, columns: tuple[Column, ...], one: Batch, cells: tuple[Any, ...]) -> tuple[str, ...]:
+    """Sentences on values of one row that are outside of the training data, new, or no numbers."""
+    found = [
+        outside(column, cell)
+        for column, cell in zip(columns, cells, strict=True)
+        if isinstance(cell, float) and (cell < column.low or cell > column.high)
+    ]
+    _, unseen, odd = schema.encode_checked(one)
+    new = (
+        f"{name} is missing, which did not occur in training."
+        if MISSING in values
+        else f"{name} = {next(iter(values))!r} did not occur in training."
+        for name, values in unseen.items()
+        if name not in odd
+    )
+    return (*found, *new, *map(str, odd.values()))

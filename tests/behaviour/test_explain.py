@@ -1,0 +1,370 @@
+"""Explanations of single predictions: contributions, their intervals, and what would change the decision."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import integrate, special
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
+
+import separatrix as sx
+from separatrix.datasets import make_mixed_types
+from separatrix.exceptions import DataError
+from separatrix.explanation import columns_of_schema
+from separatrix.explanation.scores import _with_total
+from separatrix.likelihoods import Softmax
+from separatrix.table import Schema
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(0)
+    X = rng.normal([0.0, 10.0, -3.0], [1.0, 5.0, 0.1], size=(300, 3))
+    a = (X - [0.0, 10.0, -3.0]) @ [1.0, -0.4, 5.0] + 0.3
+    return X, np.where(a + rng.logistic(size=300) > 0, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X, load_iris().target_names[y]
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    table, y = make_mixed_types(400, as_frame=True, rng=0)
+    return table, y, sx.TableClassifier().fit(table, y)
+
+
+BINARY = {
+    "logistic": sx.LogisticRegression(),
+    "maximum likelihood": sx.LogisticRegression(alpha=0),
+    "elastic net": sx.LogisticRegression(prior=sx.ElasticNet(1.0, 0.5)),
+    "no intercept": sx.LogisticRegression(fit_intercept=False),
+    "probit": sx.ProbitRegression(),
+    "noise": sx.LabelNoiseLogisticRegression(),
+    "bayesian": sx.BayesianLogisticRegression(),
+    "discriminant": sx.LinearDiscriminantAnalysis(),
+    "naive": sx.NaiveBayes(),
+    "tempered": sx.NaiveBayes(temper=True),
+    "basis": sx.LogisticRegression(basis=sx.basis.RBF("kmeans", n_centres=3)),
+    "calibrated": sx.Calibrated(sx.LogisticRegression(), method="platt"),
+    "rule": sx.DecisionRule(sx.LogisticRegression(), costs={("yes", "no"): 5}),
+}
+
+
+def adds_up(explanation, P, classes):
+    """Contributions add up on both scales, to the probability that the model predicts."""
+    for row, p in zip(explanation.rows, P, strict=True):
+        for name in ("estimate", "probability"):
+            column = row.columns[name]
+            assert abs(column[:-1].sum() - column[-1]) <= 1e-12 * max(1.0, np.abs(column).max())
+        assert row.probability == p[list(classes).index(row.label)]
+        assert row.columns["probability"][-1] == row.probability
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_contributions_of_two_classes_add_up_to_the_prediction(name, numbers):
+    X, y = numbers
+    model = BINARY[name].fit(X, y)
+    reference = X if name == "elastic net" else None
+    found = model.explain(X[:3], reference)
+    adds_up(found, model.predict_proba(X[:3]), model.classes_)
+    assert [row.decision for row in found.rows] == model.predict(X[:3]).tolist()
+    logit = special.ndtri if name == "probit" else special.logit
+    np.testing.assert_allclose(
+        [row.columns["estimate"][-1] for row in found.rows], logit(model.predict_proba(X[:3])[:, 1])
+    )
+    other = model.explain(X[:3], reference, label="no")
+    np.testing.assert_allclose(other.columns["estimate"], -found.columns["estimate"], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        sx.LogisticRegression(),
+        sx.BayesianLogisticRegression(),
+        sx.LinearDiscriminantAnalysis(),
+        sx.NaiveBayes(),
+        sx.OneVsRest(sx.LogisticRegression()),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_contributions_of_three_classes_add_up_to_the_prediction(model, iris):
+    X, y = iris
+    model = model.fit(X, y)
+    rows = X.iloc[[0, 60, 120]]
+    found = model.explain(rows)
+    adds_up(found, model.predict_proba(rows), model.classes_)
+    assert [row.label for row in found.rows] == model.predict(rows).tolist()
+
+
+def test_contributions_of_a_linear_model_are_weights_times_distances_from_the_mean(numbers):
+    X, y = numbers
+    model = sx.LogisticRegression(alpha=0).fit(X, y)
+    row = model.explain(X[:1])[0]
+    found = dict(zip(row.names, zip(row.columns["estimate"], row.columns["standard_error"], strict=True), strict=True))
+    moved, errors = X[0] - X.mean(axis=0), np.sqrt(np.diag(model.weight_distribution_.covariance))[:3]
+    for d in range(3):
+        np.testing.assert_allclose(found[f"x{d}"], (model.coef_[0, d] * moved[d], errors[d] * abs(moved[d])), rtol=1e-9)
+    design = np.append(X[0], 1.0)
+    variance = design @ model.weight_distribution_.covariance @ design
+    np.testing.assert_allclose(found["(this row)"], (model.decision_function(X[:1])[0], np.sqrt(variance)), rtol=1e-9)
+    a = model.decision_function(X[:1])[0] + special.ndtri([0.025, 0.975]) * np.sqrt(variance)
+    np.testing.assert_allclose(row.interval, special.expit(a), rtol=1e-9)
+
+
+def test_contributions_to_a_probability_of_three_classes_are_integrals_along_the_path():
+    rng = np.random.default_rng(1)
+    start, A = rng.normal(size=3), 4 * rng.normal(size=(5, 3))
+    a = np.concatenate([start[None], A, (start + A.sum(axis=0))[None]])[None]
+    found = _with_total(Softmax(3), a, 1)[0]
+
+    def slope(s, c):
+        p = special.softmax(start + s * A.sum(axis=0))
+        return p[1] * (A[c, 1] - p @ A[c])
+
+    expected = [integrate.quad(slope, 0, 1, args=(c,), epsabs=1e-13, limit=200)[0] for c in range(5)]
+    np.testing.assert_allclose(found[1:-1], expected, atol=1e-12)
+    np.testing.assert_allclose(found[:-1].sum(), found[-1], atol=1e-12)
+
+
+def test_intervals_of_contributions_to_the_probability_are_quantiles_over_the_posterior(numbers):
+    X, y = numbers
+    model = sx.BayesianLogisticRegression().fit(X, y)
+    row = model.explain(X[:1], X[10:11])[0]
+    W = model.posterior_.sample(200_000, 3)
+    A = W[:, :3] * (X[0] - X[10])
+    first, last = (special.expit(W @ np.append(x, 1.0)) for x in (X[10], X[0]))
+    drawn = A * ((last - first) / A.sum(axis=1))[:, None]
+    for d in range(3):
+        at = row.names.index(f"x{d}")
+        found = row.columns["probability_lower"][at], row.columns["probability_upper"][at]
+        expected = np.quantile(drawn[:, d], [0.025, 0.975])
+        np.testing.assert_allclose(found, expected, atol=0.15 * np.ptp(expected))  # 2000 draws
+
+
+def test_a_row_that_is_its_own_reference_has_no_contributions(mixed):
+    table, _, model = mixed
+    row = model.explain(table.iloc[[7]], table.iloc[[7]])[0]
+    inner = [at for at, name in enumerate(row.names) if not name.startswith("(")]
+    assert np.abs(row.columns["estimate"][inner]).max() == 0
+    assert row.reference == "the given row"
+
+
+def test_columns_are_those_of_the_table_and_pairs_have_lines_of_their_own(mixed):
+    table, y, _ = mixed
+    model = sx.TableClassifier(curved=True, interactions=[("calls", "tenure")]).fit(table, y)
+    found = model.explain(table.iloc[:2])
+    adds_up(found, model.predict_proba(table.iloc[:2]), model.classes_)
+    lines = {name for name in found[0].names if not name.startswith("(")}
+    assert lines == {*table.columns, "calls × tenure"}
+
+
+def test_the_smallest_change_of_one_number_is_where_the_line_crosses_the_boundary(numbers):
+    X, y = numbers
+    model = sx.LogisticRegression().fit(X, y)
+    changes = model.explain(X[:1], X)[0].changes
+    assert changes.single
+    for change in changes.single:
+        d = int(change.columns[0][1:])
+        crossing = X[0, d] - model.decision_function(X[:1])[0] / model.coef_[0, d]
+        assert abs(float(change.after[0]) - crossing) <= 0.02 * np.ptp(X[:, d])
+        moved = X[:1].copy()
+        moved[0, d] = float(change.after[0])
+        assert model.predict(moved)[0] == change.decision != model.predict(X[:1])[0]
+        assert X[:, d].min() <= moved[0, d] <= X[:, d].max()
+
+
+def test_the_smallest_change_of_two_numbers_is_the_nearest_point_of_the_boundary(numbers):
+    X, y = numbers
+    model = sx.LogisticRegression().fit(X, y)
+    n = int(np.argsort(np.abs(model.decision_function(X)))[100])
+    changes = model.explain(X[[n]], X)[0].changes
+    slopes = np.abs(model.coef_[0]) * np.ptp(X, axis=0)
+    for change in changes.pairs:
+        a, b = (int(name[1:]) for name in change.columns)
+        nearest = abs(model.decision_function(X[[n]])[0]) / np.hypot(slopes[a], slopes[b])
+        assert nearest <= change.distance <= 1.15 * nearest + 0.01  # numbers are rounded to three digits
+    assert changes.pairs
+
+
+def test_changes_use_levels_and_leave_fixed_columns_alone(mixed):
+    table, _, model = mixed
+    n = int(np.argmin(np.abs(model.predict_proba(table)[:, 1] - 0.35)))
+    row = model.explain(table.iloc[[n]])[0]
+    changed = {name for change in (*row.changes.single, *row.changes.pairs) for name in change.columns}
+    assert "contract" in changed
+    for change in row.changes.single:
+        moved = table.iloc[[n]].copy()
+        dtype = moved[change.columns[0]].dtype
+        moved[change.columns[0]] = pd.Series([change.after[0]], index=moved.index).astype(dtype)
+        assert abs(model.predict_proba(moved)[0, 1] - change.probability) < 0.01  # shown with four digits
+        assert change.decision == "stays"
+    fixed = model.explain(table.iloc[[n]], fixed=["contract", "tenure"])[0]
+    changed = {name for change in (*fixed.changes.single, *fixed.changes.pairs) for name in change.columns}
+    assert changed
+    assert not {"contract", "tenure"} & {*changed, *fixed.changes.never}
+    with pytest.raises(DataError, match=r"'tenur'.*Did you mean 'tenure'"):
+        model.explain(table.iloc[[n]], fixed=["tenur"])
+
+
+def test_the_threshold_moves_the_decision(numbers):
+    X, y = numbers
+    model = sx.LogisticRegression().fit(X, y)
+    p = model.predict_proba(X[:1])[0, 1]
+    assert model.explain(X[:1], threshold=p - 1e-6)[0].decision == "yes"
+    low = model.explain(X[:1], X, threshold=min(p + 0.02, 0.99))[0]
+    assert low.decision == "no"
+    assert low.changes.single[0].distance < 0.1
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        model.explain(X[:1], threshold=7)
+
+
+def test_a_rule_is_explained_by_its_own_decisions(mixed):
+    table, _, model = mixed
+    rule = sx.DecisionRule(model, costs={("leaves", "stays"): 20}, prefit=True)
+    found = rule.explain(table.iloc[:5])
+    assert [row.decision for row in found.rows] == rule.predict(table.iloc[:5]).tolist()
+    assert "by expected cost" in str(found)
+    with pytest.raises(ValueError, match="its own costs"):
+        rule.explain(table.iloc[:1], threshold=0.3)
+
+
+def test_values_outside_of_the_training_data_and_new_levels_are_warned_of(mixed):
+    table, _, model = mixed
+    row = table.iloc[[5]].copy()
+    row["charge"], row["contract"] = 300.0, "weekly"
+    first, second = model.explain(row)[0].warnings
+    assert "charge = 300 lies outside of the training data" in first
+    assert "contract = 'weekly' did not occur in training" in second
+    assert model.explain(table.iloc[[5]])[0].warnings == ()
+    assert "is missing" in model.explain(table.iloc[[5]].assign(calls=np.nan))[0].warnings[0]
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 3 > 0
+    (warning,) = sx.LogisticRegression().fit(X, y).explain([[99.0]], X)[0].warnings
+    assert "x0 = 99" in warning
+
+
+def test_a_row_may_be_a_dict_a_series_or_a_vector(mixed, numbers):
+    table, _, model = mixed
+    expected = model.explain(table.iloc[[3]]).columns["estimate"]
+    np.testing.assert_array_equal(model.explain(table.iloc[3].to_dict()).columns["estimate"], expected)
+    np.testing.assert_array_equal(model.explain(table.iloc[3]).columns["estimate"], expected)
+    X, y = numbers
+    model = sx.LogisticRegression().fit(X, y)
+    np.testing.assert_array_equal(model.explain(X[0]).columns["estimate"], model.explain(X[:1]).columns["estimate"])
+
+
+def test_a_saved_model_gives_the_same_explanation(mixed, tmp_path):
+    table, _, model = mixed
+    sx.save(model, tmp_path / "model.sx")
+    again = sx.load(tmp_path / "model.sx")
+    assert str(again.explain(table.iloc[[3]])) == str(model.explain(table.iloc[[3]]))
+
+
+def test_ranges_are_kept_in_the_schema_and_older_files_have_none(mixed):
+    table, _, model = mixed
+    schema = model.encoder_.schema_
+    assert Schema.from_json(schema.to_json()) == schema
+    plan = next(plan for plan in schema.plans if plan.column == "charge")
+    assert (plan.low, plan.high) == (table["charge"].min(), table["charge"].max())
+    older = columns_of_schema(Schema((replace(plan, low=None, high=None),), 400))[0]
+    assert not older.can_change
+    assert "did not keep its range" in older.why
+
+
+def test_output_has_a_line_for_each_column_of_each_row(mixed):
+    table, _, model = mixed
+    found = model.explain(table.iloc[:3])
+    frame = found.to_pandas()
+    assert len(found) == frame["row"].nunique() == 3
+    assert {"value", "reference", "estimate", "lower", "probability_upper"} <= set(frame)
+    assert "stays" in found._repr_html_()
+    assert "<table>" in found[0]._repr_html_()
+    assert "Row 1: p(stays)" in str(found)
+    assert r"\toprule" in found.to_latex()
+    display = found.plot(row=1)
+    assert len(display.names) == len(found[1].names)
+    assert display.ax_.get_xlabel().startswith("p(stays)")
+
+
+def test_a_wide_table_is_printed_with_its_largest_contributions():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 30))
+    model = sx.LogisticRegression().fit(X, X[:, 0] + rng.normal(size=200) > 0)
+    row = model.explain(X[:1])[0]
+    short = row.shortened(15)
+    assert "(15 other columns)" in short.names
+    assert len(row.names) == 32
+    np.testing.assert_allclose(short.columns["estimate"][:-1].sum(), short.columns["estimate"][-1])
+    assert "(15 other columns)" in str(row)
+    display = sx.plots.ExplanationDisplay.from_estimator(model, X[:1], scale="log-odds", most=4)
+    assert len(display.names) == 7
+    np.testing.assert_allclose(display.contribution[:-1].sum(), display.contribution[-1])
+
+
+def test_contributions_that_the_data_do_not_identify_have_no_interval():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    X = np.column_stack([X, X[:, 0]])
+    with pytest.warns(sx.exceptions.CollinearWarning):
+        model = sx.LogisticRegression(alpha=0).fit(X, X[:, 1] + rng.normal(size=100) > 0)
+    row = model.explain(X[:1])[0]
+    is_known = dict(zip(row.names, np.isfinite(row.columns["lower"]), strict=True))
+    assert is_known == {"(reference)": True, "x0": False, "x1": True, "x2": False, "(this row)": True}
+    assert np.isnan(row.columns["probability_lower"][row.names.index("x0")])
+
+
+REFUSED = {
+    "side of its boundary": sx.Perceptron(weights="average"),
+    "only a side": sx.LeastSquaresClassifier(),
+    "products of columns": sx.QuadraticDiscriminantAnalysis(),
+    "describes whole rows": sx.ExponentialFamilyClassifier("multivariate_normal"),
+    "not linear": sx.LinearDiscriminantAnalysis(estimate="predictive"),
+    "only models of this package": sx.TableClassifier(SklearnLogisticRegression()),
+    "Wrap one of them": sx.DecisionRule(SklearnLogisticRegression()),
+}
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.NotSeparableWarning")
+@pytest.mark.parametrize("reason", REFUSED)
+def test_models_without_such_a_sum_refuse_with_the_reason(reason, numbers):
+    X, y = numbers
+    with pytest.raises(TypeError, match=reason):
+        REFUSED[reason].fit(X, y).explain(X[:1])
+
+
+def test_pairs_of_classes_refuse_with_the_reason(iris):
+    with pytest.raises(TypeError, match="all pairs of classes"):
+        sx.OneVsOne(sx.LogisticRegression()).fit(*iris).explain(iris[0].iloc[:1])
+
+
+def test_bad_input_is_named(numbers, mixed, tmp_path):
+    X, y = numbers
+    model = sx.LogisticRegression().fit(X, y)
+    with pytest.raises(DataError, match=r"'x1' of row 0 is nan"):
+        model.explain([[0.0, np.nan, 1.0]])
+    with pytest.raises(ValueError, match="the classes are 'no', 'yes'"):
+        model.explain(X[:1], label="maybe")
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+        model.explain(X[:1], level=95)
+    with pytest.raises(DataError, match="has no rows"):
+        model.explain(X[:1], X[:0])
+    with pytest.raises(DataError, match="Pass a few rows in memory"):
+        mixed[2].explain("new.csv")
+    three = sx.LogisticRegression().fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match="DecisionRule"):
+        three.explain([[5.0, 3.0, 2.0, 1.0]], threshold=0.3)
+
+
+def test_text_columns_of_naive_bayes_are_levels():
+    table = pd.DataFrame({"visits": [0, 2, 1, 9, 7, 12], "plan": ["free", "free", "pro", "pro", None, "pro"]})
+    model = sx.NaiveBayes({"visits": "poisson"}).fit(table, ["leaves"] * 3 + ["stays"] * 3)
+    found = model.explain(table)
+    adds_up(found, model.predict_proba(table), model.classes_)
+    assert "free" in found[0].values
+    assert "(missing)" in found[4].values
+    changes = model.explain(table[3:4])[0].changes
+    assert changes.never == ("plan",) or changes.single[0].columns == ("plan",)
