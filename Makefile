@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two targets must not install into the same .venv at the same time
-.PHONY: help demo test test-all test-oldest lint docs bench bench-quick clean
+.PHONY: help demo test test-all test-oldest lint docs build bench bench-quick clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,11 @@ lint: $(VENV)/.installed-lint ## Check style, types and the direction of imports
 docs: $(VENV)/.installed-docs ## Write the site to docs/_build/html; open index.html there, without a network
 	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -j 2 docs docs/_build/html $(ARGS)
 	@echo "Open docs/_build/html/index.html"
+
+build: $(VENV)/.installed-build ## Write the wheel and the source archive to dist/
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	@ls dist
 
 bench: $(VENV)/.installed-bench ## Measure speed, memory and accuracy against other libraries, at full size
 	$(BIN)/python -m benchmarks.run $(ARGS)

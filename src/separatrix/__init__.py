@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from separatrix.rules import Perceptron as Perceptron
     from separatrix.table_model import TableClassifier as TableClassifier
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The public names and their modules; the imports above repeat them for type checkers.
 _HOME = {
