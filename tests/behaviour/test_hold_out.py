@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 import separatrix as sx
-from separatrix.bayesian.hold_out import folds_of, probabilities_of_best
+from separatrix.bayesian.folds import Folds, Merging, Rows, folds_of
+from separatrix.bayesian.hold_out import probabilities_of_best
 from separatrix.bayesian.mode_path import ScaledRows, mode_path
 
 
@@ -109,6 +110,50 @@ def test_order_names_and_repetitions_do_not_change_predictions(make, rng):
     assert_allclose(model.fit(X[repeated], y[repeated]).predict_proba(new), weighted, atol=1e-5)
 
 
+def test_the_origin_of_a_column_without_zeros_does_not_matter(rng):
+    """Kelvin and Celsius: only columns with zeros can be rare."""
+    X, y = words(90, rng, n_columns=40)
+    X[:, 0] = 20 + 5 * rng.normal(size=90)
+    model = sx.BayesianLogisticRegression(rng=0)
+    P = model.fit(X, y).predict_proba(X)
+    assert model.posterior_.blend is not None
+    X[:, 0] += 273.15
+    assert_allclose(model.fit(X, y).predict_proba(X), P, atol=5e-4)  # Newton's method may take another step
+
+
+@pytest.mark.parametrize("copies", [3, 10])
+def test_copies_of_all_rows_do_not_make_modes_look_better(copies, rng):
+    (X, y), new = words(60, rng, n_columns=40), words(1000, rng, n_columns=40)[0]
+    y = np.where(rng.random(60) < 0.3, 1 - y, y)
+    model = sx.BayesianLogisticRegression(rng=0).fit(X, y, sample_weight=np.full(60, copies))
+    repeated = sx.BayesianLogisticRegression(rng=0).fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+    assert_allclose(repeated.predict_proba(new), model.predict_proba(new), atol=1e-5)
+    scores = [each.log_score for each in model.plan_.steps[-1].candidates]
+    assert max(scores) < -0.55  # 0.69 without columns; a copy in each fold would predict its row perfectly
+
+
+def test_modes_keep_the_stated_shape_of_the_prior(rng):
+    """Scales and covariance that are undone by the columns have no effect."""
+    X = rng.normal(size=(60, 4)) + 1.0
+    y = (X @ [2.0, -1.0, 0.5, 0.0] > 1.0).astype(int)
+    L, units = np.tril(rng.normal(size=(4, 4))) + 2 * np.eye(4), np.array([1.0, 2.0, 3.0, 4.0])
+
+    def fitted(prior, Z):
+        return sx.BayesianLogisticRegression(prior, tune="evidence", standardize=False, rng=0).fit(Z, y)
+
+    plain = fitted(sx.Gaussian(1.0), X)
+    covariance = fitted(sx.Gaussian(covariance=L.T @ L), X @ np.linalg.inv(L).T)
+    scales = fitted(sx.Gaussian(units), X / units)
+    expected = [each.log_score for each in plain.plan_.steps[-1].candidates]
+    assert expected
+    for other in (covariance, scales):
+        assert_allclose([each.log_score for each in other.plan_.steps[-1].candidates], expected, rtol=0.02, atol=1e-3)
+    narrow = fitted(sx.Gaussian(1.0, intercept_scale=1e-3), X).posterior_
+    assert len(narrow.blend.theta)
+    at_zero = narrow.blend.theta[..., -1] - narrow.blend.theta[..., :-1] @ narrow.design.origin
+    assert np.abs(at_zero).max() < 0.01
+
+
 def test_sparse_rows_are_predicted_as_dense_ones_are(rng):
     X, y = words(80, rng)
     new = words(50, rng)[0]
@@ -130,27 +175,59 @@ def test_a_saved_model_predicts_the_same(rng, tmp_path):
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 
-def test_every_row_is_held_out_as_often_as_it_counts_and_folds_have_rows_of_all_margins(rng):
-    margin, label, weight = rng.normal(size=100), rng.integers(0, 2, 100), rng.integers(0, 4, 100).astype(float)
-    counts = folds_of(margin, label, weight)
-    assert_allclose(counts.sum(axis=0), weight)
-    sizes = np.stack([counts[:, label == k].sum(axis=1) for k in (0, 1)])
+def test_every_row_is_held_out_once_in_folds_of_all_margins_and_classes(rng):
+    margin, label = rng.normal(size=103), rng.integers(0, 3, 103)
+    single = np.zeros(103, dtype=bool)
+    counts = folds_of(margin, label, np.ones(103), single)
+    assert_allclose(counts.sum(axis=0), 1.0)
+    assert set(counts.ravel()) == {0.0, 1.0}
+    sizes = np.stack([counts[:, label == k].sum(axis=1) for k in range(3)])
     assert (np.ptp(sizes, axis=1) <= 1).all()
-    repeated = np.repeat(np.arange(100), weight.astype(int))
-    of_copies = folds_of(margin[repeated], label[repeated], np.ones(len(repeated)))
-    total = np.stack([np.bincount(repeated, each, minlength=100) for each in of_copies])
-    assert_allclose(total, counts, atol=1e-9)
+    assert np.ptp(counts.sum(axis=1)) <= 1
+    assert np.ptp(counts @ margin) < 5
+    renamed = np.array([2, 0, 1])[label]
+    assert_allclose(folds_of(margin, renamed, np.ones(103), single), counts)
+
+
+def test_classes_of_two_rows_are_spread_over_all_folds(rng):
+    counts = folds_of(rng.normal(size=20), np.repeat(np.arange(10), 2), np.ones(20), np.zeros(20, dtype=bool))
+    assert_allclose(counts.sum(axis=1), 4.0)
+
+
+def test_copies_are_held_out_together_and_rows_with_other_labels_one_by_one(rng):
+    X = np.repeat(rng.normal(size=(12, 2)), 6, axis=0)
+    X[:12] = X[0]  # of both labels
+    y = np.where(np.arange(72) < 12, np.arange(72) % 2, X[:, 0] > 0).astype(int)
+    rows = Rows(X, np.eye(2)[y], np.ones(72))
+    merging = Merging.of(rows)
+    merged = merging.apply(rows)
+    assert merging.is_mixed.tolist() == [True, True] + [False] * 10
+    assert_allclose(merged.weight, 6.0)
+    for of in (sparse.csr_array, sparse.csc_array):
+        again = Merging.of(Rows(of(X), rows.T, rows.weight))
+        assert [each.tolist() for each in again] == [each.tolist() for each in merging]
+    folds = Folds.of(rng.normal(size=12), merged, merging.is_mixed, range(5))
+    assert_allclose(np.bincount(folds.row, folds.repeats), 6.0)
+    assert (np.bincount(folds.row)[2:] == 1).all()  # one fold each
+    assert (np.bincount(folds.row)[:2] == 5).all()
+    assert_allclose(np.bincount(folds.row, folds.repeats / folds.size), [6, 6] + [1] * 10)
+    assert set(folds.training[:, 2:].ravel()) == {0.0, 6.0}
+
+
+def folds_of_ones(n):
+    """Folds in which each of n rows is held out once."""
+    return Folds(np.ones((1, n)), [np.arange(n)], np.arange(n), np.ones(n), np.ones(n), 2.0)
 
 
 def test_a_candidate_that_predicts_every_row_better_is_chosen_however_small_the_difference_is(rng):
     log_p = rng.normal(size=(1, 50)) + np.array([[0.0], [1e-6], [-1.0]])
-    assert_allclose(probabilities_of_best(log_p, np.ones(50), 2.0), [0.0, 1.0, 0.0], atol=1e-9)
+    assert_allclose(probabilities_of_best(log_p, folds_of_ones(50)), [0.0, 1.0, 0.0], atol=1e-9)
 
 
 def test_candidates_that_differ_by_chance_leave_most_to_the_average(rng):
     log_p = rng.normal(size=(1, 200)) + 0.1 * rng.normal(size=(3, 200))
     log_p -= log_p.mean(axis=1, keepdims=True)
-    shares = probabilities_of_best(log_p, np.ones(200), 2.0)
+    shares = probabilities_of_best(log_p, folds_of_ones(200))
     assert shares[0] > 0.4
     assert shares.sum() == pytest.approx(1.0)
 
@@ -164,7 +241,8 @@ def test_modes_of_all_folds_are_those_of_scikit_learn(n_classes, n, n_columns, o
     T = np.eye(n_classes)[y].T[n_classes == 2 :]
     weights = np.stack([np.ones(n), (np.arange(n) % 4 > 0).astype(float)])
     rows = ScaledRows.of(of(X), np.ones(n), np.ones(n_columns))
-    for scale, W in zip((0.5, 2.0), mode_path(rows, T, weights, np.array([0.5, 2.0]), 1e-9, 1e-6), strict=True):
+    flat = np.full(2, 1e6)  # scales of the bias
+    for scale, W in zip((0.5, 2.0), mode_path(rows, T, weights, np.array([0.5, 2.0]), flat, 1e-9), strict=True):
         for w, weight in zip(W, weights, strict=True):
             coef, intercept = rows.in_user_units(w)
             peer = LogisticRegression(C=(scale / rows.units[0]) ** 2, tol=1e-10, max_iter=10_000)

@@ -20,6 +20,8 @@ The modules follow the order of the book. A module imports only from modules abo
     by_class                        the same for many weights of K classes, without a matrix of all weights
     arrow                           the posterior of a category with thousands of levels
     surface                         the evidence over a grid of widths and scales
+    folds                           rows that are held out in folds
+    mode_prior                      the prior of the modes that predict held-out rows
     mode_path                       modes for all folds along a path of prior scales
     hold_out                        the averages and modes that predict held-out rows best
     inference                       from an objective to a posterior: mode, Gaussian, check, better Gaussian

@@ -9,9 +9,9 @@ mode is far too certain. No Gaussian prior mends both, but held-out rows show wh
     modes      for each scale of the prior on a path, and for each way to scale rare columns (`RARITY_POWERS`)
 
 **Scores.** Each candidate predicts every row by a fit to the rows outside its fold. A fold has rows of all margins and
-classes (`folds_of`), so it does not depend on the order of the rows, and a row of weight k counts as k rows. The scales
-of the prior are those of all rows. The posterior of a fold starts at that of all rows, and modes of all folds are found
-together (`mode_path`).
+classes (`folds_of`), so it does not depend on the order of the rows, and a row of weight k counts as k rows. Copies of
+a row are in the same fold. The scales of the prior are those of all rows. The posterior of a fold starts at that of all
+rows, and modes of all folds are found together (`mode_path`).
 
 **Choice.** A candidate's share in the predictions is the probability that its expected score is the highest
 (`probabilities_of_best`), as in a bootstrap of the choice (Efron, 2014). One that predicts every row better gets the
@@ -25,16 +25,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy import special
 
-from separatrix._array import Array, Float, is_sparse
+from separatrix._array import Array, Float
 from separatrix.bayesian.contrasts import narrow_mean_field
-from separatrix.bayesian.evidence import TYPICAL_SIGNAL, FitEP, FitLaplace
+from separatrix.bayesian.evidence import FitEP, FitLaplace
+from separatrix.bayesian.folds import N_FOLDS, Folds, Merging, Rows
 from separatrix.bayesian.joint import ROUGH_EP_TOLS_IN_STD, improve
-from separatrix.bayesian.mode_path import ScaledRows, log_probabilities, mode_path
+from separatrix.bayesian.mode_path import ScaledRows, log_probabilities
+from separatrix.bayesian.mode_prior import RARITY_POWERS, ModePrior, median_scale
 from separatrix.bayesian.plan import Candidate
 from separatrix.bayesian.posterior import Approximation
 from separatrix.bayesian.predictive import class_probabilities
@@ -44,22 +46,18 @@ from separatrix.bayesian.structures import AnyApproximation
 from separatrix.bayesian.uncoupled import ByClassApproximation, DiagonalApproximation
 from separatrix.bayesian.variational import variational_by_class, variational_diagonal
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
-from separatrix.rows import DeviceRows, Source, as_source
+from separatrix.rows import Source, as_source
 from separatrix.solvers import Posterior
-from separatrix.stats import collect_sample
 from separatrix.weights import Activations, Blend, WeightDistribution
 
-N_FOLDS = 5
 FEW_FOLDS = (1, 3)  # if the scales of all columns are tuned for each fold, which takes longest
 LEAD = 0.5  # standard errors by which another candidate must lead the average
 FACTORS = (1.0, 0.5, 0.25, 0.125)  # of the variances of activations
 SCALES = 2.0 ** np.arange(-4, 11)  # of the modes, relative to the median scale under the hyperprior
 SCALES_NEARBY = 2  # scales on each side of the best one that are tried with other scales of rare columns
-RARITY_POWERS = (0.0, 0.5, 1.0)  # of the unit-free spread of a column; scales of its weight are proportional to it
 RARITY_NAMES = ("", ", of rare columns narrower", ", of rare columns narrowest")
-MIN_RARITY_SPREAD = 0.05  # relative standard deviation of these spreads, below which powers make no difference
 PATH_TOL, FINAL_TOL = 1e-3, 1e-6  # decrease of the objective, relative to it, at which fits end
-FAR_BEHIND = 2.0  # standard errors; the path ends after two scales in a row that are so far behind the best
+FAR_BEHIND = 2.0  # standard errors
 MIN_SHARE = 0.01  # subtracted from the shares of all candidates, so that none appears or vanishes with a step
 N_DRAWS = 2000  # pairs of draws of the scores
 TIE = 0.1  # of the lead: differences below which candidates share a draw, so that shares are smooth functions of scores
@@ -71,45 +69,6 @@ MAX_DENSE_COLUMNS = 3000  # or rows, if these are fewer: an eigendecomposition o
 
 
 Step = Callable[[Inference, Options], Inference]
-
-
-class Rows(NamedTuple):
-    """Rows in memory, X (N, M) in float64, with class probabilities T (N, K) and weights (N,)."""
-
-    X: Any
-    T: Float
-    weight: Float
-
-
-class Folds(NamedTuple):
-    """Training weights (F, N) of F folds, and their held-out rows: ``row`` (E,), held out ``repeats`` (E,) times.
-
-    ``entries`` are these rows by fold. ``variance`` is that of a sum of scores, relative to that of independent rows.
-    """
-
-    training: Float
-    entries: list[Array]
-    row: Array
-    repeats: Float
-    variance: float
-
-    @classmethod
-    def of(cls, margin: Float, rows: Rows, chosen: Sequence[int]) -> Folds:
-        """Divide the rows into folds, and use the chosen ones.
-
-        Scores of folds are correlated, because any two of them share most training rows. Nadeau and Bengio (2003)
-        estimate the variance of a mean over J of 5 folds as 1/J + 1/4 of that of a fold, not 1/J.
-        """
-        counts = folds_of(margin, rows.T.argmax(axis=1), rows.weight)[list(chosen)]
-        entries = [np.flatnonzero(each > 0) for each in counts]
-        repeats = np.concatenate([each[at] for each, at in zip(counts, entries, strict=True)])
-        training = np.maximum(rows.weight - _unit(rows.weight) * counts, 0.0)
-        return cls(training, entries, np.concatenate(entries), repeats, 1 + len(counts) / (N_FOLDS - 1))
-
-    def represent(self, T: Float) -> bool:
-        """Whether each fold leaves rows to train on, and each class is held out by a fold."""
-        label = T.argmax(axis=1)
-        return bool(self.training.any(axis=1).all()) and len(np.unique(label[self.row])) == len(np.unique(label))
 
 
 class Place(NamedTuple):
@@ -139,36 +98,37 @@ def hold_out(found: Inference, options: Options, steps: Sequence[Step] = ()) -> 
     if why := _why_not(found, options):
         return found.did(why)
     whole = options.wide or found.objective
-    inner = _rows_of(found.objective)
+    outer = Rows.of(whole)
+    merging = Merging.of(outer)
+    inner, outer = (merging.apply(outer if each is whole else Rows.of(each)) for each in (found.objective, whole))
     of_average, of_mean = (_log_score(inner.T, P) for P in _probabilities(found, found.gaussian, inner.X, (1.0, 0.0)))
     disagreement = _relative_difference(float(of_average @ inner.weight), float(of_mean @ inner.weight))
     if disagreement <= MIN_DISAGREEMENT:
         return found.did(f"left out: averages and mode have log-losses within {disagreement:.2g} of each other")
-    outer = inner if options.wide is None else _rows_of(whole)
     steps = steps if found.tuning is not None and len(found.tuning.labels) > 1 else ()
-    units = [_units(whole, outer, power, options) for power in RARITY_POWERS]
-    folds = Folds.of(_margins(outer, units[0]), outer, FEW_FOLDS if steps else range(N_FOLDS))
+    prior = ModePrior.of(whole, outer, options)
+    folds = Folds.of(_margins(outer, prior), outer, merging.is_mixed, FEW_FOLDS if steps else range(N_FOLDS))
     if not folds.represent(outer.T):
         return found.did("left out: there are too few rows of a class")
-    modes = _modes(outer, units, folds)
-    best = modes.log_p[int((modes.log_p @ folds.repeats).argmax())]
+    modes = _modes(outer, prior, folds)
+    best = modes.log_p[int(folds.total(modes.log_p).argmax())]
     # Rows predict themselves better than others do. If the modes are better still, no average needs to be tuned again.
-    lead = (best - of_average[folds.row]) * folds.repeats
+    lead = best - of_average[folds.row]
     factors: tuple[float, ...] = (0.0,) if found.variance_factor == 0.0 else FACTORS
-    if steps and lead.sum() > FAR_BEHIND * np.sqrt(folds.variance * float(lead @ lead)):
+    if steps and folds.total(lead) > FAR_BEHIND * folds.error(lead):
         factors, averages = (1.0,), of_average[folds.row][None]
     else:
         averages = _scores_of_averages(found, options, steps, inner, folds, factors)
     J, log_p = len(factors), np.concatenate([averages, modes.log_p])
-    shares = probabilities_of_best(log_p, folds.repeats, folds.variance)
+    shares = probabilities_of_best(log_p, folds)
     shares = np.maximum(shares - MIN_SHARE, 0.0)
     shares /= shares.sum()
     names = [f"average, variances x {factor:g}" for factor in factors] + [place.name for place in modes.places]
-    means = (log_p @ folds.repeats / folds.repeats.sum()).tolist()
+    means = (folds.total(log_p) / folds.repeats.sum()).tolist()
     candidates = tuple(Candidate(*each) for each in zip(names, means, shares.tolist(), strict=True))
     used, chosen = shares[:J] > 0, shares[J:] > 0
     places = [place for place, is_chosen in zip(modes.places, chosen, strict=True) if is_chosen]
-    blend = Blend(np.array(factors)[used], shares[:J][used], _fitted(whole, outer, units, places), shares[J:][chosen])
+    blend = Blend(np.array(factors)[used], shares[:J][used], _fitted(whole, outer, prior, places), shares[J:][chosen])
     found = replace(found, candidates=candidates, blend=None if blend.is_average else blend)
     return found.did(_choice(candidates, J, len(folds.training)))
 
@@ -182,20 +142,21 @@ def narrow_rare_columns(objective: Posterior, options: Options) -> tuple[Posteri
     is_asked = options.scales_rare_columns and options.method == "auto" and not options.is_reweighted
     if not is_asked or _why_not_modes(objective):
         return objective, 0.0, none
-    rows = _rows_of(objective)
-    units = [_units(objective, rows, power, options) for power in RARITY_POWERS]
-    if units[-1] is None:
+    rows = Rows.of(objective)
+    merging = Merging.of(rows)
+    rows = merging.apply(rows)
+    prior = ModePrior.of(objective, rows, options)
+    if prior.units[-1] is None:
         return objective, 0.0, none
-    folds = Folds.of(_margins(rows, units[0]), rows, range(N_FOLDS))
+    folds = Folds.of(_margins(rows, prior), rows, merging.is_mixed, range(N_FOLDS))
     if not folds.represent(rows.T):
         return objective, 0.0, none
-    modes = _modes(rows, units, folds)
+    modes = _modes(rows, prior, folds)
     power_of = np.array([place.power for place in modes.places])
-    totals = modes.log_p @ folds.repeats
+    totals = folds.total(modes.log_p)
     best = [int(np.where(power_of == k, totals, -np.inf).argmax()) for k in range(len(RARITY_POWERS))]
-    chosen = int(probabilities_of_best(modes.log_p[best], folds.repeats, folds.variance).argmax())
-    plain, of_columns = units[0], units[chosen]
-    assert plain is not None, "the power 0 is always possible"
+    chosen = int(probabilities_of_best(modes.log_p[best], folds).argmax())
+    plain, of_columns = prior.plain, prior.units[chosen]
     assert of_columns is not None, "all powers are possible if one is"
     varies = np.isfinite(of_columns)
     factors = none.copy()
@@ -260,68 +221,20 @@ def _choice(candidates: Sequence[Candidate], n_averages: int, n_folds: int) -> s
     )
 
 
-# -- rows and folds -----------------------------------------------------------------------------------------------
-
-
-def _rows_of(objective: Posterior) -> Rows:
-    """Return all rows, in memory."""
-    block = collect_sample(objective.source, objective.source.n_rows).as_block()
-    X = block.X if not isinstance(block.X, DeviceRows) else np.asarray(block.X)
-    weight = np.ones(len(block)) if block.weight is None else block.weight
-    t = block.targets
-    if t.ndim == 1:
-        t = np.column_stack([1.0 - t, t]) if objective.shape[0] == 1 else np.eye(objective.shape[0])[t]
-    return Rows(X.astype(np.float64), np.asarray(t, dtype=np.float64), np.asarray(weight, dtype=np.float64))
-
-
-def _targets(T: Float) -> Float:
-    """Return targets (C, N) of C activations, for class probabilities (N, K)."""
-    return T[:, 1:].T if T.shape[1] == 2 else T.T
-
-
-def _unit(weight: Float) -> float:
-    """Return the weight that counts as one row: 1, or the mean weight if that is smaller."""
-    return min(1.0, float(weight.mean()))
-
-
-def _margins(rows: Rows, units: Float | None) -> Float:
+def _margins(rows: Rows, prior: ModePrior) -> Float:
     """Return the activation of the class of each row minus the largest of the others, at a mode.
 
     The prior has its median scale. Unlike averages by quasi-random points, this mode is known to many digits, so that
     the order of the rows by their margins is.
     """
-    assert units is not None, "the power 0 is always possible"
-    scaled = ScaledRows.of(rows.X, rows.weight, units)
-    median = _median_scale(scaled)
-    (W,) = next(mode_path(scaled, _targets(rows.T), rows.weight[None], np.array([median]), FINAL_TOL, median))
+    scaled = prior.scale_rows(rows, prior.plain)
+    (W,) = next(prior.modes(scaled, rows.T, rows.weight[None], np.array([median_scale(scaled)]), FINAL_TOL))
     a = np.asarray(scaled.Z @ W.T)
     a = np.hstack([-a, a]) if a.shape[1] == 1 else a
     own = rows.T.argmax(axis=1)[:, None]
     others = a.copy()
     np.put_along_axis(others, own, -np.inf, axis=1)
     return np.asarray(np.take_along_axis(a, own, axis=1)[:, 0] - others.max(axis=1))
-
-
-def folds_of(margin: Float, label: Array, weight: Float) -> Float:
-    """Return how often each row is held out by each fold, (5, N); the sum over folds is its number of repetitions.
-
-    The rows of each class are put in the order of their margins and dealt to the folds one by one. Each fold so has
-    rows near the boundary and far from it. A row of weight k is dealt k times, as k equal rows are.
-    """
-    order = np.lexsort((margin, label))
-    size = (weight / _unit(weight))[order]
-    end = np.cumsum(size)
-    is_first = np.append(True, np.diff(label[order]) != 0)
-    before = np.maximum.accumulate(np.where(is_first, end - size, 0.0))  # rows of other classes
-    end = end - before
-
-    def dealt(position: Float) -> Float:
-        rounds = np.floor(position / N_FOLDS)
-        return np.asarray(rounds + np.clip(position - N_FOLDS * rounds - np.arange(N_FOLDS)[:, None], 0.0, 1.0))
-
-    counts = np.empty((N_FOLDS, len(weight)))
-    counts[:, order] = dealt(end) - dealt(end - size)
-    return counts
 
 
 # -- candidates ---------------------------------------------------------------------------------------------------
@@ -396,48 +309,20 @@ def _refit(found: Inference, options: Options, steps: Sequence[Step], source: So
     return improve(start, "variational", options).gaussian
 
 
-def _units(whole: Posterior, rows: Rows, power: float, options: Options) -> Float | None:
-    """Return units of the columns (M,) in which all weights have the same prior; None if ``power`` changes nothing.
-
-    If no prior is stated, there is one scale per standard deviation; with a power above 0, columns that are rarely
-    non-zero have smaller scales. For columns of 0 and 1, the power 1 is a prior on the weights of the
-    columns as they are, and the power 0 one per standard deviation. The spread of a column that is never negative is
-    √(q (1 - q)) for q = E[x]²/E[x²]: of 0 and 1 it is the standard deviation, and it does not depend on the unit.
-    """
-    M, prior = len(whole.design.origin), whole.prior
-    is_stated = prior.precision.ndim == 1 and not options.scales_rare_columns
-    units = np.sqrt(prior.precision[:M]) if is_stated else whole.column_units[:M].copy()
-    is_constant = whole.units.spread == 0
-    if power > 0:
-        if not options.scales_rare_columns:
-            return None
-        squared = rows.X.multiply(rows.X) if is_sparse(rows.X) else rows.X**2
-        total = rows.weight.sum()
-        mean, square = (np.asarray(rows.weight @ each).ravel() / total for each in (rows.X, squared))
-        low = rows.X.min(axis=0).toarray().ravel() if is_sparse(rows.X) else rows.X.min(axis=0)
-        q = np.where(square > 0, mean**2 / np.where(square > 0, square, 1.0), 0.5)
-        q = np.minimum(q, 1.0)  # rounding errors of a column far from zero
-        spread = np.sqrt(np.where(low >= 0, q * (1 - q), 0.25))[~is_constant]
-        if not len(spread) or spread.min() <= 0 or spread.std() <= MIN_RARITY_SPREAD * spread.mean():
-            return None
-        units[~is_constant] /= spread**power
-    return np.where(is_constant, np.inf, units)
-
-
-def _modes(rows: Rows, units: list[Float | None], folds: Folds) -> Modes:
+def _modes(rows: Rows, prior: ModePrior, folds: Folds) -> Modes:
     """Score the modes along the path of scales and, near the best scale, with other scales of rare columns."""
     places: list[Place] = []
     scores: list[Float] = []
     best = 0
-    for power, of_columns in enumerate(units):
+    for power, of_columns in enumerate(prior.units):
         if of_columns is None:
             continue
         relative = SCALES if power == 0 else SCALES[max(0, best - SCALES_NEARBY) : best + SCALES_NEARBY + 1]
-        scaled = ScaledRows.of(rows.X, rows.weight, of_columns)
-        scales = np.asarray(relative * _median_scale(scaled))
-        found = _scores_along(scaled, rows.T, folds, scales)
+        scaled = prior.scale_rows(rows, of_columns)
+        scales = np.asarray(relative * median_scale(scaled))
+        found = _scores_along(scaled, rows, folds, scales, prior)
         if power == 0:
-            best = int((np.stack(found) @ folds.repeats).argmax())
+            best = int(folds.total(np.stack(found)).argmax())
         scores += found
         for scale, times in zip(scales[: len(found)], relative, strict=False):
             name = f"mode, prior scale x {times:.3g}{RARITY_NAMES[power]}"
@@ -445,54 +330,55 @@ def _modes(rows: Rows, units: list[Float | None], folds: Folds) -> Modes:
     return Modes(places, np.stack(scores))
 
 
-def _median_scale(rows: ScaledRows) -> float:
-    """Return the median of the scale under its hyperprior."""
-    return TYPICAL_SIGNAL / float(np.sqrt(max(1, rows.n_varying)))
+def _scores_along(scaled: ScaledRows, rows: Rows, folds: Folds, scales: Float, prior: ModePrior) -> list[Float]:
+    """Return log scores (E,) of the modes for each of the first scales.
 
-
-def _scores_along(rows: ScaledRows, T: Float, folds: Folds, scales: Float) -> list[Float]:
-    """Return log scores (E,) of the modes for each of the first scales; the path ends when scores only fall."""
-    scores: list[Float] = []
+    The path ends after two scales in a row that are far behind the best one, or predict worse than the proportions of
+    the classes. Beyond, the modes take longest, and their scores are sums of few rows.
+    """
+    T, scores = rows.T, list[Float]()
+    proportions = rows.weight @ T / rows.weight.sum()
+    least = float(folds.total(_log_score(T[folds.row], proportions)))
     n_behind, best = 0, 0
-    for W in mode_path(rows, _targets(T), folds.training, scales, PATH_TOL, _median_scale(rows)):
+    for W in prior.modes(scaled, T, folds.training, scales, PATH_TOL):
         each = zip(W, folds.entries, strict=True)
-        scores.append(np.concatenate([(T[at] * log_probabilities(rows.Z[at] @ w.T)).sum(axis=1) for w, at in each]))
-        lead = (scores[best] - scores[-1]) * folds.repeats
-        if lead.sum() <= 0:
-            best = len(scores) - 1
-        is_behind = best < len(scores) - 1 and lead.sum() > FAR_BEHIND * np.sqrt(folds.variance * float(lead @ lead))
+        scores.append(np.concatenate([(T[at] * log_probabilities(scaled.Z[at] @ w.T)).sum(axis=1) for w, at in each]))
+        lead = scores[best] - scores[-1]
+        if folds.total(lead) <= 0:
+            best, n_behind = len(scores) - 1, 0
+            continue
+        is_behind = folds.total(lead) > FAR_BEHIND * folds.error(lead) or folds.total(scores[-1]) < least
         n_behind = n_behind + 1 if is_behind else 0
         if n_behind == 2:
             break
     return scores
 
 
-def _fitted(whole: Posterior, rows: Rows, units: list[Float | None], places: list[Place]) -> Float:
+def _fitted(whole: Posterior, rows: Rows, prior: ModePrior, places: list[Place]) -> Float:
     """Fit the chosen modes to all rows; return their weights θ (S, C, P)."""
     theta = []
-    for power, of_columns in enumerate(units):
+    for power, of_columns in enumerate(prior.units):
         scales = [place.scale for place in places if place.power == power]
         if scales and of_columns is not None:
-            scaled = ScaledRows.of(rows.X, rows.weight, of_columns)
-            median = _median_scale(scaled)
-            for (W,) in mode_path(scaled, _targets(rows.T), rows.weight[None], np.array(scales), FINAL_TOL, median):
-                theta.append(whole.design.of_user_units(*scaled.in_user_units(W)))
+            scaled = prior.scale_rows(rows, of_columns)
+            for (W,) in prior.modes(scaled, rows.T, rows.weight[None], np.array(scales), FINAL_TOL):
+                theta.append(whole.design.of_user_units(*prior.in_user_units(scaled, W)))
     return np.stack(theta) if theta else np.empty((0, *whole.shape))
 
 
 # -- choice -------------------------------------------------------------------------------------------------------
 
 
-def probabilities_of_best(log_p: Float, count: Float, inflation: float) -> Float:
+def probabilities_of_best(log_p: Float, folds: Folds) -> Float:
     """Return the probability that each candidate has the highest expected score, (J,); the first one is the average.
 
-    ``log_p`` (J, E) are log scores of rows that count ``count`` (E,) times. The differences of the sums from the first
-    one are taken to be Gaussian, with the covariance of the paired differences of the rows times ``inflation``.
+    ``log_p`` (J, E) are log scores of the held-out rows. The differences of the totals from the first one are taken to
+    be Gaussian, with the covariance of the paired differences of independent draws times ``folds.variance``.
     """
-    n = float(count.sum())
     away = log_p - log_p[0]
-    total = away @ count
-    covariance = inflation * ((away * count) @ away.T - np.outer(total, total) / n)
+    total, squared = folds.total(away), folds.repeats * folds.size
+    n_draws = float(folds.repeats.sum() ** 2 / squared.sum())  # number of draws, if all have one size
+    covariance = folds.variance * ((away * squared) @ away.T - np.outer(total, total) / n_draws)
     values, axes = np.linalg.eigh(covariance)
     root = (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T  # symmetric: independent of the signs of the axes
     z = np.random.default_rng(0).standard_normal((len(total), N_DRAWS))

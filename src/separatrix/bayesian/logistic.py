@@ -267,6 +267,7 @@ class BayesianLogisticRegression(LinearClassifier):
             generator(self.rng),
             aligns=self.prior is None and self.standardize,
             is_reweighted=self.class_weight is not None,
+            states_intercept=self.prior is not None and bool(np.isfinite(self.prior.intercept_scale)),
             scales_rare_columns=tune and self.prior is None and self.standardize,
             is_batch=is_batch,
         )

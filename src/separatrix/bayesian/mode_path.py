@@ -22,7 +22,6 @@ from scipy import linalg, sparse, special
 
 from separatrix._array import Float, is_sparse, to_dense
 
-BIAS_SCALE = 100.0  # of the bias, up to the median scale of the weights; wider priors of the weights widen it
 MAX_NEWTON_STEPS, MAX_CG_STEPS, MAX_HALVINGS = 30, 60, 25
 CG_TOL = 0.05  # squared residual of a direction, relative to the gradient
 MIN_DECREASE = 1e-4  # fraction of the predicted decrease that a step must reach
@@ -46,8 +45,11 @@ class ScaledRows:
     axes: Float | None
 
     @classmethod
-    def of(cls, X: Any, weight: Float, units: Float) -> ScaledRows:
-        """Scale the columns so that they have the variance 1 on average; a unit of infinity leaves a column out."""
+    def of(cls, X: Any, weight: Float, units: Float, *, centred: bool = True) -> ScaledRows:
+        """Scale the columns so that they have the variance 1 on average; a unit of infinity leaves a column out.
+
+        Dense columns are ``centred``, unless the prior of the bias refers to x = 0.
+        """
         M, total = X.shape[1], float(weight.sum())
         if X.shape[0] * M <= MAX_DENSE_CELLS:
             X = to_dense(X)
@@ -63,7 +65,8 @@ class ScaledRows:
         if is_sparse(X):
             Z = sparse.hstack([X.multiply(1 / units), one]).tocsr()
             return cls(Z, np.asarray(weight @ Z.multiply(Z)).ravel(), units, np.zeros(M), None)
-        scaled = (X - mean) / units
+        origin = mean if centred else np.zeros(M)
+        scaled = (X - origin) / units
         root = np.sqrt(weight)[:, None] * scaled
         values, axes = linalg.eigh(root @ root.T if len(X) < M else root.T @ root)
         used = values > MIN_EIGENVALUE * values[-1]
@@ -71,7 +74,7 @@ class ScaledRows:
         if len(X) < M:
             axes = root.T @ axes / np.sqrt(values[used])
         Z = np.hstack([scaled @ axes, one])
-        return cls(Z, weight @ Z**2, units, mean, axes)
+        return cls(Z, weight @ Z**2, units, origin, axes)
 
     @property
     def n_varying(self) -> int:
@@ -92,12 +95,14 @@ def log_probabilities(A: Float) -> Float:
     return np.asarray(special.log_softmax(A, axis=1))
 
 
-def mode_path(rows: ScaledRows, T: Float, weights: Float, scales: Float, tol: float, median: float) -> Iterator[Float]:
+def mode_path(
+    rows: ScaledRows, T: Float, weights: Float, scales: Float, bias_scales: Float, tol: float
+) -> Iterator[Float]:
     """Yield the modes W (F, C, r) for each of the increasing scales.
 
     T (C, N) are the targets: those of class 1 for two classes, else one row for each class. ``weights`` (F, N) are the
-    row weights of F fits. A fit ends if Newton's step would lower its objective by less than the fraction ``tol``. The
-    prior of the bias widens with that of the weights above the ``median`` scale.
+    row weights of F fits. A fit ends if Newton's step would lower its objective by less than the fraction ``tol``.
+    ``bias_scales`` are those of the prior of the bias.
     """
     Z, Zt = rows.Z, rows.Z.T.tocsr() if is_sparse(rows.Z) else rows.Z.T
     (F, N), C, r = weights.shape, len(T), rows.Z.shape[1]
@@ -114,9 +119,9 @@ def mode_path(rows: ScaledRows, T: Float, weights: Float, scales: Float, tol: fl
         return np.asarray(0.5 * (precision * W**2).sum((1, 2)) - (weights * log_p).sum(1))
 
     W = np.zeros((F, C, r))
-    for scale in scales:
+    for scale, bias_scale in zip(scales, bias_scales, strict=True):
         precision = np.full(r, scale**-2.0)
-        precision[-1] = (BIAS_SCALE * max(1.0, scale / median)) ** -2.0
+        precision[-1] = bias_scale**-2.0
         A = activate(W)
         value = objective(A, W, precision)
         for _ in range(MAX_NEWTON_STEPS):

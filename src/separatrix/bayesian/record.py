@@ -42,6 +42,7 @@ class Options:
     wide: Posterior | None = None  # the objective of all weights, if the inference is in the span of the rows
     aligns: bool = False  # whether tuning may align the prior with correlations, or give each column a scale
     is_reweighted: bool = False  # whether class weights count rows several times
+    states_intercept: bool = False  # whether the user stated the scale of the intercept
     scales_rare_columns: bool = False  # whether modes may have smaller scales for columns that are rarely non-zero
     rarity: float = 0.0  # power of the spread of rare columns that their scales are proportional to
     rare_factors: Float | None = None  # these scales
