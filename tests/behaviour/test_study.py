@@ -60,6 +60,7 @@ TABLE = X.assign(customer=Y)
 FAST = ["prior only", "linear discriminant"]
 LOGISTIC, CURVED = "logistic (Bayesian)", "curved logistic (Bayesian)"
 PAIRED = "curved logistic with interactions (Bayesian)"
+RADIAL = "radial logistic (Bayesian)"
 VALIDATED = "logistic (cross-validated)"  # for tables with text
 
 
@@ -71,13 +72,13 @@ VALIDATED = "logistic (cross-validated)"  # for tables with text
     [
         ((1000, 10, 2, 5), set()),
         ((300, 10, 2, 5), {PAIRED}),  # few rows for interactions
-        ((1000, 1, 2, 1), {PAIRED}),  # a single column
-        ((50, 5, 2, 5), {CURVED, PAIRED}),  # few rows
-        ((100, 300, 2, 5), {"quadratic discriminant", CURVED, PAIRED}),  # fewer rows than columns
+        ((1000, 1, 2, 1), {PAIRED, RADIAL}),  # a single column
+        ((50, 5, 2, 5), {CURVED, PAIRED, RADIAL}),  # few rows
+        ((100, 300, 2, 200), {"quadratic discriminant", CURVED, PAIRED}),  # more than four curves for each row
         ((5000, 500, 2, 500), {"quadratic discriminant", CURVED, PAIRED}),  # very many curves
-        ((5000, 9, 2, 0), {CURVED}),  # no numbers
-        ((50_000, 60, 40, 20), {"quadratic discriminant", CURVED, PAIRED}),  # very many weights
-        ((9000, 3000, 2, 0), {"linear discriminant", "quadratic discriminant", CURVED, PAIRED}),
+        ((5000, 9, 2, 0), {CURVED, RADIAL}),  # no numbers
+        ((50_000, 60, 40, 20), {CURVED, PAIRED, RADIAL}),  # very many weights
+        ((9000, 3000, 2, 0), {"linear discriminant", "quadratic discriminant", CURVED, PAIRED, RADIAL}),
     ],
 )
 def test_models_that_do_not_suit_the_size_of_a_table_are_left_out(size, left_out):
@@ -88,15 +89,15 @@ def test_models_that_do_not_suit_the_size_of_a_table_are_left_out(size, left_out
 
 
 def test_models_that_do_not_suit_a_table_are_named_with_the_limit():
-    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 40))).add_prefix("x").assign(y=list("ab") * 45)
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 201))).add_prefix("x").assign(y=list("ab") * 45)
     found = compare_models(wide, "y", time=0.01)
     (note,) = [note.text for note in found.notes if note.topic == "left out"]
-    assert "quadratic discriminant: it needs at most 30 features, and there are 40" in note
-    assert f"{CURVED}: it needs at least 200 rows, and there are 90" in note
-    assert "needs at least 10 rows for 1 feature, and" in unsuitable(4, 1, 2)["quadratic discriminant"]
+    assert "quadratic discriminant: it needs at most 200 features, and there are 201" in note
+    assert f"{CURVED}: it needs at least 252 rows, and there are 90" in note
+    assert "needs at least 2 rows for 1 feature, and" in unsuitable(1, 1, 2)["quadratic discriminant"]
     with pytest.raises(DataError, match="has 1 distinct value in 1 row: 'ja'"):
         compare_models(pd.DataFrame({"x": [1.0], "y": ["ja"]}), "y")
-    with pytest.raises(ValueError, match="does not suit this table: it needs at least 200 rows, and there are 90"):
+    with pytest.raises(ValueError, match="does not suit this table: it needs at least 252 rows, and there are 90"):
         compare_models(wide, "y", models=[CURVED])
 
 
@@ -115,8 +116,8 @@ def test_a_model_without_interactions_is_named_if_it_equals_the_model_without():
 def test_the_stated_limit_on_weights_is_the_largest_number_allowed(size):
     n_rows, n_columns, n_classes, n_numbers = size
     reason = unsuitable(n_rows, n_columns, n_classes, n_numbers=n_numbers)[CURVED]
-    weights, limit = (int(text.replace(",", "")) for text in re.findall(r"([\d,]+) weights.* is ([\d,]+)", reason)[0])
-    assert weights > limit == min(2500, int(np.sqrt(1.5e10 / n_rows)))
+    found, limit = (int(text.replace(",", "")) for text in re.findall(r"([\d,]+) functions.* is ([\d,]+)", reason)[0])
+    assert found > limit == min(2500, int(np.sqrt(1.5e10 / n_rows / (n_classes if n_classes > 2 else 1))))
 
 
 # -- labels and splits -------------------------------------------------------------------------------------------------

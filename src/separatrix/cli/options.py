@@ -23,6 +23,7 @@ MODELS = {
     "logistic": "logistic (Bayesian)",
     "curved": "curved logistic (Bayesian)",
     "interactions": "curved logistic with interactions (Bayesian)",
+    "radial": "radial logistic (Bayesian)",
 }
 
 COMMANDS: dict[str, tuple[Callable[..., None], str]] = {}  # function and end of the help text, by name of the command

@@ -27,7 +27,7 @@ from separatrix.export.graph import Value
 from separatrix.export.onnx_integrals import logistic_mean, normal_cdf, softmax_normal, softmax_probit_rule
 from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron, log_priors
 from separatrix.study import PriorOnly
-from separatrix.table_model import RampFunctions, RampProducts
+from separatrix.table_model import MAX_DEVIATIONS, RadialFunctions, RampFunctions, RampProducts
 from separatrix.weights import WeightDistribution
 
 FAR_IN_WIDTHS = 1e4  # spread of the centres, in widths, beyond which |x|² + |c|² - 2 x'c loses too many digits
@@ -404,6 +404,10 @@ def functions(basis: Any, X: Value) -> Value:  # noqa: PLR0911  (one case for ea
         case Cosines():
             angle = (X - basis.offset) @ basis.frequencies + basis.phases
             return X.graph.op("Cos", angle) * float(np.sqrt(2 / len(basis.phases)))
+        case RadialFunctions():
+            z = (X.columns(basis.numbers) - basis.mean) / basis.std
+            clipped = z.at_least(-MAX_DEVIATIONS).at_most(MAX_DEVIATIONS)
+            return X.graph.join([X, gaussians(basis.gaussians, clipped)])
         case RampFunctions():
             parts = [X.columns(basis.straight), _ramps(X, basis.bent, basis)]
             if (products := basis.products) is not None:

@@ -88,6 +88,7 @@ count K; ClassMoments.mean KM; NormalClasses.mean KM; widening k; freedom ~k; ma
 rows rM; owner #r; F rM; ridge M; root rM; used #u; SingularCovariance.units u
 centres nD; widths j; frequencies Dn; phases n; offset D; column #n; centre n; width n; knots nD
 bent #n; low n; high n; straight #j; first #f; stop #f; RampProducts.mean f; left #q; right #q
+numbers #z; RadialFunctions.mean z; RadialFunctions.std z; RadialFunctions.centres nz
 proportions_ K; AffineMap.W KK; AffineMap.b K; Curve.knots n; Curve.levels n; Ranks.scores ~n; Ranks.counts n
 """
 #: Letters of the axes of each field, or of a field of one class. Alternatives differ in the number of axes; commas

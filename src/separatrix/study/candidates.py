@@ -7,7 +7,7 @@ A pass over N rows with W weights takes about N W² operations. The limits on th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import isqrt
+from math import ceil, isqrt, sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -28,7 +28,10 @@ from separatrix.table_model import (
     MAX_CELLS,
     MAX_GROUPED_WORDS,
     MAX_SEARCH_ROWS,
+    MIN_RADIAL_COLUMNS,
+    MIN_RADIAL_ROWS,
     TableClassifier,
+    default_n_centres,
     default_n_knots,
     is_dual_cheaper,
     max_products,
@@ -38,18 +41,20 @@ PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discrimin
 VALIDATED, LOGISTIC = "logistic (cross-validated)", "logistic (Bayesian)"
 CURVED = "curved logistic (Bayesian)"
 PAIRED = "curved logistic with interactions (Bayesian)"
-MODELS = (PRIOR, BAYES, LINEAR, VALIDATED, LOGISTIC, QUADRATIC, CURVED, PAIRED)
+RADIAL = "radial logistic (Bayesian)"
+MODELS = (PRIOR, BAYES, LINEAR, VALIDATED, LOGISTIC, QUADRATIC, CURVED, PAIRED, RADIAL)
 
 MAX_CHEAP_OPERATIONS = 2e8  # per pass; below this, checking and correcting Laplace's Gaussian is cheap
 MIN_LAPLACE_ROWS_PER_WEIGHT = 50  # with at least this many, Laplace's Gaussian is accurate
 MAX_CURVED_OPERATIONS = 1.5e10  # per pass; tuning the scales of curves takes about ten such passes
-MAX_CURVED_WEIGHTS = 2500  # limit for storing their full covariance
+MAX_CURVED_WEIGHTS = 2500  # limit for storing the full covariance of one class
 MIN_CURVED_ROWS, MIN_PAIRED_ROWS = 60, 400
+MIN_ROWS_PER_FUNCTION = 0.25  # the prior scale of each curve is tuned, so there may be more functions than rows
 MAX_LINEAR_COLUMNS = 2000  # limit for one covariance common to all classes
-MAX_QUADRATIC_COLUMNS, MIN_QUADRATIC_ROWS_PER_COLUMN = 30, 5  # limits for one covariance per class
+MAX_QUADRATIC_COLUMNS, MIN_QUADRATIC_ROWS_PER_COLUMN = 200, 1  # limits for one covariance per class, which is shrunk
 # Times of the reference machine with two cores, and numbers of passes over the rows
 MATRIX_SECONDS = 2e-10  # per multiplication in products of matrices
-MAX_JOINT_WEIGHTS = 5000  # with more weights, a posterior has no full covariance
+MAX_CLASS_WEIGHTS = 1000  # with more weights of K classes, a pass takes about the time of a covariance for each class
 SCORE_SECONDS = 5e-7  # per row and class
 BAYES_SECONDS = 1.5e-7  # per cell and class: density families and the temperature
 WORDS_SECONDS = 4e-8  # per word of a row and class: a pass of naive Bayes or of logistic regression, times 5
@@ -91,6 +96,8 @@ def candidates(
     model = _logistic(n_rows, _n_bent(n_rows, n_columns, n_numbers) * outputs)
     models[CURVED] = TableClassifier(model, types, curved=True)
     models[PAIRED] = TableClassifier(model, types, curved=True, interactions=True)
+    n_radial = n_columns + default_n_centres(n_rows)
+    models[RADIAL] = TableClassifier(_logistic(n_rows, n_radial * outputs), types, radial=True)
     left_out = unsuitable(n_rows, n_columns, n_classes, n_numbers=n_numbers, n_words=n_words)
     return {name: models[name] for name in MODELS if name not in left_out}
 
@@ -108,19 +115,26 @@ def unsuitable(n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 
     elif n_rows < least:
         of = counted(n_columns, "feature")
         reasons[QUADRATIC] = f"it needs at least {least:,} rows for {of}, and there are {n_rows:,}"
-    bent = _n_bent(n_rows, n_columns, n_numbers)
-    sizes = {CURVED: (MIN_CURVED_ROWS, bent), PAIRED: (MIN_PAIRED_ROWS, bent + max_products(n_columns))}
-    for name, (min_rows, features) in sizes.items():
-        least, weights = max(min_rows, bent), features * outputs
-        most = min(MAX_CURVED_WEIGHTS, isqrt(int(MAX_CURVED_OPERATIONS / n_rows)))
+    bent, radial = _n_bent(n_rows, n_columns, n_numbers), n_columns + default_n_centres(n_rows)
+    sizes = {
+        CURVED: (MIN_CURVED_ROWS, bent),
+        PAIRED: (MIN_PAIRED_ROWS, bent + max_products(n_columns)),
+        RADIAL: (MIN_RADIAL_ROWS, radial),
+    }
+    most = min(MAX_CURVED_WEIGHTS, isqrt(int(MAX_CURVED_OPERATIONS / (n_rows * outputs))))
+    for name, (min_rows, functions) in sizes.items():
+        least = max(min_rows, ceil(MIN_ROWS_PER_FUNCTION * (radial if name == RADIAL else bent)))
         if name == CURVED and not n_numbers:
             reasons[name] = "it needs a column of numbers or dates, which may have a curved effect"
+        elif name == RADIAL and n_numbers < MIN_RADIAL_COLUMNS:
+            reasons[name] = f"it needs {MIN_RADIAL_COLUMNS} columns of numbers or dates"
         elif name == PAIRED and n_columns < 2:
             reasons[name] = "it needs two columns"
         elif n_rows < least:
             reasons[name] = f"it needs at least {least:,} rows, and there are {n_rows:,}"
-        elif weights > most:
-            reasons[name] = f"it may have {weights:,} weights, and the limit for {n_rows:,} rows is {most:,}"
+        elif functions > most:
+            of = f"{n_rows:,} rows" + (f" and {n_classes} classes" if n_classes > 2 else "")
+            reasons[name] = f"it may have {functions:,} functions, and the limit for {of} is {most:,}"
     return reasons
 
 
@@ -161,8 +175,8 @@ def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fit
     elif name == QUADRATIC:
         seconds = MATRIX_SECONDS * (N + M) * M**2 * K
     else:
-        is_curved, outputs = name in (CURVED, PAIRED), K if K > 2 else 1
-        M += n_numbers * default_n_knots(n_rows) if is_curved else 0
+        is_curved, outputs = name in (CURVED, PAIRED, RADIAL), K if K > 2 else 1
+        M += default_n_centres(n_rows) if name == RADIAL else n_numbers * default_n_knots(n_rows) * is_curved
         search = 0.0
         if name == PAIRED:  # an additive fit to a sample, and products of matrices
             n, cells = min(N, MAX_SEARCH_ROWS), min(4 * n_numbers + 2 * size.n_columns, MAX_CELLS)
@@ -170,8 +184,10 @@ def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fit
             M += max_products(size.n_columns) // 4  # usually a few surfaces, sometimes all products
         W = float(M * outputs)
         # A posterior of many weights is computed from the rows, or has a factor for each class.
-        if W > MAX_JOINT_WEIGHTS or (name == LOGISTIC and is_dual_cheaper(n_rows, M)):
+        if name == LOGISTIC and is_dual_cheaper(n_rows, M):
             W = float(min(N, M) * outputs)
+        elif W > MAX_CLASS_WEIGHTS:
+            W = float(M * sqrt(outputs))
         if size.n_words and name == LOGISTIC and M > MAX_GROUPED_WORDS:  # independent weights of sparse rows
             seconds = N_FIELD_PASSES * WORDS_SECONDS * N * size.n_dense * outputs
             return n_fits * (seconds + scores + PAIR_SECONDS * (N + n_test_rows) * K**2)
@@ -183,13 +199,16 @@ def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fit
     return n_fits * (seconds + scores)
 
 
-def max_fit_rows(model: TableClassifier, size: Size, n_weights: int) -> int:
+def max_fit_rows(model: TableClassifier, size: Size, shape: tuple[int, ...]) -> int:
     """Largest number of rows to fit a model to, limited by memory and, for curves, by operations.
 
-    The comparison checked the cost of curves on its own rows only; the whole table may have many more.
+    The comparison checked the cost of curves on its own rows only; the whole table may have many more. ``shape`` is
+    that of the weights, (C, M).
     """
     in_memory = int(MAX_FEATURE_CELLS / size.n_dense)
-    return min(in_memory, int(MAX_CURVED_OPERATIONS / n_weights**2)) if model.curved else in_memory
+    if not (model.curved or model.radial):
+        return in_memory
+    return min(in_memory, int(MAX_CURVED_OPERATIONS / (shape[0] * shape[1] ** 2)))
 
 
 def selected(

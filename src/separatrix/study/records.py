@@ -23,6 +23,7 @@ from separatrix._text import counted, option
 from separatrix.comparison import Comparison
 from separatrix.effects import Effect, PairEffect
 from separatrix.files import Scan
+from separatrix.metrics import Estimate, log_likelihoods, weighted_mean
 from separatrix.reductions import take_rows
 from separatrix.separation import SeparationStatus
 from separatrix.table import Schema, TableEncoder, TableStatistics, table_statistics
@@ -289,6 +290,15 @@ class Study:
     def choice(self) -> Choice | None:
         """The chosen model and the reasons; None if a fitted model was examined."""
         return None if self.compared is None else self.compared.choice
+
+    @property
+    def score(self) -> Estimate:
+        """Log-likelihood per row of the chosen model on rows that it was not fitted to, with its standard error.
+
+        After `examine`, it is unknown whether the model was fitted to these rows.
+        """
+        rows = self.held_out.log_likelihoods
+        return weighted_mean(log_likelihoods(self.held_out.P, self.held_out.codes) if rows is None else rows)
 
     @property
     def leaks(self) -> tuple[str, ...]:

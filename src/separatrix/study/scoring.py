@@ -20,7 +20,7 @@ from separatrix.exceptions import DataError
 from separatrix.families import SupportError
 from separatrix.rows import NamedRows
 from separatrix.table import MISSING, OddCells, as_text, encode_target
-from separatrix.table_model import Ramps, TableClassifier, continuous_columns
+from separatrix.table_model import Radial, Ramps, TableClassifier, continuous_columns
 
 MAX_KEPT_VALUES = 5  # examples shown for one column
 
@@ -213,8 +213,8 @@ def _plausible_ranges(model: TableClassifier) -> dict[str, tuple[int, float, flo
         if d in knots:
             low, high = knots[d][0], knots[d][-1]
             ends = (low - (high - low), high + (high - low))
-        elif basis is None or isinstance(basis, Ramps):
-            at = d if basis is None else int(np.flatnonzero(basis.functions_.straight == d)[0])
+        elif basis is None or isinstance(basis, Ramps | Radial):
+            at = int(np.flatnonzero(basis.functions_.straight == d)[0]) if isinstance(basis, Ramps) else d
             reach = model.spread_[at] * np.sqrt(n_rows)
             ends = (model.centre_[at] - reach, model.centre_[at] + reach)
         else:

@@ -191,9 +191,8 @@ def fit_chosen(
     name, trial, budget = compared.choice.name, compared.comparison[compared.choice.name], stages.budget
     model = clone(compared.models[name])
     if everything is None:
-        most = max_fit_rows(
-            model, size_of(compared.encoder, compared.table), np.size(getattr(trial.model, "coef_", ()))
-        )
+        shape = np.shape(getattr(trial.model, "coef_", ()))
+        most = max_fit_rows(model, size_of(compared.encoder, compared.table), shape)
         n_tried = compared.train.n_rows if trial.train.rows is None else len(trial.train.rows)
         if trial.fit_seconds * compared.table.n_rows / n_tried > budget.left:
             most = min(most, max(n_tried, int(MAX_FIT_FRACTION * budget.left / trial.fit_seconds * n_tried)))

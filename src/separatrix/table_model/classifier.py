@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from types import MethodType
 from typing import Any, NamedTuple, Self
@@ -21,7 +21,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import Estimator, check_flags
+from separatrix._arguments import Estimator, check_count, check_flags
 from separatrix._array import Array, Codes, Float, to_dense, to_host
 from separatrix._text import listed
 from separatrix._threads import single_thread_blas
@@ -59,6 +59,7 @@ from separatrix.table_model.pairs import (
     stated_interactions,
     supported_interactions,
 )
+from separatrix.table_model.radial import MIN_RADIAL_COLUMNS, RADIAL, Radial, most_probable_width
 from separatrix.table_model.ramps import CURVE_OF, Ramps, pair_name
 from separatrix.table_model.scales import tuned_scales
 from separatrix.table_model.weights import Contrasts, contrasts_of, has_contrasts, summarise
@@ -126,6 +127,10 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         True searches for interactions of two columns and keeps those that held-out rows confirm: a surface for each of
         at most 8 pairs, or products of all pairs. A list of pairs, such as ``[("age", "hours")]``, adds a surface for
         each. Needs a model with a ``basis``. Categories with more than 8 levels have no interactions.
+    radial : bool or int, default False
+        Whether radial functions of all numbers together are added to the linear terms (`Radial`), or their number; True
+        means one for each 8 rows, at most 200. The evidence chooses their width. Needs a
+        `BayesianLogisticRegression`, and excludes ``curved`` and ``interactions``.
     hashing : int, optional
         Number of columns into which the levels of a category with more than a hundred levels are hashed; see
         `TableEncoder`.
@@ -182,6 +187,7 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         hashing: int | None = None,
         interactions: Any = False,
         tuned: bool = False,
+        radial: Any = False,
     ) -> None:
         self.estimator = estimator
         self.types = types
@@ -190,6 +196,7 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         self.hashing = hashing
         self.interactions = interactions
         self.tuned = tuned
+        self.radial = radial
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Infer the types of the columns, encode them, and fit the model.
@@ -246,7 +253,9 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         model = BayesianLogisticRegression() if self.estimator is None else self.estimator
         if not isinstance(model, BayesianLogisticRegression) or not (model.tunes_prior and model.standardize):
             return False
-        return model.prior is None and (model.basis is None or self.curved or self.interactions is not False)
+        return model.prior is None and (
+            model.basis is None or self.curved or self.interactions is not False or self.radial is not False
+        )
 
     def with_new_levels(self, encoder: TableEncoder, *, keep_pooled: bool = False) -> TableEncoder:
         """The encoder, with an indicator of new levels for each category if levels are random effects.
@@ -289,7 +298,7 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         if self.tuned:
             return self._tuned(model, schema, features, y, sample_weight)
         has_ramps = self.curved or has_pairs
-        if not has_ramps and not is_tuned:
+        if not has_ramps and self.radial is False and not is_tuned:
             return Configured(model)
         if has_ramps and "basis" not in model.get_params(deep=False):
             raise ValueError(
@@ -300,24 +309,11 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         weighted = source
         if sample_weight is not None or (isinstance(features, Scan) and features.weight is not None):
             weighted = source.with_labels(y, sample_weight, LabelRules(soft=True))
-        ramps, found, sources = None, Found(), np.column_stack([np.arange(D)] * 2)
-        groups = scale_groups(schema, levels=self.tunes_levels)
-        if has_ramps:
-            ramps = (Ramps(bent) if self.curved else Ramps((), knots=())).fit_source(weighted)
-            groups = [groups[d] for d in ramps.functions_.straight]
-            groups += [f"{CURVE_OF}{schema.columns[d]}" for d in ramps.functions_.bent]
-            if has_pairs:
-                if self.interactions is True:
-                    labelled = source.with_labels(y, sample_weight, LabelRules(soft=True))
-                    with single_thread_blas():  # idle threads would slow down many small products of matrices
-                        found = supported_interactions(schema, labelled, bent, ramps, groups)
-                else:
-                    found = stated_interactions(schema, source, bent, self.interactions)
-                groups += found.groups
-                ramps = ramps.frozen(found.products).fit_source(source)
-            sources = ramps.functions_.sources
-            model.set_params(basis=ramps.frozen(ramps.products))
-        if not has_ramps and model.approximation == "auto" and model.structure is model.groups is None:
+        basis, found, groups = self._expanded(schema, source, weighted, y, sample_weight)
+        sources = np.column_stack([np.arange(D)] * 2) if basis is None else basis.functions_.sources
+        if basis is not None:
+            model.set_params(basis=basis.frozen())
+        elif model.approximation == "auto" and model.structure is model.groups is None:
             is_dual = is_dual_cheaper(source.n_rows, D) and not word_columns(schema)  # a model of words is sparse
             model.set_params(structure="dual" if is_dual else None)
         has_scales = len(set(groups)) > 1 and not (D > MAX_GROUPED_WORDS and word_columns(schema))
@@ -325,11 +321,12 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
             model.set_params(groups=tuple(groups))  # other structures have one scale
         if not self._sets_prior:
             return Configured(model, None, found.interactions)
-        moments = _moments(source, ramps)
+        moments = _moments(source, basis)
         std = moments[1]
         if sample_weight is not None:  # the model divides by standard deviations of weighted rows
-            std = _moments(weighted, ramps)[1]
-        scale, first = indicator_scale(sources, std, bent), len(std) - len(found.spread)
+            std = _moments(weighted, basis)[1]
+        scale, first, is_known = np.ones(len(std)), len(std) - len(found.spread), sources[:, 0] >= 0
+        scale[is_known] = indicator_scale(sources[is_known], std[is_known], bent)
         scale[first:] /= np.where(std[first:] > 0, 1.0, found.spread)  # products with new levels are not standardised
         return Configured(model.set_params(prior=Gaussian(scale=scale), tune="evidence"), moments, found.interactions)
 
@@ -340,9 +337,65 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
             model.set_params(families=families_of(schema))
         return model
 
+    def _expanded(
+        self, schema: Schema, source: Source, weighted: Source, y: Any, sample_weight: Any
+    ) -> tuple[Ramps | Radial | None, Found, list[Any]]:
+        """Fitted basis of curves, interactions or radial functions, None if not requested; names of the prior scales.
+
+        Types of columns and cells come from the rows of ``source``, knots from the rows ``weighted``.
+        """
+        bent, groups = continuous_columns(schema), scale_groups(schema, levels=self.tunes_levels)
+        if self.radial is not False:
+            radial = self._radial(source.with_labels(y, sample_weight, LabelRules(soft=True)), schema, groups)
+            n_radial = len(radial.functions_.centres)
+            return radial, Found(), [*groups, *[RADIAL] * n_radial]
+        if not self.curved and self.interactions is False:
+            return None, Found(), groups
+        ramps = (Ramps(bent) if self.curved else Ramps((), knots=())).fit_source(weighted)
+        groups = [groups[d] for d in ramps.functions_.straight]
+        groups += [f"{CURVE_OF}{schema.columns[d]}" for d in ramps.functions_.bent]
+        if self.interactions is False:
+            return ramps, Found(), groups
+        if self.interactions is True:
+            labelled = source.with_labels(y, sample_weight, LabelRules(soft=True))
+            with single_thread_blas():  # idle threads would slow down many small products of matrices
+                found = supported_interactions(schema, labelled, bent, ramps, groups)
+        else:
+            found = stated_interactions(schema, source, bent, self.interactions)
+        return ramps.frozen(found.products).fit_source(source), found, [*groups, *found.groups]
+
+    def _radial(self, source: Source, schema: Schema, groups: Sequence[Any]) -> Radial:
+        """Fitted radial functions of the numbers, with the most probable width."""
+        if self.curved or self.interactions is not False:
+            raise ValueError(
+                "TableClassifier(radial=...) excludes curved and interactions: choose one kind of function, or compare "
+                "the models with sx.compare."
+            )
+        if not isinstance(self.estimator, BayesianLogisticRegression | None):
+            raise ValueError(
+                f"TableClassifier(radial=...) tunes the width by evidence, which {type(self.estimator).__name__} does "
+                "not have. Use sx.BayesianLogisticRegression(tune='evidence')."
+            )
+        numbers = continuous_columns(schema)
+        if len(numbers) < MIN_RADIAL_COLUMNS:
+            raise DataError(
+                f"TableClassifier(radial=...) needs {MIN_RADIAL_COLUMNS} columns of numbers or dates, and there are "
+                f"{len(numbers)}. Use curved=True, or leave radial out."
+            )
+        n = None if self.radial is True else check_count("TableClassifier", "radial", self.radial)
+        with single_thread_blas():  # many small products of matrices
+            factor = most_probable_width(source, numbers, groups)
+        return Radial(numbers, n, factor).fit_source(source)
+
     def _tuned(self, model: Any, schema: Schema, features: Any, y: Any, sample_weight: Any) -> Configured:
         """The model with prior scales from cross-validation, per standard deviation of numbers and days."""
-        if not isinstance(model, LogisticRegression) or model.basis is not None or self.curved or self.interactions:
+        if (
+            not isinstance(model, LogisticRegression)
+            or model.basis is not None
+            or self.curved
+            or self.interactions
+            or self.radial
+        ):
             raise ValueError(
                 "TableClassifier(tuned=True) tunes the prior of a LogisticRegression without a basis. Leave out tuned, "
                 "curved and interactions, or use BayesianLogisticRegression, which tunes its prior by evidence."
@@ -368,17 +421,26 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         owners = np.repeat(names, [*map(len, schema.groups.values()), *[1] * len(schema.new_levels)])
         if basis is None:
             return np.column_stack([owners, owners])
-        known = isinstance(basis, Ramps)
-        return owners[basis.functions_.sources] if known else np.full((len(self.spread_), 2), "", dtype=object)
+        known = isinstance(basis, Ramps | Radial)
+        owners = np.append(owners, "")  # a radial function depends on many columns
+        at = basis.functions_.sources if known else np.full((len(self.spread_), 2), -1)
+        found: Array = owners[at]
+        return found
 
     @property
     def is_new_level_(self) -> Array:
         """Whether the weight of each feature belongs to levels that did not occur in training, (M,)."""
         new, basis = list(self.encoder_.schema_.new_levels.values()), self.basis_
-        if basis is not None and not isinstance(basis, Ramps):
+        if not isinstance(basis, Ramps | Radial | None):
             return np.zeros(len(self.spread_), dtype=bool)
         sources = np.arange(len(self.spread_))[:, None] if basis is None else basis.functions_.sources
         return np.asarray(np.isin(sources, new).any(axis=1))
+
+    @property
+    def is_hidden_(self) -> Array:
+        """Whether the weight of each feature is not listed, (M,): of new levels, and of radial functions."""
+        is_radial = (self.source_pairs_[:, 0] == "") & isinstance(self.basis_, Radial)
+        return self.is_new_level_ | np.asarray(is_radial, dtype=bool)
 
     @property
     def coef_(self) -> Float:

@@ -209,8 +209,8 @@ class Ramps(AbstractBasis):
         self.products = products
 
     def frozen(self, products: RampProducts | None = None) -> Ramps:
-        """Unfitted basis with the same knots, which a later fit keeps for any rows, and with these products."""
-        knots = self.functions_.knots
+        """Unfitted basis with the same knots, which a later fit keeps for any rows, and with these or its products."""
+        knots, products = self.functions_.knots, products or self.products
         return Ramps(tuple(knots), knots=tuple(tuple(at.tolist()) for at in knots.values()), products=products)
 
     def _functions(self, source: Source) -> RowMap:

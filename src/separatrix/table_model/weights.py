@@ -96,7 +96,8 @@ def explain(
 
     Weights are relative to averages as in `Contrasts`. They raise the log-odds of the class ``positive``; by default of
     the second of two classes, or of each class if there are more. With ``intercept``, the weights of each class are
-    followed by its intercept, which has no column. Weights of levels that did not occur in training are left out.
+    followed by its intercept, which has no column. Weights of levels that did not occur in training, and of radial
+    functions, which have no meaning one by one, are left out.
 
     >>> from separatrix.datasets import make_mixed_types
     >>> from separatrix.table_model import TableClassifier, explain
@@ -115,13 +116,13 @@ def explain(
         weight, lower, upper, labels = weight[[at]], lower[[at]], upper[[at]], [positive]
     elif positive is not None and positive != labels[0]:  # the first of two classes
         weight, lower, upper, labels = -weight, -upper, -lower, [positive]
-    features = list(zip(found.columns, found.names, model.spread_, model.is_new_level_, strict=True))
+    features = list(zip(found.columns, found.names, model.spread_, model.is_hidden_, strict=True))
     features += [("", INTERCEPT, np.nan, False)] * intercept
     return tuple(
         Coefficient(column, name, label, float(w), float(low), float(high), float(w * spread))
         for label, *bounds in zip(labels, weight, lower, upper, strict=True)
-        for (column, name, spread, is_new), w, low, high in zip(features, *bounds, strict=False)  # the bias is last
-        if not is_new
+        for (column, name, spread, is_hidden), w, low, high in zip(features, *bounds, strict=False)  # the bias is last
+        if not is_hidden
     )
 
 
