@@ -439,8 +439,10 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
     @property
     def is_hidden_(self) -> Array:
         """Whether the weight of each feature is not listed, (M,): of new levels, and of radial functions."""
-        is_radial = (self.source_pairs_[:, 0] == "") & isinstance(self.basis_, Radial)
-        return self.is_new_level_ | np.asarray(is_radial, dtype=bool)
+        is_hidden = self.is_new_level_
+        if isinstance(self.basis_, Radial):
+            is_hidden[self.basis_.functions_.n_columns :] = True
+        return is_hidden
 
     @property
     def coef_(self) -> Float:
