@@ -114,6 +114,7 @@ ORDER = (
     "laplace_1d",
     "rbf_evidence",
     "decisions",
+    "explained_prediction",
     "honest_probabilities",
     "calibration",
 )
