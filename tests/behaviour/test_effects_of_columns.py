@@ -102,7 +102,7 @@ def test_predictions_are_averages_over_groups_settings_and_values(model, table):
 
 def test_levels_that_are_missing_or_pooled_can_be_set(model, table):
     found = predictions(model, table, {"age": [None, 40]})
-    assert found["age"] == ["(missing)", "40"]
+    assert found["age"] == ["(missing)", 40]
     assert_allclose(found["estimate"], [average(model, table, age=age)[1] for age in (np.nan, 40.0)], atol=1e-13)
 
 

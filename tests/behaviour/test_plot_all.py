@@ -44,6 +44,11 @@ def comparison(X, y, title=None):
     return sx.compare(models, X, y).plot(title=title)
 
 
+def effect(X, y, title=None):
+    model = sx.LogisticRegression().fit(X, y)
+    return sx.plots.EffectDisplay.from_table(sx.effects.comparisons(model, X), title=title)
+
+
 def evidence(X, y, title=None):
     surface = sx.evidence_surface(
         X, y, basis_of_width=lambda width: sx.basis.RBF([[0.0, 0.0]], width=width), widths=[0.5, 2.0], scales=[0.5, 2.0]
@@ -63,6 +68,7 @@ DRAW = {
     "CoefficientDisplay": coefficients,
     "ComparisonDisplay": comparison,
     "DecisionBoundaryDisplay": fitted("DecisionBoundaryDisplay", LOGISTIC, response="probability", resolution=20),
+    "EffectDisplay": effect,
     "EvidenceSurfaceDisplay": evidence,
     "FitPathDisplay": path,
     "LikelihoodSurfaceDisplay": fitted("LikelihoodSurfaceDisplay", LOGISTIC, resolution=11),

@@ -127,7 +127,7 @@ class Averaging:
         for j, c in DIFFERENCES:
             for side in (1, -1):
                 rows = X.copy()
-                Edit(column, "", None, side * j * h).apply(rows)
+                Edit(column, None, None, side * j * h).apply(rows)
                 total += side * c / h * self._regressors(rows)
         return total
 

@@ -192,9 +192,14 @@ class Edit(NamedTuple):
     """A change of one column in all rows: to the ``features`` of a value, or by a ``step``."""
 
     column: Column
-    label: str
+    value: Any
     features: Float | None = None
     step: float = 0.0
+
+    @property
+    def label(self) -> str:
+        """The value in words."""
+        return value_text(self.value)
 
     def apply(self, X: Float) -> None:
         """Change rows of features (n, D) in place."""
@@ -216,7 +221,8 @@ class Contrast(NamedTuple):
 
 def edit_to(owner: str, column: Column, value: Any) -> Edit:
     """Set a column to a value in all rows."""
-    return Edit(column, value_text(value), column.features_of(owner, value))
+    is_gap = value is None or (isinstance(value, float) and math.isnan(value))
+    return Edit(column, MISSING if is_gap else value, column.features_of(owner, value))
 
 
 def contrasts_of(owner: str, column: Column, wanted: Any, survey: Survey) -> list[Contrast]:
@@ -246,7 +252,7 @@ def contrasts_of(owner: str, column: Column, wanted: Any, survey: Survey) -> lis
         )
     step = default_step(column, survey) if wanted is None else _step(owner, column, wanted, survey)
     unit = "" if not isinstance(column.plan, DatePlan) else " day" if abs(step) == 1 else " days"
-    return [Contrast(f"{step:+g}{unit}", None, Edit(column, f"{step:+g}", None, step))]
+    return [Contrast(f"{step:+g}{unit}", None, Edit(column, step, None, step))]
 
 
 def default_step(column: Column, survey: Survey) -> float:
@@ -304,10 +310,6 @@ def grid_values(column: Column, survey: Survey, n_points: int) -> list[Any]:
 
 def value_text(value: Any) -> str:
     """A value in a label."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return MISSING
-    if isinstance(value, np.datetime64):
-        return str(value)
     if isinstance(value, dt.datetime):
         return value.isoformat(sep=" ") if value.time() != dt.time() else value.date().isoformat()
     return f"{value:g}" if isinstance(value, float | np.floating) else str(value)

@@ -205,15 +205,19 @@ class Inquiry:
     @staticmethod
     def listed(values: Any) -> list[Any]:
         """Values as a list; a single value is a list of one."""
-        return list(values) if isinstance(values, Sequence | np.ndarray) and not isinstance(values, str) else [values]
+        return (
+            list(values)
+            if isinstance(values, Sequence | np.ndarray | range) and not isinstance(values, str)
+            else [values]
+        )
 
-    def settings(self, given: Mapping[str, Sequence[Any]]) -> list[tuple[tuple[str, ...], tuple[Edit, ...]]]:
-        """All combinations of values of some columns, as texts and as edits."""
+    def settings(self, given: Mapping[str, Sequence[Any]]) -> list[tuple[tuple[Any, ...], tuple[Edit, ...]]]:
+        """All combinations of values of some columns, with their edits."""
         edits = []
         for name, values in given.items():
             column = find(self.owner, self.columns, name, self.dropped)
             edits.append([edit_to(self.owner, column, value) for value in values])
-        return [(tuple(edit.label for edit in chosen), chosen) for chosen in product(*edits)]
+        return [(tuple(edit.value for edit in chosen), chosen) for chosen in product(*edits)]
 
     def with_levels(self, column: Column) -> Column:
         """The column; as a boolean if the model uses it as it is and its values are 0 and 1."""

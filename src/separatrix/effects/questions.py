@@ -90,8 +90,8 @@ def predictions(
     settings = ask.settings(given)
     averages = ask.averager.averages([Term(edits) for _, edits in settings])
     lines = [
-        Line(ask.subject(label), "", texts, group, label, averages.row(t, g, k))
-        for t, (texts, _) in enumerate(settings)
+        Line(ask.subject(label), "", setting, group, label, averages.row(t, g, k))
+        for t, (setting, _) in enumerate(settings)
         for g, group, k, label in ask.cells
     ]
     heading = ask.heading(f"Average {ask.quantity}", averages, tuple(given))
@@ -160,13 +160,13 @@ def comparisons(
     for column, wanted in ask.compared(variables):
         for label, low, high in contrasts_of(ask.owner, column, wanted, ask.survey):
             present = (column,) if low is None and column.has_gaps else ()
-            for texts, edits in settings:
+            for setting, edits in settings:
                 before = terms.add(Term(edits if low is None else (*edits, low), present))
-                found.append((column.name, label, texts, before, terms.add(Term((*edits, high), present))))
+                found.append((column.name, label, setting, before, terms.add(Term((*edits, high), present))))
     averages = ask.averager.averages(terms.all)
     lines = [
-        Line(name, what, texts, group, label, averages.row(high, g, k), averages.row(low, g, k))
-        for name, what, texts, low, high in found
+        Line(name, what, setting, group, label, averages.row(high, g, k), averages.row(low, g, k))
+        for name, what, setting, low, high in found
         for g, group, k, label in ask.cells
     ]
     heading = ask.heading(f"{COMPARISONS[comparison]} {ask.quantity}", averages, tuple(given))
@@ -219,20 +219,20 @@ def slopes(
     features: dict[int, list[int]] = {}  # regressors whose slopes follow from those along the activations
     for column in ask.sloped(variables):
         present = (column,) if column.has_gaps else ()
-        for texts, edits in settings:
+        for setting, edits in settings:
             if ask.is_regressor(column):
                 first, *_ = [terms.add(Term(edits, present, c)) for c in range(ask.n_outputs)]
                 features.setdefault(first, []).append(int(column.place[0]))
-                found.append((column.name, texts, first, len(features[first]) - 1))
+                found.append((column.name, setting, first, len(features[first]) - 1))
             else:
-                found.append((column.name, texts, terms.add(Term(edits, present, column)), -1))
+                found.append((column.name, setting, terms.add(Term(edits, present, column)), -1))
     direct = ask.averager.averages(terms.all)
     along = [ask.averager.along_features(direct, first, places) for first, places in features.items()]
     averages, starts = direct.extended(along)
     start_of = dict(zip(features, starts, strict=True))
     lines = [
-        Line(name, "", texts, group, label, averages.row(term if place < 0 else start_of[term] + place, g, k))
-        for name, texts, term, place in found
+        Line(name, "", setting, group, label, averages.row(term if place < 0 else start_of[term] + place, g, k))
+        for name, setting, term, place in found
         for g, group, k, label in ask.cells
     ]
     heading = ask.heading(f"Average slope of the {ask.quantity}", averages, tuple(given))

@@ -16,6 +16,7 @@ from separatrix._array import Float
 from separatrix._output import Table
 from separatrix._text import enumerated, first_few
 from separatrix.effects.averages import Averages, Numbers
+from separatrix.effects.columns import value_text
 from separatrix.effects.groups import Group
 from separatrix.exceptions import DataError
 from separatrix.weights import Marginals, interval_tails
@@ -56,7 +57,7 @@ class Line(NamedTuple):
 
     variable: str
     what: str
-    setting: tuple[str, ...]
+    setting: tuple[Any, ...]
     group: Group
     label: Any
     high: int
@@ -77,6 +78,12 @@ class EffectTable(Table):
     level: float = 0.95
     by: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Any:
+        """Draw the effects with their intervals; see `separatrix.plots.EffectDisplay`."""
+        from separatrix.plots import EffectDisplay
+
+        return EffectDisplay.from_table(self, ax=ax, title=title)
 
 
 @dataclass(frozen=True)
@@ -216,8 +223,7 @@ def _compared(
         chosen = combinations(members, 2) if hypothesis == "pairwise" else [(members[0], i) for i in members[1:]]
         for low, high in chosen:
             a, b = lines[high], lines[low]
-            setting = tuple(x if x == y else f"{x} vs. {y}" for x, y in zip(a.setting, b.setting, strict=True))
-            group = tuple(x if x == y else f"{x} vs. {y}" for x, y in zip(a.group, b.group, strict=True))
+            setting, group = _against(a.setting, b.setting), _against(a.group, b.group)
             what = a.what if a.what == b.what else f"({a.what}) vs. ({b.what})"
             found.append(a._replace(setting=setting, group=group, what=what))
             pairs.append((high, low))
@@ -227,3 +233,9 @@ def _compared(
             "by= for groups of rows, or several values in variables= or at=."
         )
     return found, pairs
+
+
+def _against(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, ...]:
+    """Values of two lines that are compared."""
+    pairs = zip(a, b, strict=True)
+    return tuple(x if x == y else f"{value_text(x)} vs. {value_text(y)}" for x, y in pairs)

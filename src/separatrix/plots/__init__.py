@@ -9,6 +9,7 @@ from separatrix.plots.boundary import DecisionBoundaryDisplay
 from separatrix.plots.coefficient import CoefficientDisplay
 from separatrix.plots.comparison import ComparisonDisplay
 from separatrix.plots.density import ClassDensityDisplay
+from separatrix.plots.effect import EffectDisplay
 from separatrix.plots.evidence import EvidenceSurfaceDisplay
 from separatrix.plots.explanation import ExplanationDisplay
 from separatrix.plots.likelihood import LikelihoodSurfaceDisplay
@@ -22,6 +23,7 @@ __all__ = [
     "CoefficientDisplay",
     "ComparisonDisplay",
     "DecisionBoundaryDisplay",
+    "EffectDisplay",
     "EvidenceSurfaceDisplay",
     "ExplanationDisplay",
     "FitPathDisplay",
