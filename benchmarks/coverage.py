@@ -108,7 +108,7 @@ def covered(case: Case, seed: int) -> Covered:
         table, bounds, found = model.summary(), model.predict_interval(new), model.predict_proba(new)
     if len(W) > 1:  # of the classes that have rows
         W = W[model.classes_] - W[model.classes_].mean(axis=0)
-    lower, upper = (each.reshape(-1, case.p + 1)[:, :-1] for each in (table.lower, table.upper))
+    lower, upper = (each.reshape(-1, case.p + 1)[:, 1:] for each in (table.lower, table.upper))
     inside, truth = (lower < W) & (upper > W), truth[:, model.classes_]
     p = truth[:, 1] if len(W) == 1 else truth
     excess = -(special.xlogy(truth, found) - special.xlogy(truth, truth)).sum(axis=1).mean()

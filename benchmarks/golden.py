@@ -182,7 +182,9 @@ def record(problem: Problem) -> dict[str, Any]:
         "error": float(inner.probability_error_),
         "probabilities": np.asarray(model.predict_proba(rows)).ravel().tolist(),
         "bounds": np.asarray(model.predict_interval(rows)).ravel().tolist(),
-        "weights": np.stack([summary.coefficient, summary.sd, summary.lower, summary.upper])[..., :6].tolist(),
+        "weights": np.stack([summary.coefficient, summary.standard_error, summary.lower, summary.upper])[
+            ..., :6
+        ].tolist(),
         "warnings": sorted({type(each.message).__name__ for each in caught}),
         "seconds": round(seconds, 2),
     }

@@ -53,6 +53,25 @@ class Limit(Enum):
     LARGEST = "that of a shorter row, enlarged up to the largest float, for decision functions and coordinates"
 
 
+class WithoutDistribution:
+    """A method that needs the distribution of the weights; models without one raise AttributeError with the reason."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        raise without_distribution(owner if model is None else model, self.name)
+
+
+def without_distribution(model: Any, name: str) -> AttributeError:
+    """Return the error of a model without a distribution of its weights."""
+    kind = model if isinstance(model, type) else type(model)
+    return AttributeError(
+        f"{kind.__name__} has no {name}: {model.no_distribution}. LogisticRegression, ProbitRegression, "
+        "GeneralizedLinearModel and BayesianLogisticRegression have one."
+    )
+
+
 class Classifier(Explains, ClassifierMixin, Estimator):
     """Base class of all classifiers: opens data for fitting and for prediction."""
 
@@ -63,13 +82,12 @@ class Classifier(Explains, ClassifierMixin, Estimator):
         "its weights come from the distribution of the rows within each class, not from p(class | x)"
     )
 
+    summary: Any = WithoutDistribution()
+
     @property
     def weight_distribution_(self) -> Any:
         """Distribution of the weights, of models that have one; see `separatrix.weights.WeightDistribution`."""
-        raise AttributeError(
-            f"{type(self).__name__} has no weight_distribution_: {self.no_distribution}. LogisticRegression, "
-            "ProbitRegression, GeneralizedLinearModel and BayesianLogisticRegression have one."
-        )
+        raise without_distribution(self, "weight_distribution_")
 
     def _explanation_scores(self) -> tuple[Scores, tuple[str, ...]]:
         """The activations as a sum over the functions of a row, and notes; raises TypeError if they are no such sum."""

@@ -194,7 +194,7 @@ def test_a_mixture_predicts_the_average_of_its_nodes(tmp_path):
     assert_allclose(model.predict_interval(new), expected, atol=0.05)
     distribution = model.decision_distribution(new)
     assert_allclose(distribution.variance, a.var(axis=1), rtol=0.5)  # `moments` of draws are wider than predictions
-    summary = model.summary()
+    summary, draws = model.summary(), np.roll(draws, 1, axis=-1)  # the intercept is first
     assert_allclose(summary.lower, np.quantile(draws, 0.025, axis=0), atol=0.15)
     is_right = (draws * np.sign(summary.coefficient) > 0).mean(axis=0)
     assert_allclose(summary.probability_of_sign, is_right, atol=0.02)

@@ -48,7 +48,7 @@ def test_units_of_the_targets_do_not_stop_a_fit_early(unit):
     X, y = counts()
     plain, scaled = GeneralizedLinearModel().fit(X, y), GeneralizedLinearModel().fit(X, unit * y)
     np.testing.assert_allclose(scaled.coef_ / unit, plain.coef_, rtol=1e-7)
-    np.testing.assert_allclose(scaled.summary().p_value, plain.summary().p_value, rtol=1e-6)
+    np.testing.assert_allclose(scaled.summary()["p"], plain.summary()["p"], rtol=1e-6)
 
 
 def test_a_basis_gives_named_coefficients():
@@ -98,7 +98,7 @@ def test_a_penalised_model_has_errors_but_no_tests():
     X, y = counts()
     model = GeneralizedLinearModel("poisson", alpha=2.0).fit(X, y)
     table = model.summary()
-    assert np.isnan(table.p_value).all()
+    assert "p" not in table.columns
     assert "Penalised fit (alpha = 2)" in str(table)
     with pytest.raises(ValueError, match="needs alpha=0. Penalised"):
         model.test("x0")

@@ -45,7 +45,7 @@ def test_a_table_classifier_is_the_encoder_followed_by_the_model():
 def test_the_default_has_a_posterior_with_the_names_of_the_encoded_columns():
     model = TableClassifier().fit(TABLE, Y)
     assert isinstance(model.estimator_, sx.BayesianLogisticRegression)
-    assert model.summary().names == (*model.encoder_.schema_.columns, "intercept")
+    assert model.summary().names == ("intercept", *model.encoder_.schema_.columns)
     bounds, p = model.predict_interval(TABLE), model.predict_proba(TABLE)[:, 1]
     assert ((bounds[:, 0] <= p) & (p <= bounds[:, 1])).all()
 
@@ -275,7 +275,7 @@ def test_numbers_and_dates_may_bend_and_indicators_may_not():
 def test_curves_are_ramps_along_the_numbers_with_their_own_prior_scale():
     model = TableClassifier(TUNED, curved=True).fit(TABLE, Y)
     assert {"charge", "tenure", "calls"} <= {name.split(" from ")[0] for name in model.summary().names}
-    bent = np.array([" from " in name for name in model.summary().names[:-1]])
+    bent = np.array([" from " in name for name in model.summary().names[1:]])
     scales = model.estimator_.prior_.scale
     owners = np.array(model.sources_)
     assert all(np.ptp(scales[bent & (owners == column)]) == 0 for column in ("charge", "tenure", "calls"))
@@ -409,16 +409,16 @@ def test_contrasts_give_the_same_predictions(labels):
 
 def test_contrasts_summary_coefficients_and_picture_agree():
     model = fitted(Y)
-    found, summary = model.contrasts(), model.summary(0.9)
-    assert summary.names == (*found.names, "intercept")
-    assert_allclose(summary.coefficient, found.mean[0])
-    assert_allclose(summary.lower[:-1], found.interval(0.9)[0][0])
+    found, summary = model.contrasts(), model.summary(level=0.9)
+    assert summary.names == ("intercept", *found.names)
+    assert_allclose(summary.coefficient, np.roll(found.mean[0], 1))
+    assert_allclose(summary.lower[1:], found.interval(0.9)[0][0])
     display = sx.plots.CoefficientDisplay.from_estimator(model, level=0.9, most=99)
     order = [found.names.index(name) for name in display.names]
     assert_allclose(display.weight[0], found.weight[0, order])
     assert_allclose(display.upper[0], found.interval(0.9)[1][0, order])
     three = fitted(THREE)
-    weights, summary = explain(three, 0.9), three.summary(0.9)
+    weights, summary = explain(three, 0.9), three.summary(level=0.9)
     kept = [j for j, name in enumerate(summary.names) if not name.endswith("intercept")]
     assert [f"{c.label}: {c.name}" for c in weights] == [summary.names[j] for j in kept]
     for field, column in [("weight", "coefficient"), ("lower", "lower"), ("upper", "upper")]:
@@ -436,7 +436,7 @@ def test_without_a_bias_the_average_of_the_levels_is_identified():
     model = fitted(Y, fit_intercept=False)
     assert_allclose(model.contrasts().weight, model.estimator_.coef_)
     assert "intercept" not in model.summary().names
-    assert_allclose(model.summary().sd, model.estimator_.posterior_.std)
+    assert_allclose(model.summary().standard_error, model.estimator_.posterior_.std)
 
 
 def test_models_without_a_posterior_have_weights_without_intervals():

@@ -43,10 +43,10 @@ def test_a_difference_from_a_reference_has_the_moments_of_the_joint_posterior(th
     found = model.summary(reference="low")
     high, low = np.arange(P), P + np.arange(P)
     variance = S[high, high] + S[low, low] - 2 * S[high, low]
-    assert found.names[0] == "high: x0"
-    assert "low" in found.notes[0]
-    np.testing.assert_allclose(found.coefficient[:P], mean[high] - mean[low], rtol=1e-9)
-    np.testing.assert_allclose(found.sd[:P], np.sqrt(variance), rtol=1e-9)
+    assert found.names[1] == "high: x0"
+    assert "against 'low'" in found.title
+    np.testing.assert_allclose(np.roll(found.coefficient[:P], -1), mean[high] - mean[low], rtol=1e-9)
+    np.testing.assert_allclose(np.roll(found.standard_error[:P], -1), np.sqrt(variance), rtol=1e-9)
 
 
 def test_a_summary_does_not_depend_on_the_order_of_the_classes(three_classes):
@@ -54,7 +54,9 @@ def test_a_summary_does_not_depend_on_the_order_of_the_classes(three_classes):
     reversed_order = np.array(["2", "1", "0"])[np.searchsorted(["high", "low", "middle"], y)]
     model = sx.BayesianLogisticRegression(sx.Gaussian(1.0), approximation="laplace")
     found, again = (model.fit(X, labels).summary() for labels in (y, reversed_order))
-    np.testing.assert_allclose(found.sd.reshape(3, -1), again.sd.reshape(3, -1)[[2, 1, 0]], rtol=1e-6)
+    np.testing.assert_allclose(
+        found.standard_error.reshape(3, -1), again.standard_error.reshape(3, -1)[[2, 1, 0]], rtol=1e-6
+    )
 
 
 def test_an_unknown_reference_is_refused(three_classes):
@@ -86,6 +88,6 @@ def test_intervals_of_a_model_with_draws_are_quantiles_of_its_draws(skewed):
     found, summary = model.decision_distribution(X), model.summary()
     np.testing.assert_allclose(found.mean, a @ weights, rtol=1e-9)
     np.testing.assert_allclose(found.variance, (a - (a @ weights)[:, None]) ** 2 @ weights, rtol=1e-9)
-    for j, w in enumerate((theta[:, 0], bias)):
+    for j, w in enumerate((bias, theta[:, 0])):
         bounds = summary.lower[j], summary.upper[j]
         np.testing.assert_allclose(bounds, [_weighted_quantile(w, weights, q) for q in (0.025, 0.975)], rtol=1e-9)

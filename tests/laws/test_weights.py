@@ -96,11 +96,12 @@ def test_bounds_are_quantiles_of_the_activations_as_functions_of_the_weights(nam
 @pytest.mark.parametrize("name", FORMS)
 def test_a_summary_describes_the_samples(name):
     model, _ = fitted(name)
-    summary, n, P = model.summary(0.8), 20_000, len(model.posterior_.names)
+    summary, n, P = model.summary(level=0.8), 20_000, len(model.posterior_.names)
     W = model.posterior_.sample(n, rng=0).reshape(n, -1, P)
-    W = (W - W.mean(axis=1, keepdims=True) if W.shape[1] > 1 else W).reshape(n, -1)
-    assert_allclose((W.mean(axis=0) - summary.coefficient) / summary.sd, 0, atol=0.05)
-    assert_allclose(W.std(axis=0), summary.sd, rtol=0.04)
+    W = W - W.mean(axis=1, keepdims=True) if W.shape[1] > 1 else W
+    W = np.roll(W, name != "no intercept", axis=-1).reshape(n, -1)  # tables begin with the intercept
+    assert_allclose((W.mean(axis=0) - summary.coefficient) / summary.standard_error, 0, atol=0.05)
+    assert_allclose(W.std(axis=0), summary.standard_error, rtol=0.04)
     for bound, level in ((summary.lower, 0.1), (summary.upper, 0.9)):
         assert_allclose((bound > W).mean(axis=0), level, atol=0.02)
     assert_allclose((W * np.sign(summary.coefficient) > 0).mean(axis=0), summary.probability_of_sign, atol=0.02)
@@ -159,7 +160,7 @@ def test_a_weight_distribution_distribution_answers_the_same_questions():
     X, y = linear(60, 3)
     model = sx.GeneralizedLinearModel("gaussian").fit(X, X @ [1.0, 2.0, 0.0] + y)
     q, summary = model.weight_distribution_, model.summary()
-    each = q.functions(np.eye(4))
+    each = q.functions(np.eye(4)[[3, 0, 1, 2]])
     assert_allclose(each.std, summary.standard_error, rtol=1e-10)
     assert_allclose(each.quantiles(np.array([0.025, 0.975])), np.column_stack([summary.lower, summary.upper]))
     limits = q.functions(functions_of(q, X)).quantiles(np.array([0.025, 0.975]))

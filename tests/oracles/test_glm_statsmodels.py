@@ -102,7 +102,7 @@ def test_collinear_columns_have_the_fit_of_the_pseudo_inverse(case):
     for options in ({}, {"interval": "profile", "test": "likelihood-ratio"}):
         table, expected = model.summary(**options), alone.summary(**options)
         for name, column in table.to_dict().items():
-            np.testing.assert_allclose(column[few], expected.to_dict()[name], rtol=1e-5)
+            np.testing.assert_allclose(column[[0, 1, 3, 4]], expected.to_dict()[name], rtol=1e-5)
         assert "Coefficients of 0 without a standard error" in str(table)
     assert model.test(["x0", "x3"]).p_value == pytest.approx(alone.test(["x0", "x2"]).p_value, rel=1e-6)
     with pytest.raises(ValueError, match="Column 'x4' is a combination of other columns"):
@@ -123,9 +123,11 @@ def test_all_results_of_a_fit(case, weighted, with_offset):
     assert model.pearson_ == pytest.approx(result.pearson_chi2, rel=CONVERGED)
     assert model.dispersion_ == pytest.approx(result.scale, rel=CONVERGED)
     table = model.summary(level=0.9)
-    np.testing.assert_allclose(table.statistic, result.tvalues, rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(table.p_value, result.pvalues, rtol=1e-4, atol=1e-12)
-    np.testing.assert_allclose(np.column_stack([table.lower, table.upper]), result.conf_int(0.1), rtol=1e-5, atol=1e-7)
+    statistic = np.roll(table["t" if result.use_t else "z"], -1)  # statsmodels has the constant last
+    np.testing.assert_allclose(statistic, result.tvalues, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(np.roll(table["p"], -1), result.pvalues, rtol=1e-4, atol=1e-12)
+    limits = np.roll(np.column_stack([table.lower, table.upper]), -1, axis=0)
+    np.testing.assert_allclose(limits, result.conf_int(0.1), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(model.predict(X, offset=given["offset"]), result.fittedvalues, rtol=1e-6)
 
 
@@ -175,8 +177,8 @@ def test_likelihood_ratio_tests_drop_each_coefficient_and_the_intercept(case):
     full = theirs(case, X, y, weight, offset)
     columns = np.column_stack([X, np.ones(len(X))])
     dropped = [theirs(case, np.delete(columns, j, axis=1), y, weight, offset, constant=False) for j in range(4)]
-    np.testing.assert_allclose(table.statistic, [2 * (full.llf - few.llf) for few in dropped], rtol=1e-6, atol=1e-7)
-    assert table.statistic_name == "chi2"
+    expected = [2 * (full.llf - few.llf) for few in dropped]
+    np.testing.assert_allclose(np.roll(table["chi2"], -1), expected, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
@@ -224,7 +226,7 @@ def test_profile_intervals_end_where_the_deviance_reaches_its_quantile(case):
         return (held.deviance - full.deviance) / full.scale - quantile**2
 
     center, error = full.params[0], full.bse[0]
-    for end, side in [(table.lower[0], -1.0), (table.upper[0], 1.0)]:
+    for end, side in [(table.lower[1], -1.0), (table.upper[1], 1.0)]:
         bracket = sorted([center, center + side * 1.3 * quantile * error])
         assert end == pytest.approx(optimize.brentq(height, *bracket, xtol=1e-9 * error), abs=1e-5 * error)
 

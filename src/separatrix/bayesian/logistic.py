@@ -37,7 +37,7 @@ from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, S
 from separatrix.priors import ElasticNet, Flat, Gaussian, Penalty
 from separatrix.rows import Source, given_classes, is_hashable, labels_of
 from separatrix.solvers import Posterior, pose
-from separatrix.weights import Draws, WeightDistribution, WeightSummary, interval_tails, summarise
+from separatrix.weights import Draws, Heading, Summary, WeightDistribution, interval_tails, summarise
 
 LIKELIHOODS = ("logit", "probit", "label_noise")
 INTERCEPT_SCALE = 10.0  # default; the log-odds of the classes of any table are within two standard deviations
@@ -148,6 +148,8 @@ class BayesianLogisticRegression(LinearClassifier):
     array([[0.04, 0.82]])
     """
 
+    _n_observations: float | None = None  # sum of the weights of the rows; None in models saved before it was kept
+
     def __init__(
         self,
         prior: Gaussian | None = None,
@@ -244,9 +246,10 @@ class BayesianLogisticRegression(LinearClassifier):
                 least_classes=1 if known is not None else 2,
                 is_batch=True,
             )
-            earlier = 0.0 if first else self.log_evidence_
+            earlier, n_earlier = (0.0, 0.0) if first else (self.log_evidence_, self._n_observations or np.nan)
             self._infer(training, prior, is_batch=True)
             self.log_evidence_ += earlier  # p(D1, D2) = p(D1) p(D2 | D1)
+            self._n_observations = (self._n_observations or np.nan) + n_earlier
         return self
 
     def _infer(
@@ -295,6 +298,7 @@ class BayesianLogisticRegression(LinearClassifier):
             self.prior_ = rescaled(prior, found.factors)
             if found.shape is not None:
                 self.prior_ = replace(self.prior_, covariance=found.shape)
+        self._n_observations = objective.units.total
         n_weights = design.width * max(1, objective.shape[0] - 1)  # the weights of one class are redundant
         self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_  # -2 times (4.139)
         self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_  # -2 times (1.73)
@@ -395,15 +399,30 @@ class BayesianLogisticRegression(LinearClassifier):
         P, error = np.moveaxis(self._map_posterior(X, exact_probabilities, n), 1, 0)
         return P, error
 
-    def summary(self, level: float = 0.95, *, reference: Any = None) -> WeightSummary:
-        """Return the mean, standard deviation, credible interval and probability of sign of each weight.
+    def summary(self, reference: Any = None, exponentiate: bool = False, level: float = 0.95) -> Summary:
+        """Return the table of coefficients: mean, standard deviation, credible interval and probability of sign.
 
-        The data determine only differences between the weights of K classes. They are therefore relative to the mean of
-        the classes, or to the class ``reference``. For two classes, they raise the log-odds of ``classes_[1]``, or of
-        the class other than ``reference``.
+        Parameters
+        ----------
+        reference : label, optional
+            Class with which other classes are compared. By default, the first of two classes; with more classes, the
+            mean of all classes, because the data determine only differences between their weights.
+        exponentiate : bool, default False
+            Show e^w instead of w: odds ratios.
+        level : float, default 0.95
+            Level of the intervals.
         """
         check_is_fitted(self)
-        return summarise(self.posterior_, self.classes_.tolist(), level, self.notes_, reference=reference)
+        return summarise(self.posterior_, self._heading(), reference=reference, exponentiate=exponentiate, level=level)
+
+    def _heading(self) -> Heading:
+        """What the table of coefficients says about the model."""
+        name = {"logit": "logistic", "probit": "probit", "label_noise": "logistic"}[self.likelihood]
+        noise = f", {100 * self.noise:g} % wrong labels" if self.likelihood == "label_noise" else ""
+        facts = {"N": self._n_observations, "log evidence": self.log_evidence_}
+        known = {name: value for name, value in facts.items() if value is not None and not np.isnan(value)}
+        ratio = "" if self.likelihood == "probit" else "odds ratios"
+        return Heading(f"Bayesian {name} regression{noise}", self.classes_.tolist(), known, ratio, self.notes_)
 
     def _map_posterior(self, X: Any, function: Callable[..., Array], argument: Any) -> Array:
         """Return ``function(posterior, rows, likelihood, argument)`` for all rows."""

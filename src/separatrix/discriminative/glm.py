@@ -33,14 +33,12 @@ from separatrix.discriminative.glm_fit import (
 )
 from separatrix.discriminative.inference import (
     TESTS,
-    Summary,
     TestResult,
     each_coefficient,
     positions,
     profile_interval,
     quantile,
     run_test,
-    wald_tests,
 )
 from separatrix.discriminative.maximum import INTERCEPT, KeepsRows
 from separatrix.estimator import Limit, check_columns, check_results, known_columns, truth_in_memory, unchanged_on_error
@@ -49,13 +47,28 @@ from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 from separatrix.rows import Block, RowMap, in_memory, open_rows, targets_in_memory
 from separatrix.solvers import Newton
 from separatrix.stats import Design
-from separatrix.weights import Marginals, NormalApproximation, WeightDistribution, interval_tails
+from separatrix.weights import (
+    Heading,
+    Marginals,
+    NormalApproximation,
+    Summary,
+    WeightDistribution,
+    interval_tails,
+    summarise,
+)
 
 PENALISED = (
-    "Penalised fit (alpha = {alpha:g}): coefficients are shrunk towards zero, and standard errors and intervals are "
-    "those of the posterior, with the penalty as a prior. Tests of w = 0 are not available, because the penalty would "
-    "count as evidence; set alpha=0 to test."
+    "Penalised fit (alpha = {alpha:g}): coefficients are shrunk towards zero, and the penalty is the prior of the "
+    "posterior. Tests of w = 0 are not available, because the penalty would count as evidence; set alpha=0 to test."
 )
+TITLES = {
+    ("gaussian", "identity"): "Linear regression",
+    ("bernoulli", "logit"): "Logistic regression",
+    ("bernoulli", "probit"): "Probit regression",
+    ("binomial", "logit"): "Logistic regression of proportions",
+    ("binomial", "probit"): "Probit regression of proportions",
+}
+RATIOS = {"logit": "odds ratios", "log": "ratios of means", "cloglog": "hazard ratios"}  # what e^w is, by the link
 ALIASED = "Coefficients of 0 without a standard error belong to columns that are constant or combinations of others."
 
 
@@ -129,19 +142,20 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
     >>> breaks, tension = np.array(low + medium + high), np.repeat([0.0, 1.0, 2.0], 5)[:, None]
     >>> model = GeneralizedLinearModel("poisson").fit(tension, breaks)
     >>> print(model.summary())
-    poisson regression, log link
-    deviance 76.511, null deviance 110.498, residual degrees of freedom 13,
-    dispersion 1, log likelihood -75.9652, AIC 155.93, BIC 157.346
-    95 % intervals: wald; tests: wald
+    Poisson regression, log link
+    N 15, log likelihood -75.9652, deviance 76.511, null deviance 110.498, residual
+    degrees of freedom 13, dispersion 1, AIC 155.93, BIC 157.346
+    95 % confidence intervals: wald; tests: wald
     <BLANKLINE>
-               coefficient  std. error        z   p value     lower     upper
-    x0            -0.35779    0.062349  -5.7385  9.55e-09  -0.47999  -0.23559
-    intercept       3.6261    0.068677   52.799    <1e-16    3.4915    3.7607
+               coefficient  standard_error        z         p     lower     upper
+    intercept       3.6261        0.068677   52.799    <1e-16    3.4915    3.7607
+    x0            -0.35779        0.062349  -5.7385  9.55e-09  -0.47999  -0.23559
     >>> print(model.test("x0", method="likelihood-ratio"))
     likelihood-ratio test of x0 = 0: chi2(1) = 33.987, p = 5.55e-09
     """
 
     _aliased: tuple[int, ...] = ()  # positions of columns without a coefficient
+    _n_observations: float | None = None  # None in models saved before it was kept
 
     def __init__(
         self,
@@ -222,6 +236,7 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
         self.covariance_ = self._spread_out(fit.dispersion * fit.user_covariance, np.nan)
         self.standard_errors_ = np.sqrt(np.diag(self.covariance_))
         self.deviance_, self.null_deviance_ = fit.goodness.deviance, fit.null.deviance
+        self._n_observations = fit.targets.n_observations
         self.pearson_, self.degrees_of_freedom_ = fit.goodness.pearson, fit.degrees_of_freedom
         self.log_likelihood_ = fit.log_likelihood
         self.aic_ = -2 * self.log_likelihood_ + 2 * P
@@ -314,11 +329,23 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
             raise ValueError(f"test: {columns_are(unknown)} a combination of other columns, so no test is possible.")
         return run_test(fit, np.searchsorted(self._positions, chosen).tolist(), method)
 
-    def summary(self, *, level: float = 0.95, interval: str = "wald", test: str = "wald") -> Summary:
-        """Table of coefficients with standard errors, tests whether each coefficient is zero, and intervals.
+    def summary(
+        self,
+        reference: Any = None,
+        exponentiate: bool = False,
+        level: float = 0.95,
+        *,
+        interval: str = "wald",
+        test: str = "wald",
+    ) -> Summary:
+        """Return the table of coefficients: standard errors, tests whether each coefficient is zero, and intervals.
 
         Parameters
         ----------
+        reference : None
+            For classifiers; a regression has no classes.
+        exponentiate : bool, default False
+            Show e^w instead of w: odds ratios with the logit, ratios of means with the log link.
         level : float, default 0.95
             Confidence level of the intervals.
         interval : {"wald", "profile"}
@@ -330,48 +357,48 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
         check_is_fitted(self)
         check_option("summary", "interval", interval, ("wald", "profile"))
         check_option("summary", "test", test, TESTS)
+        limits, tests = None, None
         if interval == "profile" or test != "wald":
             self._require_unpenalised(f"summary(interval={interval!r}, test={test!r})")
-        coefficients = np.append(self.coef_, self.intercept_) if self.fit_intercept else self.coef_
-        errors, reach, n_fitted = self.standard_errors_, quantile(level, self._residual), len(self._positions)
-        if interval == "wald":
-            lower, upper = coefficients - reach * errors, coefficients + reach * errors
-        else:
             fit = self._training_fit()
-            limits = np.array([profile_interval(fit, j, reach) for j in range(len(fit.names))]).T
-            lower, upper = (self._spread_out(limit, np.nan) for limit in limits)
-        if self.alpha_ > 0:
-            name, statistic, p_value = "z", np.full(len(errors), np.nan), np.full(len(errors), np.nan)
-        elif test == "wald":
-            name, statistic, p_value = wald_tests(coefficients, errors, self._residual)
-        else:
-            name, *found = each_coefficient(self._training_fit(), test)
-            statistic, p_value = (self._spread_out(each, np.nan) for each in found)
-        return Summary(
-            title=f"{self.likelihood_.response.name} regression, {self.likelihood_.link} link",
-            names=self.coefficient_names_,
-            coefficient=coefficients,
-            standard_error=errors,
-            statistic=statistic,
-            p_value=p_value,
-            lower=lower,
-            upper=upper,
-            statistic_name=name,
-            test=test if self.alpha_ == 0 else "none",
-            interval=interval,
-            level=float(level),
-            facts={
-                "deviance": self.deviance_,
-                "null deviance": self.null_deviance_,
-                "residual degrees of freedom": self.degrees_of_freedom_,
-                "dispersion": self.dispersion_,
-                "log likelihood": self.log_likelihood_,
-                "AIC": self.aic_,
-                "BIC": self.bic_,
-            },
-            notes=(PENALISED.format(alpha=self.alpha_),) * (self.alpha_ > 0)
-            + (ALIASED,) * bool(len(errors) - n_fitted),
+            if interval == "profile":
+                reach = quantile(level, self._residual)
+                ends = np.array([profile_interval(fit, j, reach) for j in range(len(fit.names))]).T
+                limits = self._in_table(ends[0]), self._in_table(ends[1])
+            if test != "wald":
+                tests = {name: self._in_table(column) for name, column in each_coefficient(fit, test).items()}
+        return summarise(
+            self.weight_distribution_,
+            self._heading(),
+            reference=reference,
+            exponentiate=exponentiate,
+            level=level,
+            tests=tests,
+            limits=limits,
+            methods="" if self.alpha_ > 0 else f": {interval}; tests: {test}",
         )
+
+    def _in_table(self, column: Float) -> Float:
+        """Numbers of the coefficients of the fit, for all columns and in the order of the table: intercept first."""
+        return np.roll(self._spread_out(column, np.nan), int(self.fit_intercept))
+
+    def _heading(self) -> Heading:
+        """What the table of coefficients says about the model."""
+        name, link = self.likelihood_.response.name, self.likelihood_.link
+        facts = {
+            "N": self._n_observations,
+            "log likelihood": self.log_likelihood_,
+            "deviance": self.deviance_,
+            "null deviance": self.null_deviance_,
+            "residual degrees of freedom": self.degrees_of_freedom_,
+            "dispersion": self.dispersion_,
+            "AIC": self.aic_,
+            "BIC": self.bic_,
+        }
+        notes = (PENALISED.format(alpha=self.alpha_),) * (self.alpha_ > 0) + (ALIASED,) * bool(self._aliased)
+        title = TITLES.get((name, link), f"{name.capitalize()} regression, {link} link")
+        known = {fact: value for fact, value in facts.items() if value is not None}
+        return Heading(title, (), known, RATIOS.get(link, ""), notes)
 
     @property
     def weight_distribution_(self) -> WeightDistribution:
@@ -380,7 +407,7 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
         covariance = self.dispersion_ * self._unscaled
         null = np.eye(len(covariance))[list(self._aliased)] if self._aliased else None
         approximation = NormalApproximation(self.solution_.value, covariance, self._residual, null=null)
-        return WeightDistribution(approximation, self._design, self.coefficient_names_)
+        return WeightDistribution(approximation, self._design, self.coefficient_names_, is_sampling=self.alpha_ == 0)
 
     @property
     def _residual(self) -> float:

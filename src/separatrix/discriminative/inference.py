@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests, intervals and the summary table of a generalised linear model.
+"""Tests and intervals of a generalised linear model.
 
 **Tests.** The hypothesis is that q of P coefficients, w_s, are zero. With the deviance D, the gradient U of the log
 likelihood, and a hat for the full fit, the statistics
@@ -26,7 +26,6 @@ units.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,7 +36,6 @@ from scipy import special
 
 from separatrix._arguments import as_float
 from separatrix._array import Codes, Float
-from separatrix._output import Tabular
 from separatrix._threads import single_thread_blas
 from separatrix.discriminative.glm_fit import GLMFit
 from separatrix.exceptions import DataError
@@ -47,7 +45,6 @@ from separatrix.solvers import Posterior, Units
 from separatrix.stats import Design
 
 PROFILE_TOL = 1e-7  # relative tolerance of the limits of a profile interval
-COLUMNS = ("coefficient", "standard_error", "statistic", "p_value", "lower", "upper")
 
 
 @dataclass(frozen=True)
@@ -174,19 +171,11 @@ def run_test(fit: GLMFit, fixed: list[int], method: str) -> TestResult:
     return TestResult(method, names, chi2, q, np.inf, float(special.chdtrc(q, chi2)))
 
 
-def wald_tests(coefficients: Float, errors: Float, residual: float) -> tuple[str, Float, Float]:
-    """Name, statistics and p values of single coefficients: Student's t, or z if the dispersion is known."""
-    statistic = np.divide(coefficients, errors, out=np.full_like(errors, np.nan), where=errors > 0)
-    if np.isinf(residual):
-        return "z", statistic, 2.0 * special.ndtr(-np.abs(statistic))
-    return "t", statistic, 2.0 * special.stdtr(residual, -np.abs(statistic))
-
-
-def each_coefficient(fit: GLMFit, method: str) -> tuple[str, Float, Float]:
-    """Name, statistics and p values of single coefficients, by one of `TESTS`."""
+def each_coefficient(fit: GLMFit, method: str) -> dict[str, Float]:
+    """Statistics and p values of single coefficients, by one of `TESTS`."""
     found = [run_test(fit, [j], method) for j in range(len(fit.names))]
     name = "chi2" if np.isinf(found[0].residual) else "F"
-    return name, np.array([one.statistic for one in found]), np.array([one.p_value for one in found])
+    return {name: np.array([one.statistic for one in found]), "p": np.array([one.p_value for one in found])}
 
 
 def quantile(level: float, residual: float) -> float:
@@ -245,67 +234,3 @@ def _distance(fit: GLMFit, j: int, side: float, reach: float, error: float) -> f
             return np.inf
         x = guess
     raise DataError(f"100 fits did not find the limit of the profile interval, more than {low[0]:g} from the estimate.")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Summary(Tabular):
-    """Table with one line per coefficient. Print it, or use its columns by name.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the coefficients; the intercept is last.
-    coefficient, standard_error, statistic, p_value, lower, upper : ndarray of shape (P,)
-    statistic_name : str
-        ``"z"``, ``"t"``, ``"chi2"`` or ``"F"``.
-    test, interval : str
-        Method of the p values and of the intervals.
-    level : float
-        Confidence level of the intervals.
-    facts : dict with deviance, dispersion, log likelihood, AIC and BIC of the fit
-    notes : tuple of str
-        Warnings for readers of the table.
-    """
-
-    title: str
-    names: tuple[str, ...]
-    coefficient: Float
-    standard_error: Float
-    statistic: Float
-    p_value: Float
-    lower: Float
-    upper: Float
-    statistic_name: str
-    test: str
-    interval: str
-    level: float
-    facts: dict[str, float]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def formats(self) -> dict[str, str]:
-        """Format of the columns."""
-        return {"p_value": "p"}
-
-    @property
-    def columns(self) -> dict[str, Float]:
-        """The columns by name."""
-        return {name: getattr(self, name) for name in COLUMNS}
-
-    def __str__(self) -> str:
-        heads: tuple[str, ...] = ("", "coefficient", "std. error", self.statistic_name, "p value", "lower", "upper")
-        lines = [heads]
-        for j, (name, p) in enumerate(zip(self.names, self.p_value, strict=True)):
-            cells = ["-" if np.isnan(column[j]) else f"{column[j]:.5g}" for column in self.to_dict().values()]
-            cells[3] = "-" if np.isnan(p) else f"{p:.3g}" if p >= 1e-16 else "<1e-16"
-            lines.append((name, *cells))
-        widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
-        table = [
-            "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(row))
-            for row in (list(zip(line, widths, strict=True)) for line in lines)
-        ]
-        facts = textwrap.fill(", ".join(f"{name} {value:.6g}" for name, value in self.facts.items()), 80)
-        kinds = f"{100 * self.level:g} % intervals: {self.interval}; tests: {self.test}"
-        return "\n".join(
-            [self.title, facts, kinds, "", *table, *("\n" + textwrap.fill(note, 80) for note in self.notes)]
-        )

@@ -39,6 +39,7 @@ from separatrix.rows import Block, Source, encode_labels, is_shares
 from separatrix.separation import check_separation, has_free_weights, warn_if_collinear
 from separatrix.solvers import Auto, Posterior, Solution, Step, dual, is_wide
 from separatrix.stats import Design
+from separatrix.weights import Heading
 
 DEFAULT_MAX_STEPS = 2000
 SHARP = (
@@ -46,6 +47,7 @@ SHARP = (
     "estimate does not exist: the weights are those at which the solver stopped, and would grow without limit. Set a "
     "prior (alpha > 0)."
 )
+KNOWN_RATES = "Standard errors treat the estimated rates of wrong labels as known."
 SHARP_FACTOR = 1e3  # weights multiplied by this factor have a practically sharp boundary
 
 
@@ -147,6 +149,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     """
 
     has_own_limits = True
+    regression = "Logistic regression with wrong labels"
     confusion_: Float
 
     def __init__(
@@ -250,7 +253,8 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
                 warn(SHARP, SeparationWarning)
         in_units = objective.design.in_user_units
         self._keep_weights(*in_units(theta), training)
-        self._fit, self._distribution = Maximum.of(noisy, theta, found), None
+        self._fit = Maximum.of(noisy, theta, found)
+        self._distribution, self._facts = None, self._fit.facts(may_read=False)
         self.likelihood_, self.confusion_ = likelihood, confusion
         if self.noise is None:
             wrong_rates = 1.0 - np.diag(confusion)
@@ -263,6 +267,11 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         self.trace_ = tuple(Step(in_units(step.theta), *step[1:]) for step in found.trace)
         steps = solution.steps + found.steps
         self._keep(replace(found, steps=steps, trace=self.trace_), training.passes)
+
+    def _heading(self) -> Heading:
+        """What the table of coefficients says about the model."""
+        heading = super()._heading()
+        return replace(heading, notes=(*heading.notes, KNOWN_RATES)) if self.noise is None else heading
 
     def _rates(self, n_classes: int) -> Rates:
         rates = Rates.of(self.rates, n_classes)

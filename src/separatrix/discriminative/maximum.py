@@ -16,11 +16,14 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+
 from separatrix._arguments import Estimator
 from separatrix._array import Float
+from separatrix.rows import Block, Targets
 from separatrix.separation import has_free_weights
 from separatrix.solvers import Factor, Posterior, Solution
-from separatrix.stats import Design
+from separatrix.stats import Design, Tally
 from separatrix.weights import NormalApproximation, WeightDistribution, inverse_information, require_few_weights
 
 MAX_KEPT_WEIGHTS = 500  # Hessians of at most so many weights (2 MB) are kept after a fit
@@ -32,7 +35,8 @@ class Maximum:
     """A maximum θ (C, P) of the posterior, with the Hessian there if it is known, and the training rows if needed.
 
     If the Hessian is known and every weight of a column has a prior, nothing else needs the rows: ``objective`` is
-    None.
+    None. Without any prior (``is_flat``), ``value`` is minus the log likelihood, None if the solver did not keep it.
+    ``n_observations`` is the sum of the weights of the rows, None if it needs a pass.
     """
 
     theta: Float
@@ -40,6 +44,9 @@ class Maximum:
     names: tuple[str, ...]
     hess: Float | None
     objective: Posterior | None
+    is_flat: bool
+    n_observations: float | None
+    value: float | None
 
     @classmethod
     def of(cls, objective: Posterior, theta: Float, solution: Solution[Float]) -> Maximum:
@@ -50,7 +57,9 @@ class Maximum:
         is_known = is_known and objective.prior.corner is None and theta.size <= MAX_KEPT_WEIGHTS
         hess = end.inverse.matrix if end is not None and is_known else None
         needs_rows = hess is None or has_free_weights(objective)
-        return cls(theta, design, names, hess, replace(objective, sample=None) if needs_rows else None)
+        kept = replace(objective, sample=None) if needs_rows else None
+        value = None if end is None else end.value
+        return cls(theta, design, names, hess, kept, objective.is_flat, known_total(objective), value)
 
     def distribution(self, owner: str) -> WeightDistribution:
         """Return the Gaussian at the maximum; raises if its covariance is too large."""
@@ -60,7 +69,37 @@ class Maximum:
             assert self.objective is not None, "the rows are kept if the Hessian is not known"
             hess = self.objective.value_grad_hess(self.theta).hess
         covariance, null = inverse_information(hess, len(self.theta))
-        return WeightDistribution(NormalApproximation(self.theta, covariance, null=null), self.design, self.names)
+        approximation = NormalApproximation(self.theta, covariance, null=null)
+        return WeightDistribution(approximation, self.design, self.names, is_sampling=self.is_flat)
+
+    def facts(self, *, may_read: bool = True) -> dict[str, float]:
+        """Return N and, without a prior, log likelihood, AIC and BIC; with a pass if needed, unless it is forbidden."""
+        N, value, objective = self.n_observations, self.value, self.objective if may_read else None
+        if N is None and objective is not None:
+            N = float(objective.source.reduce(total_weight).count)
+        found = {} if N is None else {"N": N}
+        if value is None and self.is_flat and objective is not None:
+            value = objective.value_grad(self.theta).value
+        if not self.is_flat or value is None or N is None:
+            return found
+        P = self.design.width * max(1, len(self.theta) - 1)  # the weights of one class are redundant
+        criteria = {"AIC": 2.0 * value + 2.0 * P, "BIC": 2.0 * value + float(np.log(N)) * P}
+        return found | {"log likelihood": -value, "deviance": 2.0 * value} | criteria
+
+
+def known_total(objective: Posterior) -> float | None:
+    """Sum of the weights of the rows, if it is known without a pass."""
+    targets = objective.source.targets
+    if objective.sample is None or all(isinstance(part, Targets) and part.weight is None for part in targets):
+        return objective.units.total
+    if all(isinstance(part, Targets) for part in targets):
+        return float(sum(part.weight.sum() for part in targets))
+    return None
+
+
+def total_weight(block: Block) -> Tally:
+    """Sum of the weights of the rows of one block."""
+    return Tally(np.asarray(float(len(block)) if block.weight is None else block.weight.sum()))
 
 
 class KeepsRows(Estimator):

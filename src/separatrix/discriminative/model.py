@@ -37,7 +37,7 @@ from separatrix.solvers import (
     StochasticGradient,
     pose,
 )
-from separatrix.weights import WeightDistribution
+from separatrix.weights import Heading, Summary, WeightDistribution, summarise
 
 SOLVERS: Mapping[str, type[Any]] = {
     "auto": Auto,
@@ -47,6 +47,7 @@ SOLVERS: Mapping[str, type[Any]] = {
     "stochastic": StochasticGradient,
 }
 DEFAULT_TOL = 1e-8
+CLASS_WEIGHT_NOTE = "N, the likelihood and standard errors count a row of a class with weight c as c rows."
 
 
 class DiscriminativeClassifier(KeepsRows, LinearClassifier):
@@ -54,6 +55,9 @@ class DiscriminativeClassifier(KeepsRows, LinearClassifier):
 
     _distribution: WeightDistribution | None = None
     has_own_limits: ClassVar[bool] = False  # whether tol and max_steps are used although solver is an object
+    regression: ClassVar[str] = "Logistic regression"  # what tables call the model
+    ratio: ClassVar[str] = "odds ratios"  # what e^w is
+    _facts: Mapping[str, float] | None = None
 
     def __init__(
         self,
@@ -127,7 +131,8 @@ class DiscriminativeClassifier(KeepsRows, LinearClassifier):
         design, centred = objective.design, objective.centre_classes  # so that all solvers give the same weights
         W, w0 = design.in_user_units(centred(solution.value))
         self._keep_weights(W, w0 + self._shift() if self.prior_correction else w0, training)
-        self._fit, self._distribution = Maximum.of(objective, centred(solution.value), solution), None
+        self._fit = Maximum.of(objective, centred(solution.value), solution)
+        self._distribution, self._facts = None, self._fit.facts(may_read=False)
         if solution.trace:
             steps = (Step(design.in_user_units(centred(step.theta)), *step[1:]) for step in solution.trace)
             solution = replace(solution, trace=tuple(steps))
@@ -165,6 +170,31 @@ class DiscriminativeClassifier(KeepsRows, LinearClassifier):
             found: WeightDistribution = self._fit.distribution(type(self).__name__)
             self._distribution = found.shifted(self._shift())
         return self._distribution
+
+    def summary(self, reference: Any = None, exponentiate: bool = False, level: float = 0.95) -> Summary:
+        """Return the table of coefficients: standard errors, intervals, and tests unless there is a prior.
+
+        Parameters
+        ----------
+        reference : label, optional
+            Class with which other classes are compared. By default, the first of two classes; with more classes, the
+            mean of all classes, because the data determine only differences between their weights.
+        exponentiate : bool, default False
+            Show e^w instead of w: odds ratios.
+        level : float, default 0.95
+            Level of the intervals.
+        """
+        check_is_fitted(self)
+        return summarise(
+            self.weight_distribution_, self._heading(), reference=reference, exponentiate=exponentiate, level=level
+        )
+
+    def _heading(self) -> Heading:
+        """What the table of coefficients says about the model."""
+        if self._fit is not None:
+            self._facts = self._fit.facts()
+        reweighted = () if self.class_weight is None else (CLASS_WEIGHT_NOTE,)
+        return Heading(self.regression, self.classes_.tolist(), self._facts or {}, self.ratio, reweighted)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything except the training rows; with the distribution of the weights, if it needs no pass."""

@@ -91,6 +91,7 @@ class ProbitRegression(DiscriminativeClassifier):
     (array([[19.73]]), array([-34.94]))
     """
 
+    regression, ratio = "Probit regression", ""
     _undone: Float | None = None  # class weights (2,) that predictions undo
 
     def _shift(self) -> Float:

@@ -119,10 +119,10 @@ class CoefficientDisplay:
             if len(names) != W.shape[1]:
                 problem = f"{counted(W.shape[1], 'weight')} but {len(names)} column names. Use from_values."
                 raise DataError(f"{type(inner).__name__} has {problem}")
-            if getattr(inner, "summary", None) is not None:
-                found = inner.summary(level=level)  # lists the weights of each class followed by its intercept
+            if getattr(inner, "weight_distribution_", None) is not None:
+                found = inner.summary(level=level)  # lists the intercept of each class followed by its weights
                 columns = (found.coefficient, found.lower, found.upper)
-                W, lower, upper = (np.asarray(each).reshape(len(W), -1)[:, : W.shape[1]] for each in columns)
+                W, lower, upper = (np.asarray(each).reshape(len(W), -1)[:, -W.shape[1] :] for each in columns)
         classes = getattr(inner, "classes_", None)
         labels = [""] if classes is None else classes[1:] if len(W) == 1 else classes
         # Log-odds are linear in x for every model with probabilities except the probit.

@@ -145,7 +145,7 @@ class Newton(Limits):
                 end = status_at_rest(size, self.tol)
                 break
             theta, here = moved
-        return Solution(theta, end, step, passes, tuple(trace), End(here.grad, factor, is_exact=True))
+        return Solution(theta, end, step, passes, tuple(trace), End(here.grad, factor, is_exact=True, value=here.value))
 
     def _ends(self, objective: Posterior, factor: Factor, theta: Float, grad: Float) -> bool:
         """Whether the Hessian is that at the minimum, to which Newton's step leads, up to ``max_change``."""

@@ -54,13 +54,14 @@ class End(NamedTuple):
     """Gradient at the solution, and the inverse Hessian that the solver used last.
 
     ``is_exact`` is true if this is the inverse of the Hessian of all rows at the solution. ``step`` is the next step of
-    L-BFGS, which was not taken.
+    L-BFGS, which was not taken. ``value`` is the objective there, if the solver keeps it.
     """
 
     grad: Any
     inverse: Any
     is_exact: bool = False
     step: Any = None
+    value: float | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from types import MethodType
 from typing import Any, NamedTuple, Self
 
@@ -62,7 +63,8 @@ from separatrix.table_model.pairs import (
 from separatrix.table_model.radial import MIN_RADIAL_COLUMNS, RADIAL, Radial, most_probable_width
 from separatrix.table_model.ramps import CURVE_OF, Ramps, pair_name
 from separatrix.table_model.scales import tuned_scales
-from separatrix.table_model.weights import Contrasts, contrasts_of, has_contrasts, summarise
+from separatrix.table_model.weights import REFERENCE_NOTE, Contrasts, contrasts_of, has_contrasts, identified_functions
+from separatrix.weights import Summary, summarise
 
 MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000  # features and rows between which a posterior of the rows is cheaper
 MAX_GROUPED_WORDS = 500  # features of a table with text up to which scales of groups are tuned, which takes seconds
@@ -508,11 +510,22 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         return self.estimator_.weight_distribution_
 
     @ModelMethod
-    def summary(self, level: float = 0.95) -> Any:
-        """Table of the weights; if the model has a posterior, it lists the weights of `contrasts`."""
+    def summary(self, reference: Any = None, exponentiate: bool = False, level: float = 0.95) -> Summary:
+        """Return the table of the weights that the data identify, those of `contrasts`.
+
+        Each level of a category is relative to the average over the rows. ``reference``, ``exponentiate`` and ``level``
+        are those of `BayesianLogisticRegression.summary`.
+        """
         check_is_fitted(self)
-        is_bayesian = isinstance(self.estimator_, BayesianLogisticRegression)
-        return summarise(self, level) if is_bayesian else self.estimator_.summary(level)
+        heading = self.estimator_._heading()
+        return summarise(
+            self.estimator_.weight_distribution_,
+            replace(heading, notes=(REFERENCE_NOTE, *heading.notes)),
+            reference=reference,
+            exponentiate=exponentiate,
+            level=level,
+            functions=identified_functions(self),
+        )
 
     @available_if(lambda self: "estimator_" not in vars(self) or has_contrasts(self.estimator_))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def contrasts(self) -> Contrasts:

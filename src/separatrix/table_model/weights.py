@@ -22,13 +22,10 @@ from separatrix._array import Array, Float
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.generative import QuadraticDiscriminantAnalysis
 from separatrix.table import CategoryPlan
-from separatrix.weights import Marginals, WeightSummary, class_contrasts, interval_tails
+from separatrix.weights import Marginals, class_contrasts, interval_tails
 
 INTERCEPT = "(intercept)"
-REFERENCE_NOTE = (
-    "Levels of a category are relative to their average over the rows; with three or more classes, each class is "
-    "relative to the average over classes."
-)
+REFERENCE_NOTE = "Levels of a category are relative to their average over the rows."
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,13 +146,11 @@ def contrasts_of(classifier: Any) -> Contrasts:
     return Contrasts(tuple(classifier.get_feature_names_out().tolist()), classifier.sources_, labels, found)
 
 
-def summarise(classifier: Any, level: float) -> WeightSummary:
-    """Table of contrasts with intervals and probabilities of their sign, in the format of the model's ``summary``."""
-    found, estimator = contrasts_of(classifier), classifier.estimator_
-    own = (*found.names, "intercept")[: estimator.posterior_.design.width]
-    return WeightSummary.of(
-        found.marginals[: len(own)], own, found.labels.tolist(), level, (REFERENCE_NOTE, *estimator.notes_)
-    )
+def identified_functions(classifier: Any) -> tuple[tuple[str, ...], Any]:
+    """Names of the weights that the data identify, the intercept last, and a matrix that computes them from (w, w0)."""
+    names = (*classifier.get_feature_names_out().tolist(), "intercept")
+    width = classifier.estimator_.weight_distribution_.design.width
+    return names[:width], _functions(classifier, len(names) - 1)[:width, :width]
 
 
 def _functions(classifier: Any, M: int) -> Any:

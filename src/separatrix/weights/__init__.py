@@ -7,7 +7,7 @@ information     the inverse of an information matrix, for K classes and collinea
 draws           weighted draws of the weights
 blend           predictions that combine averages over the distribution with single weight vectors
 distribution    the distribution in the user's units, which every consumer asks
-summary         its table
+summary         the table of coefficients
 """
 
 from separatrix.weights.approximation import (
@@ -22,4 +22,11 @@ from separatrix.weights.distribution import WeightDistribution
 from separatrix.weights.draws import MAX_DRAW_ACTIVATIONS, Draws, activations_of_draws
 from separatrix.weights.information import inverse_information, require_few_weights
 from separatrix.weights.marginals import Marginals, mixture_quantiles, quantiles, weighted_quantiles
-from separatrix.weights.summary import WeightSummary, class_contrasts, interval_tails, summarise
+from separatrix.weights.summary import (
+    Coefficients,
+    Heading,
+    Summary,
+    class_contrasts,
+    interval_tails,
+    summarise,
+)

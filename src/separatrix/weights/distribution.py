@@ -25,6 +25,8 @@ from separatrix.weights.blend import Blend
 from separatrix.weights.draws import Draws
 from separatrix.weights.marginals import Marginals
 
+CANCELLED = 1e-12  # a smaller fraction of a coefficient, left by a difference, is rounding error
+
 
 @dataclass(frozen=True, eq=False)
 class WeightDistribution:
@@ -52,6 +54,8 @@ class WeightDistribution:
     blend
         Averages and weight vectors that probabilities combine, because this predicts held-out rows better; None if they
         are averages over this distribution.
+    is_sampling : bool
+        Whether this is the sampling distribution of an estimate without a prior, so that tests of w = 0 have a meaning.
     """
 
     approximation: AbstractApproximation
@@ -60,6 +64,7 @@ class WeightDistribution:
     draws: Draws | None = None
     variance_factor: float = 1.0
     blend: Blend | None = None
+    is_sampling: bool = False
 
     @property
     def structure(self) -> str:
@@ -164,7 +169,9 @@ class WeightDistribution:
         if not self.design.bias:
             return L
         origin = np.append(self.design.origin, 0.0)[None]
-        return L - L[:, [-1]] @ (sparse.csr_array(origin) if is_sparse(L) else origin)
+        moved = L - L[:, [-1]] @ (sparse.csr_array(origin) if is_sparse(L) else origin)
+        is_rounding = abs(moved) < CANCELLED * abs(L)
+        return moved - (moved.multiply(is_rounding) if is_sparse(L) else moved * is_rounding)
 
     @property
     def _map(self) -> Float:

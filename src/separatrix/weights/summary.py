@@ -1,66 +1,196 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of a distribution over the weights: mean, standard deviation, interval and probability of the sign."""
+"""The table of coefficients, the same for every linear model with probabilities.
+
+Only differences between the weights of K classes change predictions, and only those are determined by the data. The
+coefficients of a class are therefore differences from the mean of the classes, or from a class of reference.
+
+An estimate without a prior has a sampling distribution: its table tests whether each coefficient is zero. A posterior
+has the probability that a coefficient has the sign of its mean instead, because the prior would count as evidence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isinf
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, special
 
 from separatrix._arguments import check_positive
 from separatrix._array import Float
-from separatrix._output import Tabular
+from separatrix._output import NOTE_WIDTH, Table
 from separatrix._text import listed
 from separatrix.weights.distribution import WeightDistribution
 from separatrix.weights.marginals import Marginals
 
+FORMATS = {"p": "p", "probability_of_sign": ".4f"}
+POSTERIOR_NOTE = "Standard errors are standard deviations of the posterior."
+RATIO_NOTE = "Coefficients and limits are {ratios}, e^w; standard errors are e^w times those of w."
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WeightSummary(Tabular):
-    """A table with one line for each weight, and notes on the fit. Its columns are attributes."""
+class Summary(Table):
+    """Table of coefficients, intercept first. It prints, and its columns are attributes and items.
+
+    Columns
+    -------
+    coefficient
+        Estimate, or mean of the posterior.
+    standard_error
+        Of the estimate, or the standard deviation of the posterior.
+    z or t, p
+        Test whether a coefficient is zero. A likelihood-ratio or score test has the column ``chi2`` or ``F`` instead.
+    probability_of_sign
+        For a posterior, instead of a test: probability that the coefficient has the sign of its mean.
+    lower, upper
+        Limits of the interval.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the coefficients; with more than two classes, ``"class: column"``.
+    level : float
+        Level of the intervals.
+    facts : dict
+        Number of rows N, log likelihood and other numbers of the fit.
+    title, notes
+        What is printed above and below the table.
+    """
+
+    level: float = 0.95
+    facts: Mapping[str, float] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        columns = vars(self).get("columns", {})
+        if name not in columns:
+            raise AttributeError(f"{name!r} is not a column of this table. Its columns are {', '.join(columns)}.")
+        return columns[name]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What a table says about its model: ``ratio`` names e^w, and is empty if that has no meaning."""
+
+    title: str
+    classes: Sequence[Any] = ()
+    facts: Mapping[str, float] = field(default_factory=dict)
+    ratio: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """Linear functions of the weights: for each row of ``L`` (n, P), contrasts ``Q`` (k, C) of the outputs."""
 
     names: tuple[str, ...]
-    coefficient: Float
-    sd: Float
-    lower: Float
-    upper: Float
-    probability_of_sign: Float
-    level: float
-    notes: tuple[str, ...] = ()
+    L: Any
+    Q: Float
+    against: str = ""
 
     @classmethod
     def of(
-        cls, found: Marginals, names: Sequence[str], labels: Sequence[Any], level: float, notes: tuple[str, ...] = ()
-    ) -> WeightSummary:
-        """Return the table of numbers (P,) with ``names``, or of numbers (P, k) for classes ``labels``."""
-        lower, upper = np.moveaxis(found.quantiles(interval_tails("summary", level)), -1, 0)
-        columns = (found.mean, found.std, lower, upper, found.probability_of_sign)
-        mean, std, lower, upper, sign = (np.ravel(column.T) for column in columns)  # class after class
-        if found.mean.ndim > 1:
-            names = [f"{label}: {name}" for label in labels for name in names]
-        return cls(tuple(names), mean, std, lower, upper, sign, level, notes)
+        cls,
+        distribution: WeightDistribution,
+        classes: Sequence[Any] = (),
+        reference: Any = None,
+        functions: tuple[Sequence[str], Any] | None = None,
+    ) -> Coefficients:
+        """Return the weights, intercept first; or ``functions``, names and a matrix (n, P) whose last row is that."""
+        names, L = functions or (distribution.names, sparse.eye_array(len(distribution.names), format="csr"))
+        first = int(distribution.design.bias)  # the intercept is last in the weights, but first in the table
+        names, L = np.roll(names, first).tolist(), L[np.roll(np.arange(len(names)), first)]
+        if len(distribution.approximation.mean) == 1:
+            sign = -1.0 if class_of(reference, classes) == 1 else 1.0
+            pair = [repr(label) for label in classes][:: int(sign)]
+            return cls(tuple(names), L, np.array([[sign]]), f": {pair[1]} against {pair[0]}" if pair else "")
+        Q, shown = class_contrasts(classes, reference)
+        whole = tuple(f"{classes[k]}: {name}" for k in shown for name in names)
+        against = f"the mean of the {len(classes)} classes" if reference is None else repr(reference)
+        return cls(whole, L, Q, f": each class against {against}")
 
-    @property
-    def columns(self) -> dict[str, Float]:
-        """The columns by name."""
-        names = ("coefficient", "sd", "lower", "upper", "probability_of_sign")
-        return {name: getattr(self, name) for name in names}
+    def __len__(self) -> int:
+        return len(self.names)
 
-    title, formats = "", {}
+    def marginals(self, distribution: WeightDistribution) -> Marginals:
+        """Distributions of all coefficients (n k,), class after class."""
+        found = distribution.functions(self.L, self.Q)
+        if found.mean.ndim == 1:
+            return found
+        stds = None if found.stds is None else by_class(found.stds)
+        return replace(found, means=by_class(found.means), stds=stds)
 
-    def __str__(self) -> str:
-        width = max(map(len, self.names))
-        head = f"{'':{width}}  {'coefficient':>12}  {'sd':>10}  {'lower':>10}  {'upper':>10}  P(sign)"
-        columns = zip(self.names, *self.to_dict().values(), strict=True)
-        lines = [
-            f"{name:{width}}  {w:12.5g}  {sd:10.4g}  {low:10.4g}  {high:10.4g}  {sign:7.4f}"
-            for name, w, sd, low, high, sign in columns
-        ]
-        foot = f"{100 * float(self.level):g} % credible intervals, in the units of the columns"
-        return "\n".join([head, *lines, foot, *self.notes])
+
+def by_class(values: Float) -> Float:
+    """Return numbers (J, n, k) of k classes as (J, k n), class after class."""
+    return values.swapaxes(1, 2).reshape(len(values), -1)
+
+
+def summarise(
+    distribution: WeightDistribution,
+    heading: Heading,
+    *,
+    reference: Any = None,
+    exponentiate: bool = False,
+    level: float = 0.95,
+    functions: tuple[Sequence[str], Any] | None = None,
+    tests: dict[str, Float] | None = None,
+    limits: tuple[Float, Float] | None = None,
+    methods: str = "",
+) -> Summary:
+    """Return the table of the coefficients of a model, with ``functions`` as in `Coefficients.of`.
+
+    By default, tests are Wald's, and the limits of intervals are quantiles; ``methods`` names other ones.
+    """
+    tails = interval_tails("summary", level)
+    chosen = Coefficients.of(distribution, heading.classes, reference, functions)
+    found, notes = chosen.marginals(distribution), list(heading.notes)
+    mean, std = found.mean, found.std
+    lower, upper = np.moveaxis(found.quantiles(tails), -1, 0) if limits is None else limits
+    columns: dict[str, Float] = {"coefficient": mean, "standard_error": std}
+    if distribution.is_sampling:
+        columns |= (tests or wald_tests(mean, std, found.freedom)) | {"lower": lower, "upper": upper}
+    else:
+        columns |= {"lower": lower, "upper": upper, "probability_of_sign": found.probability_of_sign}
+        notes.append(POSTERIOR_NOTE)
+    if exponentiate:
+        if not heading.ratio:
+            raise ValueError(
+                f"summary(exponentiate=True): e^w has no meaning for {heading.title[:1].lower()}{heading.title[1:]}, "
+                "whose coefficients are not logarithms of a ratio. Use exponentiate=False."
+            )
+        columns = exponentials(columns)
+        notes.insert(0, RATIO_NOTE.format(ratios=heading.ratio))
+    kind = "confidence" if distribution.is_sampling else "credible"
+    facts = ", ".join(
+        f"{name} {value:,.10g}" if name == "N" else f"{name} {value:.6g}" for name, value in heading.facts.items()
+    )
+    title = [
+        heading.title + chosen.against,
+        textwrap.fill(facts, NOTE_WIDTH),
+        f"{100 * float(level):g} % {kind} intervals{methods}",
+    ]
+    return Summary(
+        chosen.names, columns, "\n".join(filter(None, title)), tuple(notes), FORMATS, float(level), heading.facts
+    )
+
+
+def wald_tests(coefficient: Float, error: Float, freedom: float) -> dict[str, Float]:
+    """Return statistics and p values of single coefficients: Student's t, or z if the dispersion is known."""
+    statistic = np.divide(coefficient, error, out=np.full_like(error, np.nan), where=error > 0)
+    if isinf(freedom):
+        return {"z": statistic, "p": 2.0 * special.ndtr(-np.abs(statistic))}
+    return {"t": statistic, "p": 2.0 * special.stdtr(freedom, -np.abs(statistic))}
+
+
+def exponentials(columns: Mapping[str, Float]) -> dict[str, Float]:
+    """Return the columns with e^w instead of w, with standard errors by the delta method."""
+    with np.errstate(over="ignore"):
+        ratio = np.exp(columns["coefficient"])
+        of_ratio = {name: np.exp(columns[name]) for name in ("coefficient", "lower", "upper")}
+    return dict(columns) | of_ratio | {"standard_error": ratio * columns["standard_error"]}
 
 
 def interval_tails(owner: str, level: float) -> Float:
@@ -72,46 +202,27 @@ def interval_tails(owner: str, level: float) -> Float:
     return np.array([0.5 - half, 0.5 + half])
 
 
+def class_of(label: Any, classes: Sequence[Any]) -> int | None:
+    """Return the position of a class; None for None; raise for an unknown label."""
+    if label is None:
+        return None
+    if not len(classes):
+        raise ValueError(f"reference={label!r}: this model has no classes. Use reference=None.")
+    labels = list(classes)
+    if label not in labels:
+        raise ValueError(f"reference={label!r} is not a class. The classes are {listed(labels)}.")
+    return labels.index(label)
+
+
 def class_contrasts(classes: Sequence[Any], reference: Any = None) -> tuple[Float, tuple[int, ...]]:
     """Return contrasts (k, K) of K classes and the class of each: with the mean of all classes, or with ``reference``.
 
     The contrast with the reference class itself is left out.
     """
-    K, labels = len(classes), list(classes)
-    if reference is None:
+    K, at = len(classes), class_of(reference, classes)
+    if at is None:
         return np.eye(K) - 1.0 / K, tuple(range(K))
-    if reference not in labels:
-        raise ValueError(f"reference={reference!r} is not a class. The classes are {listed(labels)}.")
-    at = labels.index(reference)
     others = tuple(k for k in range(K) if k != at)
     Q = np.eye(K)[list(others)]
     Q[:, at] = -1.0
     return Q, others
-
-
-def summarise(
-    posterior: WeightDistribution,
-    classes: Sequence[Any],
-    level: float,
-    notes: tuple[str, ...] = (),
-    *,
-    reference: Any = None,
-) -> WeightSummary:
-    """Return mean, standard deviation, credible interval and the probability of the sign of each weight.
-
-    Only differences between the weights of K classes change predictions, and only those are determined by the data. The
-    weights of each class are therefore differences from the mean of the classes, or from the class ``reference``.
-    """
-    each = sparse.eye_array(len(posterior.names), format="csr")
-    if len(posterior.approximation.mean) == 1:
-        found, shown = posterior.functions(each), tuple[int, ...]()
-        if reference is not None and reference not in classes:
-            class_contrasts(classes, reference)
-        if reference is not None and reference == classes[1]:
-            found = replace(found, means=-found.means)
-    else:
-        Q, shown = class_contrasts(classes, reference)
-        found = posterior.functions(each, Q)
-        against = "the mean of the classes" if reference is None else f"class {reference}"
-        notes = (f"Weights of a class are differences from {against}.", *notes)
-    return WeightSummary.of(found, posterior.names, [classes[k] for k in shown], level, notes)
