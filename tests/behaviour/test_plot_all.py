@@ -61,6 +61,10 @@ def path(X, y, title=None):  # each frame has its own title
     return sx.plots.FitPathDisplay.from_estimator(sx.LogisticRegression(solver="newton"), X, y, frames=2)
 
 
+def explanation(X, y, title=None):
+    return sx.LogisticRegression().fit(X, y).explain(X.iloc[:1], X).plot(title=title)
+
+
 LOGISTIC = sx.LogisticRegression()
 ELASTIC_NET = sx.LogisticRegression(prior=sx.ElasticNet())
 DRAW = {
@@ -70,6 +74,7 @@ DRAW = {
     "DecisionBoundaryDisplay": fitted("DecisionBoundaryDisplay", LOGISTIC, response="probability", resolution=20),
     "EffectDisplay": effect,
     "EvidenceSurfaceDisplay": evidence,
+    "ExplanationDisplay": explanation,
     "FitPathDisplay": path,
     "LikelihoodSurfaceDisplay": fitted("LikelihoodSurfaceDisplay", LOGISTIC, resolution=11),
     "ProjectionDisplay": fitted("ProjectionDisplay", LOGISTIC),
