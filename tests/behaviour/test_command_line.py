@@ -234,6 +234,14 @@ FIT = ("fit", "loans.csv", "-t", "outcome", "--models", "prior")
         (["explain", "."], 3, ". is a folder. Did you mean model.sx?"),
         (["compare", " ", "-t", "outcome"], 3, "name of the table is empty"),
         (["explain", "model.sx", "--positive", "lost"], 2, "no such class"),
+        (["explain", "model.sx", "--row", "3"], 2, "add --rows DATA"),
+        (["explain", "model.sx", "--rows", "loans.csv"], 2, "more than 20 rows are in it. Choose rows"),
+        (["explain", "model.sx", "--rows", "loans.csv", "--row", "0"], 2, "counted from 1"),
+        (["explain", "model.sx", "--rows", "loans.csv", "--row", "301"], 2, "has only 300 rows"),
+        (["explain", "model.sx", "--rows", "loans.csv", "--where", "outcome"], 2, "write COL=VALUE"),
+        (["explain", "model.sx", "--rows", "loans.csv", "--where", "outcom=x"], 3, "Did you mean 'outcome'?"),
+        (["explain", "model.sx", "--rows", "loans.csv", "--where", "outcome=lost"], 2, "values such as"),
+        (["explain", "model.sx", "--rows", "loans.csv", "--row", "1", "--fixed", "incom"], 2, "'income'"),
         (["export", "model.sx", "-o", "m.txt"], 4, ".onnx"),
         (["plot", "model.sx", "--kind", "coeficients"], 2, "Did you mean 'coefficients'"),
         (["plot", "model.sx", "--kind", "reliability"], 2, "needs labelled rows"),
@@ -761,6 +769,31 @@ def test_models_saved_by_version_0_1_have_their_names_as_attributes(folder, fitt
     sx.save(old, "old.sx")
     found = run_json("explain", "old.sx")
     assert (found["target"], found["positive"]) == ("outcome", "defaulted")
+
+
+def test_explain_of_rows_is_that_of_python(folder, fitted, loans):
+    found = run_json("explain", "model.sx", "--rows", "loans.csv", "--row", "17", "--row", "4", "--level", "0.9")
+    expected = fitted.explain(loans.drop(["outcome"]).take([3, 16]), level=0.9)
+    assert [row["row"] for row in found["rows"]] == [4, 17]
+    for row, each in zip(found["rows"], expected.rows, strict=True):
+        assert row["probability"] == pytest.approx(each.probability)
+        assert [line["column"] for line in row["contributions"]] == list(each.names)
+        assert [line["estimate"] for line in row["contributions"]] == pytest.approx(each.columns["estimate"])
+        assert len(row["changes"]) == len(each.changes.single) + len(each.changes.pairs)
+    text = run("explain", "model.sx", "--rows", "loans.csv", "--row", "17").stdout
+    assert "Row 17 (line 18): p(" in text
+    assert "(this row)" in text
+    other = run_json("explain", "model.sx", "--rows", "loans.csv", "--row", "4", "--positive", "defaulted")["rows"][0]
+    one = run_json("explain", "model.sx", "--rows", "loans.csv", "--row", "4", "--positive", "repaid")["rows"][0]
+    assert one["probability"] + other["probability"] == pytest.approx(1.0)
+
+
+def test_explain_finds_rows_by_their_values(folder, loans):
+    value = str(loans.column("income")[5].as_py())
+    (row,) = run_json("explain", "model.sx", "--rows", "loans.csv", "--where", f"income={value}")["rows"]
+    assert row["row"] == 6
+    fixed = run_json("explain", "model.sx", "--rows", "loans.csv", "--row", "6", "--fixed", "income,age")["rows"][0]
+    assert not {"income", "age"} & {name for change in fixed["changes"] for name in change["columns"]}
 
 
 def test_explain_of_three_classes_and_of_the_class_proportions(folder, loans):

@@ -19,9 +19,21 @@ from separatrix._text import counted, did_you_mean
 from separatrix.cli import files, output
 from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError, writing, written
+from separatrix.cli.explain_row import explain_rows_of
 from separatrix.cli.fit import class_label
 from separatrix.cli.layout import TextTable
-from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, command, complete_from
+from separatrix.cli.options import (
+    Force,
+    Json,
+    Labels,
+    Level,
+    Positive,
+    Saved,
+    command,
+    complete_from,
+    names_among,
+    within,
+)
 
 if TYPE_CHECKING:
     from separatrix.report import Step
@@ -53,11 +65,49 @@ PICTURES: dict[str, tuple[str, int | None, str | None]] = {
     "separatrix explain model.sx",
     "separatrix explain model.sx --all --level 0.9",
     "separatrix explain model.sx --json | jq '.coefficients[0]'",
+    "separatrix explain model.sx --rows new.csv --row 17 --fixed age,sex",
+    "separatrix explain model.sx --rows new.csv --where id=1017",
 )
 def explain(
     model: Saved,
     level: Level = 0.95,
     positive: Positive = None,
+    rows: Annotated[
+        str | None,
+        typer.Option("--rows", metavar="DATA", help="Table with rows to explain one by one.", show_default=False),
+    ] = None,
+    row: Annotated[
+        list[int] | None,
+        typer.Option("--row", metavar="N", help="Row of --rows, counted from 1; may be repeated.", show_default=False),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="COL=VALUE",
+            help="Rows of --rows with this value; may be repeated for several columns.",
+            show_default=False,
+        ),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fixed",
+            metavar="COL,...",
+            help="Columns of --rows that cannot be changed, such as age.",
+            show_default=False,
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            metavar="P",
+            help="Of two classes, the probability above which the positive class is chosen.",
+            callback=within(0, 1),
+            show_default=False,
+        ),
+    ] = None,
     everything: Annotated[
         bool,
         typer.Option(
@@ -67,17 +117,46 @@ def explain(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the weights of a saved model with intervals and odds ratios, its evidence, and warnings."""
+    """Show the weights of a saved model with intervals and odds ratios, its evidence, and warnings.
+
+    With --rows, explain single predictions: what each column contributes, and what would change the decision.
+    """
+    printer = Printer(as_json=as_json)
+    saved, names = files.load_model(model, of_tables=True)
+    fitted = files.table_model_of(saved)
+    _require_rows(rows, {"--row": row, "--where": where, "--fixed": fixed, "--threshold": threshold})
+    if rows is None:
+        label = class_label(fitted.classes_.tolist(), positive or names.get("positive"))
+        print_model(model, fitted, names, label, level, printer, everything=everything)
+        return
+    inputs, still = fitted.encoder_.schema_.inputs, names_among(fixed, fitted.encoder_.schema_.inputs)
+    for name in still:
+        if name not in inputs:
+            problem = f"--fixed {name}: the model has no column {name!r}.{did_you_mean(name, inputs)}"
+            raise CommandError("usage", problem)
+    chosen = positive or (names.get("positive") if len(fitted.classes_) == 2 else None)
+    options = {
+        "level": level,
+        "label": None if chosen is None else class_label(fitted.classes_.tolist(), chosen),
+        "fixed": still,
+        "threshold": threshold,
+    }
+    found = explain_rows_of(saved, rows, row or (), where or (), printer, **options)
+    printer.document({"name": names.get("model"), "target": names.get("target"), **found})
+
+
+def print_model(
+    model: str, fitted: Any, names: dict[str, str], label: Any, level: float, printer: Printer, *, everything: bool
+) -> None:
+    """Print weights, curves, interactions and evidence of a table classifier; ``model`` is the name of its file."""
     from separatrix.report import merge_two_levels, steps_of
     from separatrix.study import captured, notes_on_model
     from separatrix.table_model import INTERCEPT
     from separatrix.table_model import explain as explain_model
 
-    printer = Printer(as_json=as_json)
-    fitted, names = files.load_model(model, of_tables=True)
     estimator, schema, classes = fitted.estimator_, fitted.encoder_.schema_, fitted.classes_.tolist()
-    label, many = class_label(classes, positive or names.get("positive")), len(classes) > 2
-    with stages("Computing weights and intervals", hidden=as_json), captured() as warned:
+    many = len(classes) > 2
+    with stages("Computing weights and intervals", hidden=printer.as_json), captured() as warned:
         whole = explain_model(fitted, level, label, intercept=True)
     found, intercepts = [c for c in whole if c.name != INTERCEPT], [c for c in whole if c.name == INTERCEPT]
     weights, curves = sorted(found, key=lambda c: -abs(c.per_spread)), curves_of(fitted, found)
@@ -135,6 +214,13 @@ def explain(
             "notes": [*on_leaks, *notes],
         }
     )
+
+
+def _require_rows(rows: str | None, given: dict[str, Any]) -> None:
+    """Raise if options that refer to --rows are given without it."""
+    for name in (name for name, value in given.items() if value is not None and value != []):
+        if rows is None:
+            raise typer.BadParameter("it refers to the rows of a table: add --rows DATA.", param_hint=name)
 
 
 def _weight_table(

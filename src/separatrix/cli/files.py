@@ -81,7 +81,7 @@ def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None
 def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, str]]:
     """Load a model and the names saved with it: "target", "positive" and "model", if they are known.
 
-    With ``of_tables``, raises if the model is not a `TableClassifier`.
+    With ``of_tables``, raises if the model is not a `TableClassifier`, perhaps inside a wrapper.
     """
     from separatrix.export import FileError, load_with_about
 
@@ -102,16 +102,23 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
     # In files of version 0.1, the names are attributes of the model.
     earlier = {"target": "target_name_", "positive": "positive_", "model": "name_"}
     found = {name: getattr(model, attribute, None) for name, attribute in earlier.items()}
-    if of_tables:
-        from separatrix.table_model import TableClassifier
-
-        if not isinstance(model, TableClassifier):
-            raise CommandError(
-                "data",
-                f"{path} contains a {type(model).__name__} of numeric columns, without the types of a table. This "
-                "command needs a model of separatrix fit, or a TableClassifier; predict accepts any model.",
-            )
+    if of_tables and table_model_of(model) is None:
+        raise CommandError(
+            "data",
+            f"{path} contains a {type(model).__name__} of numeric columns, without the types of a table. This "
+            "command needs a model of separatrix fit, or a TableClassifier; predict accepts any model.",
+        )
     return model, {name: str(text) for name, text in found.items() if text is not None} | names
+
+
+def table_model_of(model: Any) -> Any:
+    """The `TableClassifier` of a saved model, which may be inside a wrapper such as a rule of costs; None if none."""
+    from separatrix.meta import AbstractWrapper
+    from separatrix.table_model import TableClassifier
+
+    while isinstance(model, AbstractWrapper):
+        model = getattr(model, "estimator_", model.estimator)
+    return model if isinstance(model, TableClassifier) else None
 
 
 def require_free(paths: Collection[str | None], *, force: bool, inputs: Iterable[str | None] = ()) -> None:
