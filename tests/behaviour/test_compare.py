@@ -1,6 +1,7 @@
 """`sx.compare`: the same rows for all models, scores against scikit-learn, evidence, failures, text, averages."""
 
 import re
+from dataclasses import replace
 
 import dask.array as da
 import numpy as np
@@ -412,6 +413,36 @@ def test_models_within_two_standard_errors_of_the_best_are_named():
 # -- the average -------------------------------------------------------------------------------------------------------
 
 MODELS = {"one": bayes(1.0), "two": bayes(2.0)}
+
+
+def test_a_disagreement_of_evidence_and_test_rows_is_reported():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X @ [2.0, -1.0, 0.0] + rng.logistic(size=400) > 0).astype(int)
+    agreed = compare({"good": bayes(1.0), "narrow": bayes(0.02), "lda": sx.LinearDiscriminantAnalysis()}, X, y)
+    assert agreed.best("log_evidence") == "good"
+    assert agreed.disagreement() is None
+    assert not any("evidence prefers" in note for note in notes_on(agreed))
+
+    def with_evidence(of_good):
+        evidence = {"good": agreed["narrow"].evidence.log_evidence + of_good}
+        trials = (
+            replace(t, evidence=t.evidence._replace(log_evidence=evidence.get(t.name, t.evidence.log_evidence)))
+            for t in agreed
+        )
+        return replace(agreed, trials=tuple(trials))
+
+    opposed = with_evidence(-5.0)
+    preferred, better, lead = opposed.disagreement()
+    assert (preferred, better) == ("narrow", "good")
+    assert lead.value == pytest.approx(
+        agreed["good"].test.log_likelihood.value - agreed["narrow"].test.log_likelihood.value
+    )
+    assert lead.value > 2 * lead.standard_error
+    (note,) = [note for note in notes_on(opposed) if "evidence prefers" in note]
+    assert note.startswith("The evidence prefers narrow (P(model) 0.99), held-out rows prefer good, by ")
+    assert note in " ".join(str(opposed).split())
+    assert with_evidence(-0.5).disagreement() is None  # odds of 1.6
 
 
 @pytest.fixture(scope="module")

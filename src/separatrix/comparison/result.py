@@ -49,6 +49,9 @@ TEXT_COLUMNS = (
     },
 )
 
+MIN_ODDS = (
+    3.0  # P(model) relative to that of another model, from which the evidence prefers it ("substantial", Jeffreys)
+)
 MIN_SHOWN_NATS = 5e-5  # per row; smaller differences round to zero with four digits and count as equal
 NOT_TRIED = "Not tried"  # beginning of ``failure`` if a model was not fitted
 
@@ -199,11 +202,29 @@ class Comparison(Tabular):
         if best is not None and not np.isneginf(best).any():
             for trial in self.trials:
                 if trial.test.rows is not None:
-                    rows = trial.test.rows - best
-                    mean = weighted_mean(rows, self.test_weight).value
-                    limited = weighted_mean(np.clip(rows, -MAX_ROW_NATS, MAX_ROW_NATS), self.test_weight)
-                    found[trial.name] = Estimate(mean, limited.standard_error)
+                    found[trial.name] = self._lead(trial.test.rows, best)
         return found
+
+    def _lead(self, rows: Float, others: Float) -> Estimate:
+        """Mean of paired differences; see `differences` for the standard error."""
+        mean = weighted_mean(rows - others, self.test_weight).value
+        limited = weighted_mean(np.clip(rows - others, -MAX_ROW_NATS, MAX_ROW_NATS), self.test_weight)
+        return Estimate(mean, limited.standard_error)
+
+    def disagreement(self) -> tuple[str, str, Estimate] | None:
+        """The model that the evidence prefers, the one that predicts the test rows best, and its lead per row.
+
+        Only models with a comparable evidence count. None if both are the same model, if the lead is less than two
+        standard errors, or if the probabilities of the models have odds of less than 3.
+        """
+        p = self.probabilities() if any(trial.evidence.of_labels for trial in self) else {}
+        rows = {name: found for name in p if (found := self[name].test.rows) is not None and np.isfinite(found).all()}
+        if not rows:
+            return None
+        preferred, better = max(rows, key=lambda name: p[name]), next(name for name in self.names if name in rows)
+        lead = self._lead(rows[better], rows[preferred])
+        is_clear = p[preferred] > MIN_ODDS * p[better] and lead.value > max(2 * lead.standard_error, MIN_SHOWN_NATS)
+        return (preferred, better, lead) if is_clear else None
 
     def near_best(self) -> list[str]:
         """Names of the models within two standard errors of the best, or with a difference that rounds to 0.0000."""
@@ -311,6 +332,14 @@ def notes_on(comparison: Comparison, chosen: str | None = None) -> list[str]:
     if near := comparison.near_best():
         these = "This model is" if len(near) == 1 else "These models are"
         notes.append(f"{these} within two standard errors of the best: {enumerated(near)}.")
+    if found := comparison.disagreement():
+        preferred, better, lead = found
+        probability = decimals(comparison.probabilities()[preferred], ".2g")
+        notes.append(
+            f"The evidence prefers {preferred} (P(model) {probability}), {comparison.tested} rows prefer {better}, by "
+            f"{lead.value:.2g} nats per row (standard error {lead.standard_error:.1g}). For predictions, rely on the "
+            "rows, because the evidence averages over all weights that the prior allows, and so depends on the prior."
+        )
     if scored:
         n, judged = len(comparison.test_rows), scored[0] if chosen is None else comparison[chosen]
         floor = judged.test.ece_if_calibrated
