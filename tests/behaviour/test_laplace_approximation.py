@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import integrate, special, stats
 
 from separatrix.bayesian import LaplaceError, laplace_approximation
+from separatrix.exceptions import ApproximationWarning
 
 
 def gaussian(rng, D, spread=1.0):
@@ -242,3 +243,34 @@ def test_a_density_without_a_mode_raises_an_error_that_names_the_direction(f, x0
 def test_a_gradient_of_the_wrong_shape():
     with pytest.raises(ValueError, match=r"gradient\(x\) must have shape \(3,\) for x of shape \(3,\), but has \(2,\)"):
         laplace_approximation(lambda x: -x @ x, np.ones(3), gradient=lambda x: x[:2])
+
+
+@pytest.mark.parametrize("D", [1, 3])
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_a_second_mode_is_reported_with_its_integral(D, share):
+    away = np.zeros(D)
+    away[0] = 8.0
+
+    def f(x):
+        near, far = (-0.5 * np.sum((x - centre) ** 2) for centre in (np.zeros(D), away))
+        return np.logaddexp(near + np.log(1 - share), far + np.log(share))
+
+    log_z = D / 2 * np.log(2 * np.pi)
+    with pytest.warns(ApproximationWarning, match="another mode at x = ") as caught:
+        q = laplace_approximation(f, np.full(D, 0.5))
+    assert q.log_z == pytest.approx(log_z + np.log(1 - share), abs=1e-6)
+    assert f"ln Z = {log_z + np.log(share):.4g}" in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    ("f", "x0"),
+    [
+        (lambda z: 2 * np.log(z) - z, 1.0),
+        (lambda z: -0.6 * np.log1p(z**2), 0.3),  # heavy tails fall everywhere
+        (lambda z: -(z**4) / 4 - z**2 / 2, 1.0),
+        (lambda z: -0.5 * np.sum(z**2) + 1e-3 * np.cos(50 * z[0]), np.ones(2)),
+        (lambda z: np.logaddexp(-0.5 * z**2, -20 - 0.5 * (z - 9) ** 2), 0.1),  # its second mode has e^-20 of Z
+    ],
+)
+def test_a_density_with_one_mode_of_weight_gives_no_warning(f, x0):
+    laplace_approximation(f, x0)  # warnings are errors

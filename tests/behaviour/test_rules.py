@@ -97,6 +97,24 @@ def test_mistakes_are_counted_by_epoch_and_the_last_epoch_has_none():
     assert model.n_steps_ == model.n_passes_ == len(model.mistakes_per_epoch_)
 
 
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.NotSeparableWarning")
+@pytest.mark.parametrize("weights", ["last", "average", "pocket"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_equation_4_54_the_criterion_is_the_sum_of_what_misclassified_rows_lack(rng, weights, n_classes):
+    X = rng.normal(size=(90, 3))
+    y, weight = rng.integers(0, n_classes, size=90), rng.integers(0, 3, size=90).astype(float)
+    model = sx.Perceptron(weights=weights, max_epochs=5).fit(X, y, sample_weight=weight)
+    a = model.decision_function(X)
+    A = np.column_stack([-a, a]) / 2 if n_classes == 2 else a  # the difference of both is a
+    lack = A.max(axis=1) - A[np.arange(90), y]
+    assert model.criterion_ == pytest.approx(weight @ lack, rel=1e-12)
+    assert model.criterion_ > 0
+
+
+def test_the_criterion_of_separated_rows_is_zero():
+    assert sx.Perceptron(max_epochs=1000).fit(*separable(80, gap=0.05)).criterion_ == 0
+
+
 def test_the_learning_rate_scales_the_weights_and_nothing_else():
     X, y = separable(80, gap=0.05)
     a, b = (sx.Perceptron(learning_rate=eta, max_epochs=1000).fit(X, y) for eta in (1.0, 0.25))

@@ -15,7 +15,8 @@ with entries ±1. In these coordinates
   extrapolated to step zero (Richardson), so ln Z is accurate to about 1e-9 without derivatives from the user;
 - tolerances do not depend on units: the search ends when the gradient is 1e-8 per standard deviation.
 
-Finally the result is checked: half a standard deviation away along each axis, f must be lower than at the mode.
+Finally the result is checked: half a standard deviation away along each axis, f must be lower than at the mode. If f
+rises again further away, a second search starts there, and a warning is given if it finds another mode.
 
 The posterior of a classifier is a density too, but its mode comes from `solvers` and its Hessian from a pass over the
 rows: see `posterior`.
@@ -24,6 +25,7 @@ rows: see `posterior`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +37,7 @@ from separatrix._arguments import check_count, generator
 from separatrix._array import Float
 from separatrix._special import LOG_SQRT_2PI
 from separatrix._threads import single_thread_blas
+from separatrix.exceptions import ApproximationWarning, warn
 from separatrix.stats import ValueGradHess
 
 # Finite differences, in units of y
@@ -52,6 +55,11 @@ MAX_FAILED_STEPS = 6  # consecutive steps without a rise of f, each on a scale t
 MAX_DISTANCE = 1e8  # distance from x0, relative to the size of x0
 FLAT_CURVATURE = 1e-6  # curvature that counts as zero, in coordinates in which that of a Gaussian is one
 MIN_DROP, MAX_DROP = 0.0125, 1e3  # decrease of f over half a standard deviation; 1/8 for a Gaussian
+
+# The search for a second mode
+LOOKED_IN_STD = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # distances from the mode at which f is compared
+MIN_RISE = 0.1  # rise of f from one distance to the next that a Gaussian does not have
+MIN_LOG_FRACTION = -7.0  # ln of the fraction of Z below which a second mode changes nothing
 
 
 class LaplaceError(ValueError):
@@ -161,6 +169,11 @@ def laplace_approximation(
     LaplaceError
         If f is not finite at ``x0``, has no finite maximum, or is flat in some direction, or if a saddle is found.
 
+    Warns
+    -----
+    ApproximationWarning
+        If a second search finds another mode. Modes that lie in no direction of an axis of the Gaussian are missed.
+
     Examples
     --------
     A Gaussian times a sigmoid (PRML figure 4.14):
@@ -177,7 +190,15 @@ def laplace_approximation(
     surface = Surface(log_density, is_number=start.ndim == 0, gradient=gradient, hessian=hessian)
     found = find_mode(surface, np.atleast_1d(start))
     require_a_peak(surface, found)
-    log_z = found.value + len(found.x) * LOG_SQRT_2PI - float(np.log(np.diag(found.factor)).sum())  # (4.135)
+    log_z = log_integral(found)
+    other = second_mode(surface, found, np.atleast_1d(start))
+    if other is not None and log_integral(other) - log_z > MIN_LOG_FRACTION:
+        warn(
+            f"The density has another mode at x = {_show(other.x)}, with ln Z = {log_integral(other):.4g} there and "
+            f"{log_z:.4g} at the mode found, {_show(found.x)}. A Gaussian describes one mode only: approximate each "
+            "from an x0 of its own, and add their Z, or use a sampler.",
+            ApproximationWarning,
+        )
     mode = float(found.x[0]) if start.ndim == 0 else found.x
     return LaplaceApproximation(mode, found.factor, log_z, found.value, surface.n_evaluations)
 
@@ -314,6 +335,32 @@ def require_a_peak(surface: Surface, here: Position) -> None:
                 "predicts a fall by 0.125. The mode may lie at infinity in that direction, or x may be a minor local "
                 "maximum. Add a prior, or start at another x0."
             )
+
+
+def log_integral(here: Position) -> float:
+    """Return the estimate of ln Z at a mode (4.135)."""
+    return here.value + len(here.x) * LOG_SQRT_2PI - float(np.log(np.diag(here.factor)).sum())
+
+
+def second_mode(surface: Surface, here: Position, start: Float) -> Position | None:
+    """Climb from a place where f, which falls away from the mode, rises again; None if another mode is not found.
+
+    Such places are looked for along the axes of the Gaussian and along the way from the start. A mode in any other
+    direction may be missed.
+    """
+    way = start - here.x
+    length = float(np.linalg.norm(np.linalg.solve(here.T, way)))
+    axes = [*here.T.T, way / length] if length > 1 else [*here.T.T]
+    for axis in (side * axis for axis in axes for side in (1.0, -1.0)):
+        with suppress(ArithmeticError, ValueError):  # of the user's function, far from the mode; LaplaceError is one
+            values = [surface.value(here.x + distance * axis) for distance in LOOKED_IN_STD]
+            rises = [k for k in range(1, len(values)) if values[k] > values[k - 1] + MIN_RISE]
+            if rises:
+                other = find_mode(surface, here.x + LOOKED_IN_STD[rises[0]] * axis)
+                require_a_peak(surface, other)
+                if np.linalg.norm(np.linalg.solve(here.T, other.x - here.x)) > 1:
+                    return other
+    return None
 
 
 def _drops(surface: Surface, here: Position, axis: Float) -> Float:

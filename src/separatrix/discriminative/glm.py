@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Generalised linear models with the scikit-learn API.                                    PRML §4.3.6
 
-    E[t | x] = μ(w'φ(x) + w0 + offset),      var[t | x] = φ V(μ)
+    E[t | x] = μ(w'φ(x) + w0 + offset),      var[t | x] = s V(μ)
 
 The mathematics is in `glm_fit` (the maximum), `inference` (tests and intervals) and `likelihoods` (responses and
 links). A fit takes one pass over the rows for the units of the columns, one for the start and for each Newton step, one
@@ -110,7 +110,7 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
         Sampling distribution of (w, w0), or with a penalty their posterior; ``weight_distribution_.functions(L)`` is
         that of linear functions.
     dispersion_ : float
-        Dispersion φ: Pearson's X²/(N - P) for gaussian and gamma, otherwise 1.
+        Dispersion s: Pearson's X²/(N - P) for gaussian and gamma, otherwise 1.
     deviance_, null_deviance_, pearson_ : float
         Σ d of the fit and of the null model (an intercept and the offset), and Pearson's X².
     log_likelihood_, aic_, bic_ : float

@@ -115,7 +115,7 @@ class NaiveBayes(FamilyClassifier):
     coef_, intercept_
         The linear scores if every column has a linear form; one row for two classes.
     temperature_ : float
-        The exponent τ.
+        The exponent τ. In physics it would be an *inverse* temperature: a small τ makes probabilities less extreme.
     priors_, class_count_
         p(C_k), and the weight of each class.
     class_weight_ : ndarray of shape (K,)

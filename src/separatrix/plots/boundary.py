@@ -2,7 +2,7 @@
 """Predictions of a classifier with two columns, drawn over the plane.
 
 "regions"       the predicted class                                                            PRML figure 4.3
-"probability"   p(C_1 | x) for two classes, the largest p(C_k | x) for K classes               PRML figure 4.12
+"probability"   p(C_1 | x) for two classes, the largest p(C_k | x) for K classes               PRML figure 4.10
 "uncertainty"   width of the 95 % credible interval of that probability
 
 The outline of a region is the zero contour of its margin, the score of the class minus the largest score of the other
@@ -152,7 +152,7 @@ class DecisionBoundaryDisplay:
             for rule in ("map", averaged)
         )
         one, two = drawing.new_panels(1, 2)[0] if axes is None else axes
-        return left.plot(one, title="most probable weights (MAP)"), right.plot(two, title="averaged over the posterior")
+        return left.plot(one, title="at the mean activation"), right.plot(two, title="averaged over the posterior")
 
     @classmethod
     def _of(cls, model: Any, X: Any, y: Any, response: str, resolution: int) -> DecisionBoundaryDisplay:

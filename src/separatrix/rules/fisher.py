@@ -176,7 +176,7 @@ def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Floa
         return np.zeros((1, len(V))), np.array([np.inf if live[1] else -np.inf])
     if len(moments.count) == 2:
         w = V @ (V.T @ (moments.mean[1] - moments.mean[0]))  # (4.30)
-        w0 = -w @ moments.grand_mean if threshold == "mean" else normal_threshold(w, moments)  # (4.36)
+        w0 = -w @ moments.grand_mean if threshold == "mean" else normal_threshold(w, moments)  # (4.34)
         return w[None], np.array([w0])
     centres = (moments.mean - moments.grand_mean) @ V  # class means in coordinates in which S_W = I
     W = centres @ V.T
@@ -242,7 +242,8 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
     scalings_ : ndarray of shape (M, Q)
         The directions.
     ratio_ : ndarray of shape (Q,)
-        J of each direction.
+        Variance between the classes divided by the variance within, along each direction. For two classes and pooled
+        scatter it is J N_0 N_1 / N, with the criterion J of (4.26).
     means_, priors_
         Class means (K, M) and class proportions (K,).
     class_weight_ : ndarray of shape (K,)

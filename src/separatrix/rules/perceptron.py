@@ -121,6 +121,16 @@ def confusion_of(block: Block, weights: Weights, n_classes: int) -> Tally:
     return confusion(block, np.asarray(predicted, dtype=np.intp), n_classes)
 
 
+def criterion_of(block: Block, weights: Weights) -> Float:
+    """Return the sum over misclassified rows of -t a (4.54); for K classes, of the largest activation minus its own."""
+    a = np.asarray(block.X @ weights.W.T + weights.w0)
+    if a.shape[1] == 1:
+        lack = np.maximum(0.0, np.where(block.codes == 1, -a[:, 0], a[:, 0]))
+    else:
+        lack = a.max(axis=1) - a[np.arange(len(a)), block.codes]
+    return np.asarray(lack.sum() if block.weight is None else block.weight @ lack)
+
+
 class Perceptron(LinearClassifier):
     """Rosenblatt's perceptron for two or K classes, which updates the weights after each misclassified row.
 
@@ -161,6 +171,9 @@ class Perceptron(LinearClassifier):
     n_mistakes_ : int
         Number of mistakes in all epochs.
     mistakes_per_epoch_ : tuple of int
+    criterion_ : float
+        Perceptron criterion E_P of the weights (4.54): the sum of -w'φ t over misclassified rows; zero if there are
+        none. For K classes, the sum of the largest activation of a row minus that of its class.
     n_steps_ : int
         Number of epochs.
     n_passes_ : int
@@ -220,6 +233,9 @@ class Perceptron(LinearClassifier):
             solution, self.mistakes_per_epoch_ = fit_perceptron(source, self, last)
             self._keep_weights(*solution.value, source)
             self.n_mistakes_ = sum(self.mistakes_per_epoch_)
+            self.criterion_ = 0.0
+            if solution.status is Status.MAX_STEPS or self.weights == "average":
+                self.criterion_ = float(source.reduce(partial(criterion_of, weights=solution.value)))
             if solution.status is Status.MAX_STEPS:
                 warnings.warn(self._not_separated(source), NotSeparableWarning, stacklevel=2)
             self._keep(solution, source.passes)

@@ -48,7 +48,7 @@ class SeparabilityReport(Separability):
 
     @cached_property
     def widest(self) -> Margin:
-        """The maximum-margin hyperplane."""
+        """The maximum-margin hyperplane: the support vector machine with a hard margin."""
         self._require_margin()
         return widest_margin(self._source)
 
