@@ -50,6 +50,7 @@ from separatrix.study.compare import choose, held_out_rows, sample_of
 from separatrix.study.notes import REMEDIES, notes_on_model, notes_on_table, separation_of
 from separatrix.study.opening import open_frame, positive_class
 from separatrix.study.progress import REPORT_SECONDS, Budget, Stages
+from separatrix.study.race import Entry
 from separatrix.study.validation import fold_numbers, n_folds_of, n_repeats_of
 from separatrix.table import TableEncoder
 from separatrix.table.target import NO_YES_PAIRS
@@ -812,8 +813,8 @@ def test_tables_are_cross_validated_if_the_time_suffices_and_folds_are_stated(n_
         (1000, 10, 0.1, 2),
         (20_000, 10, 0.1, 2),
         (20_000, 10, 4.0, 1),
-        (20_000, 10, 8.0, 1),
-        (20_000, 10, 9.0, 0),  # 54 s, more than four fifths of the minute
+        (20_000, 10, 23.0, 1),
+        (20_000, 10, 25.0, 0),  # 50 s for two fits, more than four fifths of the minute
         (20_000, 400, 0.1, 0),  # the folds would take more than 250 MB
         (20_001, 10, 0.0, 0),
     ],
@@ -844,6 +845,49 @@ def test_a_memorised_label_does_not_help_in_cross_validation():
     loss = compare_models(table, "y", models=[LOGISTIC]).comparison[LOGISTIC].test.log_likelihood
     assert abs(loss.value + np.log(2)) < 4 * loss.standard_error + 0.05
     assert loss.standard_error < 0.1
+
+
+# -- the race within the time limit ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def costly(monkeypatch):
+    """Each fold takes ten seconds, according to the clock of the race."""
+    monkeypatch.setattr(Entry, "seconds", property(lambda self: 10.0))
+    return monkeypatch
+
+
+def test_a_costly_candidate_that_is_clearly_behind_stops_after_a_fold_with_the_reason(costly):
+    costly.setattr(Budget, "left", property(lambda self: 1000.0))
+    found = compare_models(TABLE, "customer", models=[*FAST, "naive Bayes"], time=1000.0)
+    stopped = found.comparison["prior only"]
+    assert stopped.outcome == "stopped"
+    assert re.search(r"^Stopped after \d of 5 folds: it was 0.\d+ ± 0.\d+ nats per row behind ", stopped.failure)
+    assert stopped.problem.startswith("prior only was stopped after")
+    assert len(found.comparison.test_rows) == 600  # the others are near, and have all folds
+    assert {trial.outcome for trial in found.comparison} == {"", "stopped"}
+    assert "prior only was stopped after" in " ".join(note.text for note in found.notes)
+
+
+def test_if_the_time_runs_out_the_folds_so_far_decide_on_the_same_rows(costly):
+    scored, score = [], Entry.score
+    costly.setattr(Entry, "score", lambda self, *arguments: scored.append(self.name) or score(self, *arguments))
+    costly.setattr(Budget, "left", property(lambda self: 100.0 if len(scored) < 4 else 0.0))
+    found = compare_models(TABLE, "customer", models=["linear discriminant", "naive Bayes"], time=100.0)
+    n = len(found.comparison.test_rows)
+    assert found.test.n_rows == n == 240  # two of five folds
+    assert [len(trial.test.rows) for trial in found.comparison] == [n, n]
+    assert any(f"The scores come from {n} of 600 rows" in note.text for note in found.notes)
+    study = study_of(found)
+    accuracy = (study.held_out.P.argmax(axis=1) == study.held_out.codes).mean()
+    assert accuracy > 0.8  # probabilities and labels belong to the same rows
+    assert_allclose(weighted_mean(study.held_out.log_likelihoods), study.score)
+
+
+def test_candidates_near_the_best_are_cross_validated_again_while_time_is_left():
+    found = compare_models(TABLE, "customer", models=["prior only", "naive Bayes", "linear discriminant"], time=1000.0)
+    assert found.comparison.repeats == (2, 4)
+    assert found.comparison.folds == "5 folds, repeated up to 4 times"
 
 
 # -- files, printing and notebooks -------------------------------------------------------------------------------------

@@ -6,5 +6,15 @@
 """
 
 from separatrix.comparison.models import Evidence, ModelAverage
-from separatrix.comparison.result import MIN_SHOWN_NATS, NOT_TRIED, Comparison, Scores, Trial, notes_on, one_line
+from separatrix.comparison.result import (
+    MAX_ROW_NATS,
+    MIN_SHOWN_NATS,
+    NOT_TRIED,
+    STOPPED,
+    Comparison,
+    Scores,
+    Trial,
+    notes_on,
+    one_line,
+)
 from separatrix.comparison.trials import Fold, compare, predicted_rows, run_trial, scores_of

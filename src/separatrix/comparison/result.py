@@ -53,7 +53,7 @@ MIN_ODDS = (
     3.0  # P(model) relative to that of another model, from which the evidence prefers it ("substantial", Jeffreys)
 )
 MIN_SHOWN_NATS = 5e-5  # per row; smaller differences round to zero with four digits and count as equal
-NOT_TRIED = "Not tried"  # beginning of ``failure`` if a model was not fitted
+NOT_TRIED, STOPPED = "Not tried", "Stopped"  # first words of ``failure`` if a model was not fitted, or not in all folds
 
 
 def one_line(error: Exception) -> str:
@@ -98,15 +98,16 @@ class Trial:
 
     @property
     def outcome(self) -> str:
-        """Word for a model without scores: "failed" or "not tried"; empty for other models."""
-        return "" if not self.failure else NOT_TRIED.lower() if self.failure.startswith(NOT_TRIED) else "failed"
+        """Word for a model without scores: "failed", "not tried" or "stopped"; empty for other models."""
+        known = (words.lower() for words in (NOT_TRIED, STOPPED) if self.failure.startswith(words))
+        return "" if not self.failure else next(known, "failed")
 
     @property
     def problem(self) -> str:
         """Name and reason of a model without scores, in a line."""
         if self.outcome == "failed":
             return f"{self.name} failed. {self.failure}"
-        return f"{self.name} was {NOT_TRIED.lower()}{self.failure.removeprefix(NOT_TRIED)}"
+        return f"{self.name} was {self.outcome}{self.failure[len(self.outcome) :]}"
 
     @property
     def rank(self) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ training and held-out rows, which are encoded once for all candidates. The choic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -23,26 +23,23 @@ import numpy as np
 from separatrix._arguments import check_number, check_positive, generator
 from separatrix._array import Array, Codes
 from separatrix._text import decimals, enumerated
-from separatrix._threads import single_thread_blas
-from separatrix.comparison import MIN_SHOWN_NATS, NOT_TRIED, Comparison, Fold, Trial, run_trial
+from separatrix.comparison import MIN_SHOWN_NATS, Comparison, Fold, Trial
 from separatrix.exceptions import DataError
-from separatrix.rows import NamedRows, watched
+from separatrix.rows import NamedRows
 from separatrix.study.candidates import (
-    CURVED,
-    LOGISTIC,
     MODELS,
     NEEDS_TEXT,
     PRIOR,
-    PriorOnly,
     Size,
     candidates,
     expected_seconds,
     selected,
     unsuitable,
 )
-from separatrix.study.notes import captured, notes_on_table
+from separatrix.study.notes import notes_on_table
 from separatrix.study.opening import name_of, open_labelled, positive_class
-from separatrix.study.progress import MAX_CANDIDATE_FRACTION, MIN_SAMPLED_ROWS, STUDY_SECONDS, Budget, Progress, Stages
+from separatrix.study.progress import MAX_CANDIDATE_FRACTION, STUDY_SECONDS, Budget, Progress, Stages
+from separatrix.study.race import race
 from separatrix.study.records import (
     NOTHING_BEATS,
     TIME_RAN_OUT,
@@ -55,17 +52,14 @@ from separatrix.study.records import (
 )
 from separatrix.study.screening import notes_on_columns
 from separatrix.study.validation import (
-    Split,
+    N_FIRST_FITS,
     complete_numbers,
-    cross_validated,
     n_folds_of,
     n_repeats_of,
-    sampled_fold,
     splits_of,
     stratified_sample,
 )
 from separatrix.table import (
-    Schema,
     TableEncoder,
     TableStatistics,
     table_statistics,
@@ -116,14 +110,14 @@ def compare_models(
     tried = candidates(some.n_rows, **size._asdict()) if models is None else models
 
     def seconds_of(n_fits: int) -> float:
-        """Expected time of the cross-validation; a model of words that takes too long for one fit is not tried."""
+        """Expected time of this number of fits of all candidates, except those that take too long for one fit."""
         once = (budget.expected(expected_seconds(name, some.n_rows, size, some.n_rows, 1)) for name in tried)
-        most = MAX_CANDIDATE_FRACTION * budget.left if size.n_words else np.inf
-        return n_fits * sum(seconds for seconds in once if seconds <= most)
+        return n_fits * sum(seconds for seconds in once if seconds <= MAX_CANDIDATE_FRACTION * budget.left)
 
-    is_sparse = encoder.schema_.is_sparse
     n_encoded = size.n_columns - len(complete_numbers(encoder.schema_))
-    n_repeats = n_repeats_of(some.n_rows, n_encoded, n_folds, seconds_of, budget.left, is_sparse=is_sparse)
+    n_repeats = n_repeats_of(
+        some.n_rows, n_encoded, n_folds, seconds_of, budget.left, is_sparse=encoder.schema_.is_sparse
+    )
     if not n_repeats:
         n_folds = 0
         held = held_out_rows(some.codes, test_share, rng)
@@ -134,8 +128,8 @@ def compare_models(
     offered = candidates(train.n_rows, types=inputs, **size._asdict())
     left_out = unsuitable(train.n_rows, **size._asdict())
     offered = offered if models is None else selected(offered, models, left_out)
-    n_test, n_fits = test.n_rows, 1 + n_folds
-    costs = {name: partial(expected_seconds, name, size=size, n_test_rows=n_test, n_fits=n_fits) for name in offered}
+    sizes: dict[str, Any] = {"size": size, "n_test_rows": test.n_rows, "n_fits": N_FIRST_FITS if n_folds else 1}
+    costs = {name: partial(expected_seconds, name, **sizes) for name in offered}
     encode_start = perf_counter()
     folds = [
         Fold(NamedRows(encoder.transform(fold.X), schema.columns), fold.codes, fold.rows)
@@ -146,16 +140,20 @@ def compare_models(
     if n_folds:
         most = MAX_ENCODING_FRACTION * budget.left / (perf_counter() - encode_start)
         n_folds = max(2, min(n_folds, int(most)))
-        repeats = splits_of(some, encoder, of_all, folds[0].X.array, n_folds, n_repeats, rng)
-    comparison, warnings = _run_trials(offered, costs, schema, folds, rows.classes, stages, repeats)
-    not_compared = [f"{name}: {reason}" for name, reason in left_out.items() if models is None and reason != NEEDS_TEXT]
-    not_compared += [f"{name}: {NO_INTERACTION}" for name in offered if name not in comparison.names]
-    unsuited = [Note("left out", f"Not compared: {'; '.join(not_compared)}.")] * bool(not_compared)
+        new_repeats = partial(splits_of, some, encoder, of_all, folds[0].X.array, n_folds, rng=rng)
+        repeats = new_repeats(n_repeats=n_repeats)
+    comparison, warnings = race(
+        offered, costs, schema, folds, rows.classes, stages, repeats, lambda: new_repeats(n_repeats=1)[0]
+    )
+    test, some = _scored_part(test, some, comparison)
+    absent = {} if models is not None else {name: why for name, why in left_out.items() if why != NEEDS_TEXT}
+    absent |= {name: NO_INTERACTION for name in offered if name not in comparison.names}
+    unsuited = "; ".join(f"{name}: {why}" for name, why in absent.items())
     notes = (
         *some.notes,
         *notes_on_columns(schema, folds, target, inputs or ()),
         *notes_on_table(schema, [fold.X.array for fold in folds], rows.classes, rows.counts),
-        *unsuited,
+        *[Note("left out", f"Not compared: {unsuited}.")] * bool(unsuited),
     )
     return Compared(
         Question(name or name_of(table), target, types, test_share, seed, time),
@@ -171,6 +169,18 @@ def compare_models(
         positive,
         perf_counter() - start,
     )
+
+
+def _scored_part(
+    test: LabelledTable, some: LabelledTable, comparison: Comparison
+) -> tuple[LabelledTable, LabelledTable]:
+    """The test rows that were scored, and the compared rows, with a note if the time ran out before the last fold."""
+    if len(comparison.test_rows) == test.n_rows:
+        return test, some
+    n = len(comparison.test_rows)
+    text = f"The scores come from {n} of {some.n_rows} rows, because the time ran out before the last fold."
+    scored = np.flatnonzero(np.isin(test.rows, comparison.test_rows))
+    return test.take(scored), replace(some, notes=(*some.notes, Note("sampled", text)))
 
 
 def _with_leaks(choice: Choice, leaks: Sequence[str], target: str) -> Choice:
@@ -192,77 +202,6 @@ def size_of(encoder: TableEncoder, rows: LabelledTable) -> Size:
     schema = encoder.schema_
     n_words = len(word_columns(schema))
     return Size(len(schema.columns), len(rows.classes), len(continuous_columns(schema)), n_words)
-
-
-def _run_trials(
-    models: Mapping[str, TableClassifier],
-    costs: Mapping[str, Callable[[int], float]],
-    schema: Schema,
-    folds: Sequence[Fold],
-    classes: Array,
-    stages: Stages,
-    repeats: list[list[Split]],
-) -> tuple[Comparison, dict[str, list[Note]]]:
-    """Fit the candidates to the training rows, the cheapest first; score them on the test rows; also return warnings.
-
-    ``costs`` return the expected time of a candidate for a number of rows. If it exceeds the budget, the candidate is
-    fitted to a sample of rows, or not tried. The cheapest one is always fitted. If there are ``repeats``, the scores
-    come from cross-validation.
-    """
-    train, test, budget = folds[0], folds[-1], stages.budget
-    trials: list[Trial] = []
-    counts: set[int] = set()  # how often models were cross-validated
-    warnings: dict[str, list[Note]] = {}
-    with captured():  # warm up, so that no fit time includes imports and compilation
-        PriorOnly().fit(np.zeros((len(classes), 1)), np.arange(len(classes)))
-    N = len(train.codes)
-    for name in sorted(models, key=lambda name: costs[name](N)):
-        n_rows = budget.affordable_rows(costs[name], N) or (0 if trials else min(N, MIN_SAMPLED_ROWS))
-        expected = budget.expected(costs[name](n_rows or N))
-        stages(f"{name}, {n_rows:,} rows", expected if n_rows else np.nan)
-        if not n_rows:
-            warnings[name] = []
-            trials.append(Trial(name, failure=_not_tried(expected, budget)))
-            continue
-        start, fold = perf_counter(), sampled_fold(train, schema, n_rows)
-        with captured() as warnings[name], watched(stages.rows), single_thread_blas():
-            try:
-                found = models[name].configured(schema, fold.X.array, fold.codes)
-            except Exception as error:  # if one model fails, the study continues
-                trials.append(Trial.failed(name, error))
-            else:
-                twin = CURVED if continuous_columns(schema) else LOGISTIC  # the same model without interactions
-                if found.interactions is not None and not found.interactions.pairs and twin in models:
-                    continue
-                prepared = perf_counter() - start  # knots, moments, and the search for interactions
-                trial = run_trial(name, found.model, fold, test, classes, most_probable=True)
-                trials.append(replace(trial, fit_seconds=prepared + trial.fit_seconds))
-        needed = (perf_counter() - start) * len(repeats[0]) if repeats else 0.0
-        if needed > budget.left and any(trial.P is not None for trial in trials[:-1]):
-            trials[-1] = Trial(name, failure=_not_tried(needed, budget))
-        elif repeats and not trials[-1].failure:
-            with captured(), single_thread_blas():  # the warnings of the fit to all rows are enough
-                validated = cross_validated(trials[-1], models[name], repeats, train.codes, classes, n_rows)
-                trials[-1] = validated[0]
-                counts.add(validated[1])
-        if n_rows < N:  # the evidence of a sample cannot be compared with the evidence of all rows
-            trials[-1] = replace(trials[-1], evidence=trials[-1].evidence._replace(of_labels=False))
-            text = f"In the comparison, this model was fitted to {n_rows} of {N} training rows, to limit the time."
-            warnings[name].insert(0, Note("sampled", text))
-        budget.measure(costs[name](n_rows), perf_counter() - start)
-    ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
-    n_folds = len(repeats[0]) if repeats else None
-    return Comparison(
-        ranked, classes, train.rows, test.rows, n_folds=n_folds, repeats=tuple(sorted(counts)) or (1,)
-    ), warnings
-
-
-def _not_tried(expected: float, budget: Budget) -> str:
-    return (
-        f"{NOT_TRIED}: it would take about {max(expected, 1):,.0f} s, and {budget.left:.0f} of {budget.seconds:g} s "
-        f"are left; one model may take {100 * MAX_CANDIDATE_FRACTION:.0f} % of them. Allow more with --time (in "
-        "Python, time=)."
-    )
 
 
 def sample_of(rows: LabelledTable, most: int, rng: np.random.Generator, what: str) -> LabelledTable:

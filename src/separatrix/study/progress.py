@@ -123,6 +123,12 @@ class Stages:
         self.done += 1
         self._report("", seconds)
 
+    def within(self, text: str, seconds: float) -> None:
+        """Replace the text of the current stage by that of one of its parts, which is expected to take ``seconds``."""
+        now = perf_counter()
+        self._stage, self._start, self._end = replace(self._stage, text=text), now, now + seconds
+        self._report("", seconds)
+
     def columns(self, done: int, total: int) -> None:
         """Report how many columns of the stage are done."""
         now = perf_counter()

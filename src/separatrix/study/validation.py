@@ -1,41 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Repeated stratified cross-validation, for tables of up to 20 000 rows if the time suffices.
 
-Every row is predicted by models that were fitted without it, encoding included. The log-likelihood of a row is its mean
-over the repeats, and standard errors are over rows, because the repeats of a row are not independent.
+Every row is predicted by models that were fitted without it, encoding included. race.py fits them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from separatrix import metrics
-from separatrix._array import Array, Codes, Rows, to_dense
-from separatrix.comparison import Fold, Trial, predicted_rows, scores_of
-from separatrix.generative import NaiveBayes
+from separatrix._array import Codes, Rows, to_dense
+from separatrix.comparison import Fold
 from separatrix.reductions import take_rows
 from separatrix.rows import NamedRows
-from separatrix.study.candidates import PriorOnly
 from separatrix.study.records import LabelledTable
 from separatrix.table import NumberPlan, Schema, TableEncoder, TableStatistics, infer_types, table_statistics
-from separatrix.table_model import TableClassifier
 
 ALWAYS_VALIDATED_ROWS = 1000  # smaller tables are cross-validated, whatever the time
 MAX_VALIDATED_ROWS = 20_000  # larger tables are split, because a fifth of their rows gives precise scores
-# Of the time left, for the expected time of all candidates, which is usually too long: interactions are searched in
-# each fold only if the first search finds any. For 15 000 rows of 7 columns, 30 seconds are expected and 9 are taken.
-MAX_VALIDATION_FRACTION = 0.8
+MAX_VALIDATION_FRACTION = 0.8  # of the time left, for the first fits of all candidates
+N_FIRST_FITS = 2  # of each candidate: to all rows, and in the first fold
 MAX_REPEAT_FRACTION = 0.25  # of the time left, if folds are repeated
 N_SCORED_ROWS, MIN_REPEATS, MAX_REPEATS = 500, 2, 4  # rows times repeats, so that the choice hardly depends on the seed
 MAX_FOLD_CELLS = 3e7  # cells that are encoded for each fold, 250 MB
-MAX_REPEAT_SECONDS = 5.0  # no model starts another repeat after this time
+MAX_REPEAT_SECONDS = 5.0  # after this time, a model is repeated only if it is near the best one
 
 
 class Split(NamedTuple):
@@ -77,8 +69,10 @@ def n_repeats_of(
         return 0
     n_cells = 0 if is_sparse else n_rows * n_encoded * n_folds
     for n_repeats in range(int(np.clip(-(-N_SCORED_ROWS // n_rows), MIN_REPEATS, MAX_REPEATS)), 0, -1):
-        most = MAX_VALIDATION_FRACTION if n_repeats == 1 else MAX_REPEAT_FRACTION
-        if n_repeats * n_cells <= MAX_FOLD_CELLS and seconds_of(1 + n_folds * n_repeats) <= most * time:
+        n_fits, most = 1 + n_folds * n_repeats, MAX_REPEAT_FRACTION
+        if n_repeats == 1:  # the first fold of all candidates, after which those that are behind stop
+            n_fits, most = N_FIRST_FITS, MAX_VALIDATION_FRACTION
+        if n_repeats * n_cells <= MAX_FOLD_CELLS and seconds_of(n_fits) <= most * time:
             return n_repeats
     return int(n_rows < ALWAYS_VALIDATED_ROWS)
 
@@ -149,41 +143,6 @@ def splits_of(
             splits.append(Split(own, table, train, test, parts, used))
         repeats.append(splits)
     return repeats
-
-
-def cross_validated(
-    trial: Trial, model: TableClassifier, repeats: list[list[Split]], codes: Codes, classes: Array, most: int
-) -> tuple[Trial, int]:
-    """The trial with scores and probabilities of rows that were predicted by models fitted without them.
-
-    The probabilities are means over repeats, and each model is fitted to at most ``most`` rows. Also returns the number
-    of repeats. The families of naive Bayes are types of columns, and come from all rows. If a fit fails, the trial is a
-    failed one.
-    """
-    start, P_sum, rows_sum, n = perf_counter(), np.zeros((len(codes), len(classes))), np.zeros(len(codes)), 0
-    try:
-        for splits in repeats:
-            if n and perf_counter() - start > MAX_REPEAT_SECONDS:
-                break
-            for split in splits:
-                train, test = sampled_fold(split.fold(split.train), split.schema, most), split.fold(split.test)
-                estimator: Any = model.configured(split.schema, train.X.array, train.codes).model
-                if isinstance(estimator, NaiveBayes):  # otherwise, test rows may be outside the support of a family
-                    chosen = {choice.column: choice.family for choice in trial.model.choices_}
-                    given = estimator.families
-                    families = {name: given.get(name, chosen.get(name, "auto")) for name in split.schema.columns}
-                    estimator.set_params(families=families)
-                estimator.fit(train.X, classes[train.codes])
-                P, rows = predicted_rows(estimator, test, classes)
-                P_sum[split.test] += P
-                rows_sum[split.test] += rows
-            n += 1
-    except Exception as error:  # the comparison continues if a model raises
-        return Trial.failed(trial.name, error), n
-    P, fold = P_sum / n, Fold(None, codes, np.arange(len(codes)))
-    if isinstance(estimator, PriorOnly):  # otherwise, the different class proportions of the folds would rank rows
-        P = np.tile(P.mean(axis=0), (len(P), 1))
-    return replace(trial, test=scores_of(P, rows_sum / n, metrics.accuracy(P, codes), fold), P=P), n
 
 
 def sampled_fold(fold: Fold, schema: Schema, most: int) -> Fold:

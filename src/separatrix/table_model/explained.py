@@ -24,6 +24,7 @@ from separatrix.explanation import (
 )
 from separatrix.rows import RowStore
 from separatrix.table import MISSING, Batch, NumberPlan, Schema, open_batch
+from separatrix.table_model.radial import RADIAL, Radial
 
 
 def explained_table(model: Any, rows: Any, reference: Any, named: Callable[..., Any]) -> Explained:
@@ -82,6 +83,8 @@ def _batch_of(table: Any, what: str) -> Batch:
 def _owners(model: Any) -> tuple[tuple[str, ...], Codes]:
     """Lines, and the line of each function; functions of an unknown basis are lines of their own."""
     names, sources = model.encoder_.schema_.inputs, model.sources_
+    if isinstance(model.basis_, Radial):
+        sources = tuple(source or RADIAL for source in sources)  # one line for all of them
     if "" in sources:
         functions = tuple(model.get_feature_names_out().tolist())
         return (*names, *functions), len(names) + np.arange(len(functions))
