@@ -2,10 +2,9 @@
 """Studies of a table: compare models, choose one, fit it and explain it. Used by the command line and the report.
 
 Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (comparison and choice), race.py (fits and
-scores within the time limit) and records.py
-(`Compared`, `Study`). The rows: opening.py (data frames and files). The models:
-candidates.py (which models suit a table). The results: notes.py, screening.py
-(columns to check). Progress reports: progress.py. Predictions of a table in batches: scoring.py.
+scores within the time limit) and records.py (`Compared`, `Study`). The rows: opening.py (data frames and files). The
+models: candidates.py (which models suit a table). The results: notes.py, screening.py (columns to check). Progress
+reports: progress.py. Predictions of a table in batches: scoring.py.
 """
 
 from separatrix.effects import Effect, PairEffect
