@@ -7,6 +7,7 @@ from scipy import special
 from sklearn.covariance import oas
 
 import separatrix as sx
+from benchmarks.coverage import CASES, covered
 from separatrix.bayesian.alignment import STATED_PROBABILITY, Directions, align
 from separatrix.bayesian.averaging import Nodes, merged
 from separatrix.bayesian.evidence import FitEP, prior_scales
@@ -104,3 +105,11 @@ def test_merged_nodes_are_the_average_of_two_priors(rng):
     assert_allclose(both.weights, np.concatenate([first.weights * p[0], second.weights * p[1]]) / p.sum())
     assert_allclose(both.widening, np.concatenate([first.widening, 9 * second.widening]))
     assert len(both.fits) == 8
+
+
+def test_intervals_cover_few_useful_weights_of_correlated_columns():
+    """An alignment in units of the scales of the columns, without their uncertainty, covers 0.7 of these weights."""
+    case = next(case for case in CASES if case.name == "few useful columns, correlated, many rows")
+    found = [covered(case, seed) for seed in range(12)]
+    assert np.mean([each.useful for each in found]) > 0.82
+    assert np.mean([each.probabilities for each in found]) > 0.95

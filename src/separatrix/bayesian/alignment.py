@@ -53,9 +53,10 @@ class Predictor(Protocol):
 
 
 class Aligned(NamedTuple):
-    """The objective under an aligned prior, c Σ^b (M, M), the factor of s, and the predicted posterior and gain."""
+    """The objective under an aligned prior, b, c Σ^b (M, M), the factor of s, and the predicted posterior and gain."""
 
     objective: Posterior
+    power: float
     shape: Float
     factor: float
     prediction: Approximation
@@ -81,7 +82,7 @@ def align(objective: Posterior, found: Approximation) -> list[Aligned]:
             prior = aligned.prior(np.array([eta]))
             prediction = parabola.under(prior)
             posed = replace(objective, prior=prior)
-            better.append(Aligned(posed, shape, float(np.exp(eta)), prediction, height - here))
+            better.append(Aligned(posed, b, shape, float(np.exp(eta)), prediction, height - here))
     return sorted(better, key=lambda each: -each.gain)
 
 

@@ -181,21 +181,18 @@ def _scales_of(found: Inference) -> str:
 
 def shape_joint(found: Inference, options: Options) -> Inference:
     """Align the prior, or give each column a scale, if the evidence rises."""
-    assert found.fitter is not None, "the prior is tuned first"
-    shaped = shape_prior(found, options, found.fitter)
+    shaped = shape_prior(found, options)
     if shaped is found:
         if found.method == "ep" and not _has_cheap_sweeps(found.objective):  # tuning ended early
-            found = tune_prior(found, options, found.fitter)
+            found = tune_prior(found, options, found.method_of_tuning)
         return found.did("as stated: no alignment, and no scale for each column, has a higher evidence")
     assert shaped.shape is not None, "another shape"
-    is_aligned = bool((shaped.shape != np.diag(np.diag(shaped.shape))).any())
     kinds = ["a scale for each column"] if len(shaped.report.labels) > 1 else []
-    kind = ", ".join([*kinds, "aligned with the correlations of the columns"] if is_aligned else kinds)
-    assert shaped.tuned is not None, "tuning keeps its fit"
-    assert found.tuned is not None, "tuning keeps its fit"
-    gain = shaped.tuned.log_evidence - found.tuned.log_evidence
+    if (shaped.shape != np.diag(np.diag(shaped.shape))).any():
+        kinds.append("aligned with the correlations of the columns")
+    gain = shaped.best_tuned.log_evidence - found.best_tuned.log_evidence
     shaped = shaped if found.method == "ep" else replace(shaped, shift=None)
-    return shaped.did(f"{kind}: ln p(D) rises by {gain:.2f}")
+    return shaped.did(f"{', '.join(kinds)}: ln p(D) rises by {gain:.2f}")
 
 
 # -- fit ---------------------------------------------------------------------------------------------------------
@@ -411,8 +408,7 @@ def with_convergence(found: Inference, chains: Chains) -> Inference:
 
 def average_joint(found: Inference, options: Options) -> Inference:
     """Average the posterior over the scales of the prior, and over a simpler prior if that is probable."""
-    objective, fit = found.objective, found.tuned
-    assert fit is not None, "tuning keeps its fit"
+    objective, fit = found.objective, found.best_tuned
     if isinstance(options.groups, str) and len(fit.mean[0]) > 2:
         found = replace(found, simpler=one_scale(found))
     nodes = scale_average(found, options)

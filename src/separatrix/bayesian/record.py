@@ -128,6 +128,18 @@ class Inference:
         assert isinstance(self.approximation, Approximation), "better approximations need the full covariance"
         return self.approximation
 
+    @property
+    def best_tuned(self) -> Approximation:
+        """The fit at the most probable scales; an assertion fails if the prior was not tuned."""
+        assert self.tuned is not None, "tuning keeps its fit"
+        return self.tuned
+
+    @property
+    def method_of_tuning(self) -> Fitter:
+        """The method that tuned the prior; an assertion fails if it was not tuned."""
+        assert self.fitter is not None, "tuning keeps its method"
+        return self.fitter
+
     def did(self, outcome: str) -> Inference:
         """Return this inference with a description of the step that led to it."""
         return replace(self, outcome=outcome)

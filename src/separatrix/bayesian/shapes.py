@@ -11,14 +11,16 @@ unless it is improbable. `by_class` does the same for many weights of K classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from separatrix._array import Float
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.averaging import Nodes, merged, scale_nodes
-from separatrix.bayesian.evidence import Fitter, PriorScales, prior_scales
+from separatrix.bayesian.evidence import GROUP_STD, SPARSE_GROUP_STD, Fitter, PriorScales, prior_scales
 from separatrix.bayesian.record import Inference, Options
 from separatrix.bayesian.tuning import Limit, Parabola, Search, tune_scales
 
@@ -61,64 +63,77 @@ def tune_prior(found: Inference, options: Options, fitter: Fitter, tol: float = 
     )
 
 
-def shape_prior(found: Inference, options: Options, fitter: Fitter) -> Inference:
+def shape_prior(found: Inference, options: Options) -> Inference:
     """Choose the shape of the prior by evidence: one scale, a scale for each column, and an alignment of either.
 
     A prior with another shape is tuned again, and accepted if its evidence is higher. The sites of expectation
-    propagation make predictions so accurate that only the better one of the first two shapes is fitted.
+    propagation make predictions so accurate that only the better one of the first two shapes is fitted. The scales of
+    columns have one of two hyperpriors, the second of which allows for few large scales among many small ones.
     """
     if not options.aligns or options.groups is not None or options.wide is not None:
         return found
-    assert found.tuned is not None, "the scale is tuned first"
-    aligned, gain = align(found.objective, found.tuned), _column_gain(found, options, fitter)
-    if fitter.predicts_well:
+    aligned, gain = align(found.objective, found.best_tuned), _column_gain(found, options)
+    if found.method_of_tuning.predicts_well:
         is_aligned = bool(aligned) and aligned[0].gain > gain
         aligned, gain = (aligned[:1], -np.inf) if is_aligned else ([], gain)
-    heights = [(_height(found, options) + LOG_ODDS, found)]
-    for each in aligned[:2]:
-        heights += _if_tuned(_aligned(found, each, options, fitter), options)
+    candidates = _aligned(found, aligned[:2], options)
     if gain > LOG_ODDS:
-        columns = _by_column(found, options, fitter)
-        heights += _if_tuned(columns, options)
-        assert columns.tuned is not None, "the scales are tuned"
-        for each in align(columns.objective, columns.tuned)[:1]:
-            heights += _if_tuned(_aligned(columns, each, options, fitter), options)
-    best = max(heights, key=lambda pair: pair[0])[1]
-    return found if best is found else replace(best, simpler=found)
-
-
-def _if_tuned(found: Inference | None, options: Options) -> list[tuple[float, Inference]]:
-    return [] if found is None else [(_height(found, options), found)]
+        columns = found
+        for group_std in (GROUP_STD, SPARSE_GROUP_STD):
+            columns = _by_column(columns, group_std, options)
+            aligned = align(columns.objective, columns.best_tuned)[:1]
+            candidates += [columns, *_aligned(columns, aligned, options)]
+    heights = [_height(found, options) + LOG_ODDS, *(_height(each, options) for each in candidates)]
+    best = int(np.argmax(heights))
+    return replace(candidates[best - 1], simpler=found) if best else found
 
 
 def _height(found: Inference, options: Options) -> float:
     """Return ln p(D), integrated over the scales."""
-    assert found.tuned is not None, "the scale is tuned first"
-    return found.tuned.log_evidence + _nodes_of_one(found, options, None).log_ratio
+    return found.best_tuned.log_evidence + _nodes_of_one(found, options, None).log_ratio
 
 
-def _aligned(found: Inference, aligned: Aligned, options: Options, fitter: Fitter) -> Inference | None:
-    """Tune again with an aligned prior; None if expectation propagation does not converge there."""
-    objective, shape, factor, near, _ = aligned
-    fit = fitter.fit(objective, near.mean, near.factor)
-    if found.tuned is None or fit.name != found.tuned.name:
-        return None
-    report, law = found.report, prior_scales(found.objective, found.groups)
-    start = replace(
-        found,
-        objective=objective,
-        approximation=fit,
-        factors=factor * found.factors,
-        tuning=replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors),
-        law=replace(law, typical=law.typical / report.factors),
-    )
-    return _shaped(start, shape, options, fitter)
+def _aligned(found: Inference, shapes: list[Aligned], options: Options) -> list[Inference]:
+    """Tune again with each aligned prior, unless expectation propagation does not converge there.
+
+    In units of scales e^u of uncorrelated columns, Σ is diag e^2u, so the aligned prior has the scales e^(1+b)u: the
+    alignment multiplies the differences of their logarithms, and their uncertainty with them. Without a hyperprior
+    that is as much wider, the evidence of such a prior would be too high, and intervals too narrow: of three useful
+    ones among 50 correlated columns, the intervals of 0.63 instead of 0.76 contain the true weight.
+    """
+    tuned = list[Inference]()
+    for objective, power, shape, factor, near, _ in shapes:
+        fitter, report = found.method_of_tuning.fork(), found.report
+        fit = fitter.fit(objective, near.mean, near.factor)
+        if fit.name != found.best_tuned.name:
+            continue
+        law = _law_of_first(found, found.groups)
+        start = replace(
+            found,
+            objective=objective,
+            approximation=fit,
+            factors=factor * found.factors,
+            tuning=replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors),
+            law=law,
+        )
+        law = replace(law, group_std=max(1.0, 1.0 + power) * law.group_std)
+        tuned.append(replace(_shaped(start, shape, options, fitter), law=law))
+    return tuned
 
 
-def _by_column(found: Inference, options: Options, fitter: Fitter) -> Inference:
-    """Tune again with a scale for each column."""
-    start = replace(found, approximation=found.tuned or found.full, groups="columns")
-    return _shaped(start, np.eye(len(found.factors)), options, fitter)
+def _by_column(found: Inference, group_std: float, options: Options) -> Inference:
+    """Tune again with a scale for each column; the logarithms of the scales have this standard deviation a priori."""
+    law = replace(_law_of_first(found, "columns"), group_std=group_std)
+    start = replace(found, approximation=found.best_tuned, groups="columns", law=law)
+    return _shaped(start, np.eye(len(found.factors)), options, found.method_of_tuning.fork())
+
+
+def _law_of_first(found: Inference, groups: str | Sequence[Any] | None) -> PriorScales:
+    """Return the scales of the first prior, which later ones are multiples of, with their hyperprior."""
+    if found.law is not None:
+        return found.law
+    scales = prior_scales(found.objective, groups)
+    return replace(scales, typical=scales.typical / found.report.factors)
 
 
 def _shaped(start: Inference, shape: Float, options: Options, fitter: Fitter) -> Inference:
@@ -133,30 +148,27 @@ def _shaped(start: Inference, shape: Float, options: Options, fitter: Fitter) ->
     return replace(tuned, factors=factors, tuning=report, shape=shape * np.outer(relative, relative))
 
 
-def _column_gain(found: Inference, options: Options, fitter: Fitter) -> float:
+def _column_gain(found: Inference, options: Options) -> float:
     """Return the predicted gain in evidence by a scale for each column."""
-    objective, fit = found.objective, found.tuned
-    assert fit is not None, "the scale is tuned first"
+    objective, fit = found.objective, found.best_tuned
     scales = prior_scales(objective, "columns")
     if not is_shapeable(objective, fit) or scales.tuned.ndim > 1:
         return -np.inf
-    search = Search(objective, scales, fitter, bounds=scales.bounds(objective), tol=SHAPE_TOL)
+    search = Search(objective, scales, found.method_of_tuning, bounds=scales.bounds(objective), tol=SHAPE_TOL)
     volume = scale_nodes(objective, scales, fit, None).log_ratio - _nodes_of_one(found, options, None).log_ratio
     return search.predicted_gain(fit, found.log_det_slope) + volume
 
 
 def one_scale(found: Inference) -> Inference:
     """Return the inference with one scale for all columns instead of one each, fitted at the predicted best scale."""
-    assert found.tuned is not None, "tuning keeps its fit"
-    assert found.fitter is not None, "tuning keeps its method"
-    factors, parabola = found.report.factors, Parabola(found.tuned, found.objective.prior)
+    factors, parabola = found.report.factors, Parabola(found.best_tuned, found.objective.prior)
     common = float(np.exp(np.log(factors).mean()))
     prior = prior_scales(found.objective, "columns").prior(np.log(common / factors))
     scales = prior_scales(replace(found.objective, prior=prior))
     eta, _ = best_scale(parabola, scales)
     objective = replace(found.objective, prior=scales.prior(np.array([eta])))
     near = parabola.under(objective.prior)
-    fit = found.fitter.fit(objective, near.mean, near.factor)
+    fit = found.method_of_tuning.fit(objective, near.mean, near.factor)
     tuning = replace(found.report, factors=np.array([common * np.exp(eta)]))
     return replace(found, objective=objective, approximation=fit, tuned=fit, tuning=tuning, groups=None)
 
@@ -166,10 +178,8 @@ def scale_average(found: Inference, options: Options) -> Nodes:
     nodes, simpler = _nodes_of_one(found, options, found.fitter), found.simpler
     if simpler is None:
         return nodes
-    assert found.tuned is not None, "tuning keeps its fit"
-    assert simpler.tuned is not None, "tuning keeps its fit"
     probability = 0.5 if options.groups is not None else STATED_PROBABILITY
-    shift = simpler.tuned.log_evidence - found.tuned.log_evidence + np.log(probability / (1 - probability))
+    shift = simpler.best_tuned.log_evidence - found.best_tuned.log_evidence + np.log(probability / (1 - probability))
     others = _nodes_of_one(simpler, options, None)
     if nodes.log_ratio - others.log_ratio - shift <= 6:  # nats, above which the simpler prior does not count
         others = _nodes_of_one(simpler, options, simpler.fitter, n_fits=0)
@@ -180,9 +190,8 @@ def scale_average(found: Inference, options: Options) -> Nodes:
 
 def _nodes_of_one(found: Inference, options: Options, fitter: Fitter | None, **limits: int) -> Nodes:
     """Return the nodes of the average over the scales of one prior."""
-    assert found.tuned is not None, "tuning keeps its fit"
     scales = prior_scales(found.objective, found.groups, _law(found, options))
-    return scale_nodes(found.objective, scales, found.tuned, fitter, **limits)
+    return scale_nodes(found.objective, scales, found.best_tuned, fitter, **limits)
 
 
 def _law(found: Inference, options: Options) -> PriorScales | None:
