@@ -22,7 +22,7 @@ from separatrix.exceptions import DataError, SeparationWarning
 from separatrix.files import open_table
 from separatrix.table import infer_types, table_statistics
 
-COMMANDS = ("fit", "compare", "predict", "explain", "report", "plot", "export", "datasets", "demo")
+COMMANDS = ("fit", "compare", "predict", "explain", "effects", "report", "plot", "export", "datasets", "demo")
 PROGRAM = shutil.which("separatrix", path=str(Path(sys.executable).parent)) or "separatrix"
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ``separatrix`` command. Needs ``pip install separatrix[app]``.
 
-Commands: fit.py (fit, compare, report), predict.py, explain.py (explain, plot, export), datasets.py (datasets, demo).
-Shared: app.py (the typer application), options.py (options), files.py (input and output files), console.py (printing
-and progress), output.py (results as tables and as JSON), errors.py (exit codes and messages), limits.py (limits of
-memory). NumPy is imported only when a command needs it, so that ``separatrix --help`` is immediate.
+Commands: fit.py (fit, compare, report), predict.py, explain.py (explain, plot, export), effects.py, datasets.py
+(datasets, demo). Shared: app.py (the typer application), options.py (options), files.py (input and output files),
+console.py (printing and progress), output.py (results as tables and as JSON), errors.py (exit codes and messages),
+limits.py (limits of memory). NumPy is imported only when a command needs it, so that ``separatrix --help`` is
+immediate.
 """
 
 from __future__ import annotations

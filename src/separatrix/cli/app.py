@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from separatrix._text import first_few
-from separatrix.cli import datasets, explain, fit, predict  # noqa: F401  # importing a module registers its commands
+from separatrix.cli import datasets, effects, explain, fit, predict  # noqa: F401  # importing a module registers its commands
 from separatrix.cli.console import Printer, accept_any_text, discard, stream_errors, write
 from separatrix.cli.errors import STANDARD, CommandError, UsageError, failure_of, written
 from separatrix.cli.files import open_input
@@ -184,7 +184,7 @@ def start(
         typer.echo(context.get_help())
 
 
-for name in ("fit", "compare", "predict", "explain", "report", "plot", "export", "datasets", "demo"):
+for name in ("fit", "compare", "predict", "explain", "effects", "report", "plot", "export", "datasets", "demo"):
     function, epilog = COMMANDS[name]
     # Join the lines of each paragraph, because typer keeps line breaks whatever the width of the terminal.
     help_text = "\n\n".join(" ".join(part.split()) for part in str(function.__doc__).split("\n\n"))

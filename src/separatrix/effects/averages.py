@@ -228,6 +228,10 @@ class Linearised:
         gradient = np.asarray(slope(self.values))[:, None] * self.gradient
         return replace(self, values=function(self.values), gradient=gradient)
 
+    def reflected(self, top: Float) -> Linearised:
+        """``top`` (Q,) minus the numbers."""
+        return replace(self, values=top - self.values, gradient=-self.gradient)
+
     def joined(self, others: Sequence[Any]) -> Linearised:
         """These numbers followed by others."""
         parts = [self, *others]
@@ -261,6 +265,10 @@ class Drawn:
         """A function of each number."""
         return replace(self, values=function(self.values))
 
+    def reflected(self, top: Float) -> Drawn:
+        """``top`` (Q,) minus the numbers."""
+        return replace(self, values=top[:, None] - self.values)
+
     def joined(self, others: Sequence[Any]) -> Drawn:
         """These numbers followed by others."""
         return replace(self, values=np.concatenate([self.values, *(part.values for part in others)]))
@@ -293,6 +301,11 @@ class Averages(NamedTuple):
     def row(self, t: int, g: int, k: int) -> int:
         """Position of one average."""
         return int(np.ravel_multi_index((t, g, k), self.shape))
+
+    def of_the_other_class(self, terms: Sequence[Term]) -> Averages:
+        """The averages of 1 - p for probabilities p of one of two classes, and minus their slopes."""
+        is_level = np.repeat([term.along is None for term in terms], self.shape[1]).astype(np.float64)
+        return self._replace(numbers=self.numbers.reflected(is_level))
 
     def extended(self, others: Sequence[Averages]) -> tuple[Averages, list[int]]:
         """These averages with the terms of others, whose first terms are at the positions returned."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from separatrix._arguments import as_float
 from separatrix._array import Array, Codes, Float, to_dense
-from separatrix._text import did_you_mean
+from separatrix._text import did_you_mean, option
 from separatrix.exceptions import DataError
 from separatrix.rows import Block
 from separatrix.stats import ClassMoments, column_moments
@@ -151,6 +151,13 @@ class Column:
             raise DataError(f"{owner}: {value!r} is not a value of column {self.name!r}.{hint}")
         return np.asarray(self.encode(values)[0])
 
+    def value_of(self, features: Float) -> Any:
+        """The number or the date with these features, (m,)."""
+        x = float(features[0])
+        if isinstance(self.plan, DatePlan):
+            return dt.datetime(1970, 1, 1) + dt.timedelta(days=x + self.plan.origin)
+        return int(x) if x.is_integer() else x
+
     def numbers(self, X: Float) -> Float:
         """The numbers, or the days since 1970, in rows of features (n, D); NaN if missing."""
         plan, x = self.plan, X[:, self.place[0]]
@@ -221,8 +228,11 @@ class Contrast(NamedTuple):
 
 def edit_to(owner: str, column: Column, value: Any) -> Edit:
     """Set a column to a value in all rows."""
-    is_gap = value is None or (isinstance(value, float) and math.isnan(value))
-    return Edit(column, MISSING if is_gap else value, column.features_of(owner, value))
+    features = column.features_of(owner, value)
+    is_gap = value in (None, MISSING) or (isinstance(value, float) and math.isnan(value))
+    if isinstance(value, str) and column.is_numeric and not is_gap:
+        value = column.value_of(features)
+    return Edit(column, MISSING if is_gap else value, features)
 
 
 def contrasts_of(owner: str, column: Column, wanted: Any, survey: Survey) -> list[Contrast]:
@@ -231,10 +241,14 @@ def contrasts_of(owner: str, column: Column, wanted: Any, survey: Survey) -> lis
     None is the default: levels against the first, numbers for a round step near one standard deviation.
     """
     name = column.name
-    rules, example = (*LEVEL_PAIRS, *NUMBER_STEPS), f"variables={{{name!r}: [value, other value]}}"
+    rules = (*LEVEL_PAIRS, *NUMBER_STEPS)
+    remedy = {
+        "remedy": f"List the values to compare: variables={{{name!r}: [value, other value]}}.",
+        "option": f"List the values to compare: {option('--variable', name)} --values VALUE,VALUE",
+    }
     if isinstance(wanted, str) and wanted not in rules:
         hint = did_you_mean(wanted, rules)
-        raise DataError(f"{owner}: {wanted!r} is not a comparison for {name!r}.{hint} To compare values: {example}.")
+        raise DataError(f"{owner}: {wanted!r} is not a comparison for {name!r}.{hint}", **remedy)
     if isinstance(wanted, Sequence | np.ndarray) and not isinstance(wanted, str):
         if len(wanted) < 2:
             raise DataError(f"{owner}: variables={{{name!r}: {wanted!r}}} needs two values or more to compare.")
@@ -244,12 +258,9 @@ def contrasts_of(owner: str, column: Column, wanted: Any, survey: Survey) -> lis
     if not column.is_numeric:
         kind = {TextPlan: "text", HashPlan: "a hashed category"}.get(type(column.plan), f"of type {column.plan.kind}")
         what = "step" if column.levels else "default comparison"
-        raise DataError(f"{owner}: column {name!r} is {kind}, so it has no {what}. List the values: {example}.")
+        raise DataError(f"{owner}: column {name!r} is {kind}, so it has no {what}.", **remedy)
     if wanted in LEVEL_PAIRS:
-        raise DataError(
-            f"{owner}: column {name!r} has no levels, so {wanted!r} does not apply. Give a step, such as variables="
-            f"{{{name!r}: 10}}, or list the values: {example}."
-        )
+        raise DataError(f"{owner}: column {name!r} has no levels, so {wanted!r} does not apply.", **remedy)
     step = default_step(column, survey) if wanted is None else _step(owner, column, wanted, survey)
     unit = "" if not isinstance(column.plan, DatePlan) else " day" if abs(step) == 1 else " days"
     return [Contrast(f"{step:+g}{unit}", None, Edit(column, step, None, step))]

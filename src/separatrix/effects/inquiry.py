@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import generator
-from separatrix._text import counted
+from separatrix._text import counted, listed
 from separatrix.decisions import DecisionRule
-from separatrix.effects.averages import SLOPE_STEP_IN_STD, Averager, Averages, Drawn
+from separatrix.effects.averages import SLOPE_STEP_IN_STD, Averager, Averages, Drawn, Term
 from separatrix.effects.columns import (
     Column,
     Edit,
@@ -68,6 +68,7 @@ class Inquiry:
     data: Any
     by: Any
     level: float
+    positive: Any
     rng: Any
 
     def __post_init__(self) -> None:
@@ -77,7 +78,7 @@ class Inquiry:
         if not hasattr(self.model, "fit"):
             raise DataError(f"{self.owner}(model={self.model!r}): pass a fitted model.")
         check_is_fitted(self.model)
-        _ = self.distribution, self.population
+        _ = self.distribution, self.classes, self.population
 
     @property
     def estimator(self) -> Any:
@@ -129,25 +130,43 @@ class Inquiry:
         return int(self.distribution.approximation.mean.shape[0])
 
     @cached_property
-    def labels(self) -> tuple[Any, ...]:
-        """Classes whose probabilities are averaged: the second of two, or all; None for a mean."""
-        classes = getattr(self.model, "classes_", None)
-        if classes is None:
-            return (None,)
-        return tuple(classes[1:].tolist()) if self.n_outputs == 1 else tuple(classes.tolist())
+    def classes(self) -> tuple[Any, ...]:
+        """Classes of the model; empty for a mean. Raises if ``positive`` is not one of them."""
+        classes = tuple(getattr(self.model, "classes_", np.empty(0)).tolist())
+        if self.positive is not None and self.positive not in classes:
+            raise DataError(
+                f"{self.owner}(positive={self.positive!r}): "
+                + (f"choose one of the classes, {listed(list(classes))}." if classes else "the model has no classes.")
+            )
+        return classes
+
+    @property
+    def labels(self) -> tuple[tuple[int, Any], ...]:
+        """Number and label of each class whose probability is averaged; None for a mean."""
+        if not self.classes:
+            return ((0, None),)
+        if self.n_outputs == 1:
+            return ((0, self.classes[1] if self.positive is None else self.positive),)
+        return tuple((k, label) for k, label in enumerate(self.classes) if self.positive in (None, label))
 
     @property
     def cells(self) -> list[tuple[int, Group, int, Any]]:
         """Number and values of each group, with number and label of each class."""
-        groups, labels = enumerate(self.population.groups), list(enumerate(self.labels))
-        return [(g, group, k, label) for g, group in groups for k, label in labels]
+        groups = enumerate(self.population.groups)
+        return [(g, group, k, label) for g, group in groups for k, label in self.labels]
+
+    def averages(self, terms: Sequence[Term]) -> Averages:
+        """Averages of some terms, for the first of two classes if it is the positive one."""
+        found = self.averager.averages(terms)
+        is_first = self.n_outputs == 1 and self.positive is not None and self.positive == self.classes[0]
+        return found.of_the_other_class(terms) if is_first else found
 
     @property
     def quantity(self) -> str:
         """The predicted quantity in words."""
-        if self.labels == (None,):
+        if not self.classes:
             return "mean"
-        return f"probability of {self.labels[0]!r}" if self.n_outputs == 1 else "probability of each class"
+        return f"probability of {self.labels[0][1]!r}" if len(self.labels) == 1 else "probability of each class"
 
     @cached_property
     def scale(self) -> Scale:
@@ -200,10 +219,10 @@ class Inquiry:
         """Values of each column of the user's ``at``."""
         if at is not None and not isinstance(at, Mapping):
             raise DataError(f"{self.owner}(at={at!r}): map columns to values, such as at={{'age': 40}}.")
-        return {name: self.listed(values) for name, values in (at or {}).items()}
+        return {name: self.as_list(values) for name, values in (at or {}).items()}
 
     @staticmethod
-    def listed(values: Any) -> list[Any]:
+    def as_list(values: Any) -> list[Any]:
         """Values as a list; a single value is a list of one."""
         return (
             list(values)
@@ -277,7 +296,7 @@ class Inquiry:
             given,
             self.level,
             self.is_posterior,
-            self.n_outputs > 1 and self.owner != "predictions",
+            len(self.labels) > 1 and self.owner != "predictions",
         )
 
     def _notes(self, averages: Averages) -> tuple[str, ...]:
@@ -285,7 +304,7 @@ class Inquiry:
         weight, q, estimator = averages.weight.sum(axis=1), self.distribution, self.estimator
         notes = [f"Averages over {counted(float(weight.max()), 'row')}, with the other columns as in each row."]
         if weight.min() < weight.max():
-            notes[0] += f" Up to {weight.max() - weight.min():,.0f} rows are left out, because the column is missing."
+            notes[0] += f" Up to {weight.max() - weight.min():,.0f} rows are left out, because the value is missing."
         kind = DRAWN if isinstance(averages.numbers, Drawn) else PENALISED if self.is_posterior else SAMPLED
         notes.append(kind.format(percent=f"{100 * self.level:g} %", n=len(averages.theta)))
         if q.blend is not None and not q.blend.is_average:

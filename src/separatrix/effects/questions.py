@@ -34,6 +34,7 @@ def predictions(
     hypothesis: str | None = None,
     level: float = 0.95,
     *,
+    positive: Any = None,
     rng: Any = None,
 ) -> EffectTable:
     """Average predicted probability of each class, or average mean of a generalised linear model.
@@ -57,6 +58,8 @@ def predictions(
         ``by``, otherwise the values of ``variables`` and ``at``.
     level : float, default 0.95
         Level of the intervals.
+    positive : label, optional
+        Class whose probability is computed; by default the second of two classes, or each of more.
     rng : int or numpy.random.Generator, optional
         Seed of posterior draws.
 
@@ -77,18 +80,18 @@ def predictions(
     >>> sx.effects.predictions(model, X, variables={"size (mm)": [36, 42, 48]})["estimate"].round(3)
     array([0.3  , 0.582, 0.818])
     """
-    ask = Inquiry("predictions", model, data, by, level, rng)
+    ask = Inquiry("predictions", model, data, by, level, positive, rng)
     given = ask.at(at)
     varied = {} if variables is None else wanted_columns(ask.owner, ask.columns, variables, ask.dropped)
     for name, (column, values) in varied.items():
         chosen = (
-            grid_values(ask.with_levels(column), ask.survey, N_GRID_POINTS) if values is None else ask.listed(values)
+            grid_values(ask.with_levels(column), ask.survey, N_GRID_POINTS) if values is None else ask.as_list(values)
         )
         if not chosen:
             raise DataError(f"{ask.owner}: column {name!r} has no default values. List some: {{{name!r}: [...]}}.")
         given[name] = chosen
     settings = ask.settings(given)
-    averages = ask.averager.averages([Term(edits) for _, edits in settings])
+    averages = ask.averages([Term(edits) for _, edits in settings])
     lines = [
         Line(ask.subject(label), "", setting, group, label, averages.row(t, g, k))
         for t, (setting, _) in enumerate(settings)
@@ -108,13 +111,14 @@ def comparisons(
     hypothesis: str | None = None,
     level: float = 0.95,
     *,
+    positive: Any = None,
     rng: Any = None,
 ) -> EffectTable:
     """How the average prediction changes if a column changes and the other columns of each row do not.
 
     Parameters
     ----------
-    model, data, by, level, rng
+    model, data, by, level, positive, rng
         As in `predictions`.
     variables : str, list of str, or mapping from column to a comparison, optional
         Columns of the user's table, by default all columns of the model. The comparison of a column is a step that is
@@ -150,7 +154,7 @@ def comparisons(
     >>> effect.names, effect["contrast"], effect["estimate"].round(3)
     (('size (mm)',), ['+5'], array([0.174]))
     """
-    ask = Inquiry("comparisons", model, data, by, level, rng)
+    ask = Inquiry("comparisons", model, data, by, level, positive, rng)
     check_option(ask.owner, "comparison", comparison, COMPARISONS)
     if comparison == "odds ratio" and ask.scale is not LOGIT:
         raise DataError(f"{ask.owner}(comparison='odds ratio') needs probabilities, but the model predicts means.")
@@ -163,7 +167,7 @@ def comparisons(
             for setting, edits in settings:
                 before = terms.add(Term(edits if low is None else (*edits, low), present))
                 found.append((column.name, label, setting, before, terms.add(Term((*edits, high), present))))
-    averages = ask.averager.averages(terms.all)
+    averages = ask.averages(terms.all)
     lines = [
         Line(name, what, setting, group, label, averages.row(high, g, k), averages.row(low, g, k))
         for name, what, setting, low, high in found
@@ -182,13 +186,14 @@ def slopes(
     hypothesis: str | None = None,
     level: float = 0.95,
     *,
+    positive: Any = None,
     rng: Any = None,
 ) -> EffectTable:
     """Average slope of the predictions along a number: the change per unit of a small change in each row.
 
     Parameters
     ----------
-    model, data, by, level, rng
+    model, data, by, level, positive, rng
         As in `predictions`.
     variables : str or list of str, optional
         Columns of numbers; by default all of the model.
@@ -212,7 +217,7 @@ def slopes(
     >>> sx.effects.slopes(model, X)["estimate"].round(4)
     array([0.0358])
     """
-    ask = Inquiry("slopes", model, data, by, level, rng)
+    ask = Inquiry("slopes", model, data, by, level, positive, rng)
     given = ask.at(at)
     settings = ask.settings(given)
     terms, found = Terms(), []
@@ -226,7 +231,7 @@ def slopes(
                 found.append((column.name, setting, first, len(features[first]) - 1))
             else:
                 found.append((column.name, setting, terms.add(Term(edits, present, column)), -1))
-    direct = ask.averager.averages(terms.all)
+    direct = ask.averages(terms.all)
     along = [ask.averager.along_features(direct, first, places) for first, places in features.items()]
     averages, starts = direct.extended(along)
     start_of = dict(zip(features, starts, strict=True))
