@@ -21,7 +21,7 @@ from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers import Auto, factorise, pose
-from separatrix.weights import Heading, summarise
+from separatrix.weights import Heading, Reading, summarise
 
 PROPER = ["logit", "logit_mean", "logit_covariance", "logit_weights_offset", "logit_no_intercept", "softmax"]
 
@@ -367,7 +367,7 @@ def test_a_posterior_as_a_prior_is_the_same_gaussian(n_classes):
 
 def test_a_summary_has_quantiles_of_normal_distributions():
     posterior = fitted_model()[0].posterior_
-    summary = summarise(posterior, Heading("A model", ("0", "1"), notes=("A note.",)), level=0.8)
+    summary = summarise(posterior, Heading("A model", ("0", "1"), notes=("A note.",)), Reading(level=0.8))
     q = stats.norm(np.roll(posterior.mean, 1), np.roll(posterior.std, 1))  # the intercept is first
     assert_allclose(summary.lower, q.ppf(0.1), rtol=1e-9)
     assert_allclose(summary.upper, q.ppf(0.9), rtol=1e-9)

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 import separatrix as sx
 
@@ -172,3 +172,210 @@ def test_other_models_say_why_they_have_none(model):
     with pytest.raises(AttributeError, match="has no summary: "):
         model.fit(X, BINARY).summary()
     assert not hasattr(model, "summary")
+
+
+# Tests, and profile intervals
+
+
+def log_likelihood(y, columns, offset):
+    """Maximum of the log likelihood of a model with an offset for each class, by BFGS."""
+    K = offset.shape[1]
+
+    def loss(w):
+        a = offset + np.column_stack([np.zeros(len(y)), columns @ w.reshape(K - 1, -1).T])
+        P = special.softmax(a, axis=1)
+        slope = P - np.eye(K)[y]
+        value = -(a[np.arange(len(y)), y] - special.logsumexp(a, axis=1)).sum()
+        return value, (slope[:, 1:].T @ columns).ravel()
+
+    start = np.zeros((K - 1) * columns.shape[1])
+    return -optimize.minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-9}).fun
+
+
+@pytest.mark.parametrize("y", [BINARY, np.unique(CLASSES, return_inverse=True)[1]], ids=["two", "three"])
+def test_a_likelihood_ratio_test_leaves_columns_out(y):
+    model, Z = sx.LogisticRegression(alpha=0).fit(X, y), (WITH_ONE - [0, 0, 20, -1]) / [1, 1, 2, 0.2]
+    zero = np.zeros((N, y.max() + 1))
+    full, less = log_likelihood(y, Z, zero), log_likelihood(y, Z[:, :2], zero)
+    found = model.test(["x1", "x2"])
+    assert found.statistic == pytest.approx(2 * (full - less), rel=1e-6)
+    assert found.degrees_of_freedom == 2 * y.max()
+    for method in ("wald", "score"):
+        assert model.test(["x1", "x2"], method=method).statistic == pytest.approx(found.statistic, rel=0.3)
+
+
+def test_a_wald_test_of_all_classes_equals_that_of_statsmodels():
+    result = sm.MNLogit(np.unique(CLASSES, return_inverse=True)[1], WITH_ONE).fit(**TIGHT)
+    R = np.kron(np.eye(2), np.eye(4)[1:3])
+    gap, cov = R @ result.params.T.ravel(), R @ np.asarray(result.cov_params()) @ R.T
+    found = sx.LogisticRegression(alpha=0).fit(X, CLASSES).test(["x0", "x1"], method="wald")
+    assert found.statistic == pytest.approx(gap @ np.linalg.solve(cov, gap), rel=1e-6)
+
+
+def test_a_hypothesis_may_have_values():
+    model = sx.GeneralizedLinearModel("bernoulli").fit(X, BINARY)
+    center, error = model.coef_[0], model.standard_errors_[0]
+    found = model.test({"x0": center + 2 * error}, method="wald")
+    assert found.statistic == pytest.approx(4.0, rel=1e-9)
+    assert f"x0 = {center + 2 * error:g}" in str(found)
+    assert model.test({"x0": float(center)}).statistic == pytest.approx(0.0, abs=1e-8)
+    for wrong in (True, {"x0": "much"}, np.eye(4)[:2]):
+        with pytest.raises(ValueError, match="columns="):
+            model.test(wrong)
+    with pytest.raises(ValueError, match="2 coefficients"):
+        sx.LogisticRegression(alpha=0).fit(X, CLASSES).test({"x0": 0.1})
+
+
+@pytest.mark.parametrize("contrast", ["middle", "top"])
+def test_profile_intervals_of_classes_end_where_the_deviance_reaches_its_quantile(contrast):
+    codes, Z = np.unique(CLASSES[:200], return_inverse=True)[1], (WITH_ONE[:200] - [0, 0, 20, -1]) / [1, 1, 2, 0.2]
+    model = sx.LogisticRegression(alpha=0, tol=1e-11).fit(Z[:, 1:], codes)
+    table = model.summary(0, level=0.9, interval="profile")
+    k = ["low", "middle", "top"].index(contrast)
+    row = table.names.index(f"{k}: x0")
+    full, center = log_likelihood(codes, Z, np.zeros((200, 3))), table.coefficient[row]
+
+    def height(b):
+        """The deviance if the weight of x0 in this class is b, and that of the reference class 0 is 0."""
+
+        def loss(w):
+            W = np.zeros((3, 4))
+            W[1:][free] = w
+            W[k, 1] = b
+            a = Z @ W.T
+            slope = special.softmax(a, axis=1) - np.eye(3)[codes]
+            return -(a[np.arange(200), codes] - special.logsumexp(a, axis=1)).sum(), (slope.T @ Z)[1:][free]
+
+        free = np.ones((2, 4), dtype=bool)
+        free[k - 1, 1] = False
+        held = optimize.minimize(loss, np.zeros(7), jac=True, method="BFGS", options={"gtol": 1e-10}).fun
+        return 2 * (held + full) - stats.chi2.ppf(0.9, 1)
+
+    for end, side in ((table.lower[row], -1), (table.upper[row], 1)):
+        bracket = sorted([center, center + side * 3 * table.standard_error[row]])
+        assert end == pytest.approx(optimize.brentq(height, *bracket, xtol=1e-10), abs=1e-5)
+
+
+def test_restrictions_hold_in_the_units_of_undone_class_weights():
+    """Undone class weights shift the intercept of the table; tests refer to the shifted intercept."""
+    weight = {0: 1.0, 1: 3.0}
+    model = sx.LogisticRegression(alpha=0, class_weight=weight, prior_correction=True).fit(X, BINARY)
+    plain = sx.LogisticRegression(alpha=0, class_weight=weight).fit(X, BINARY)
+    shifted = model.summary()
+    assert_allclose(shifted.coefficient[0], plain.summary().coefficient[0] - np.log(3.0))
+    by_hand = sx.GeneralizedLinearModel("bernoulli").fit(
+        X, BINARY, np.where(BINARY, 3.0, 1.0), offset=np.full(N, np.log(3.0))
+    )
+    assert model.test("intercept").statistic == pytest.approx(by_hand.test("intercept").statistic, rel=1e-6)
+
+
+def test_a_prior_leaves_no_test():
+    model = sx.LogisticRegression(alpha=1).fit(X, BINARY)
+    for call in (lambda: model.test("x0"), lambda: model.summary(interval="profile")):
+        with pytest.raises(ValueError, match="count the prior as evidence"):
+            call()
+    bayesian = sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(X, BINARY)
+    with pytest.raises(ValueError, match="no profile intervals"):
+        bayesian.summary(interval="profile")
+
+
+# Separation
+
+GROUP = np.r_[np.zeros(20), np.ones(10)]
+OF_GROUP = np.r_[np.tile([0, 1], 10), np.ones(10, dtype=int)]  # every row of the group is a 1
+SHIFTED = stats.norm.isf(0.025)
+
+
+def supremum(y, columns, offset=None):
+    """Log likelihood at weights so large that it no longer rises."""
+    family = sm.families.Binomial() if y.max() == 1 else sm.families.Poisson()
+    with np.errstate(all="ignore"):
+        return sm.GLM(y, columns, family=family, offset=offset).fit(maxiter=60, tol=1e-13).llf
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.SeparationWarning")
+@pytest.mark.filterwarnings("ignore:.*[Ss]eparation")
+@pytest.mark.parametrize(
+    ("model", "y", "side"),
+    [
+        (sx.GeneralizedLinearModel("bernoulli"), OF_GROUP, 1.0),
+        (sx.LogisticRegression(alpha=0), OF_GROUP, 1.0),
+        (sx.TableClassifier(sx.LogisticRegression(alpha=0)), OF_GROUP, 1.0),
+        (sx.GeneralizedLinearModel("poisson"), np.r_[np.arange(20) % 4, np.zeros(10, dtype=int)], -1.0),
+    ],
+    ids=["GLM", "logistic", "table", "counts"],
+)
+def test_a_separated_coefficient_is_infinite_with_a_profile_limit_and_a_ratio_test(model, y, side):
+    x = np.linspace(-1.0, 1.0, 30) ** 3
+    X = np.column_stack([x, GROUP])
+    model.fit(X, y)
+    table = model.summary()
+    assert (
+        model.separation_.status in ("complete", "quasi-complete") if not isinstance(model, sx.TableClassifier) else 1
+    )
+    at = table.names.index("x1")
+    assert table.coefficient[at] == side * np.inf
+    assert np.isnan(table.standard_error[at])
+    assert np.isnan(table.z[at])
+    assert (table.upper if side > 0 else table.lower)[at] == side * np.inf
+    kept = GROUP == 0  # the rows of the group are fitted perfectly in the limit
+    top = supremum(y[kept], sm.add_constant(x[kept], prepend=False))
+    one = np.column_stack([x, np.ones(30)])
+    assert table.p[at] == pytest.approx(stats.chi2.sf(2 * (top - supremum(y, one)), 1), rel=1e-5)
+
+    def height(b):
+        return 2 * (top - supremum(y, one, b * GROUP)) - SHIFTED**2
+
+    end = (table.lower if side > 0 else table.upper)[at]
+    assert end == pytest.approx(optimize.brentq(height, end - 1, end + 1), abs=1e-4)
+    family = sm.families.Binomial() if side > 0 else sm.families.Poisson()
+    rest = sm.GLM(y[kept], sm.add_constant(x[kept], prepend=False), family=family).fit(tol=1e-12)
+    for name, j in (("x0", 0), ("intercept", 1)):  # other coefficients are finite
+        row = table.names.index(name)
+        assert_allclose(table.coefficient[row], rest.params[j], rtol=1e-5)
+        assert_allclose(table.standard_error[row], rest.bse[j], rtol=1e-5)
+    assert "A hyperplane separates" in str(table)
+    assert "inf" in str(table)
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.SeparationWarning")
+def test_only_separated_contrasts_of_classes_are_infinite():
+    codes = np.array(["a", "b", "c"])[np.r_[np.arange(60) % 3, np.arange(20) % 2]]  # no row of the group is a c
+    group = np.r_[np.zeros(60), np.ones(20)]
+    X = np.column_stack([group, np.cos(np.arange(80.0))])
+    model = sx.LogisticRegression(alpha=0).fit(X, codes)
+    against_a, against_c = model.summary("a"), model.summary("c")
+    found = dict(zip(against_a.names, against_a.coefficient, strict=True))
+    assert found["c: x0"] == -np.inf
+    assert all(np.isfinite(value) for name, value in found.items() if name != "c: x0")
+    assert np.isfinite(against_a.upper[against_a.names.index("c: x0")])
+    found = dict(zip(against_c.names, against_c.coefficient, strict=True))
+    assert found["a: x0"] == found["b: x0"] == np.inf
+    mean = model.summary()
+    signs = [mean.coefficient[mean.names.index(f"{label}: x0")] for label in "abc"]
+    assert signs == [np.inf, np.inf, -np.inf]
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.SeparationWarning")
+def test_a_coefficient_for_which_others_make_up_may_have_any_value():
+    x = np.arange(-10.0, 10.0) + 0.5
+    X = np.column_stack([x, np.cos(7 * x)])
+    table = sx.LogisticRegression(alpha=0).fit(X, x > 0).summary()
+    row = dict(zip(table.names, zip(table.coefficient, table.lower, table.upper, table.p, strict=True), strict=True))
+    assert row["x0"][0] == np.inf
+    assert np.isnan(row["x1"][0])
+    assert row["x1"][1:] == (-np.inf, np.inf, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.SeparationWarning")
+def test_a_saved_model_without_rows_does_not_show_a_finite_estimate(tmp_path):
+    model = sx.LogisticRegression(alpha=0).fit(GROUP[:, None], OF_GROUP)
+    again = sx.load(sx.save(model, tmp_path / "model.sx"))
+    with pytest.raises(ValueError, match="need the training rows"):
+        again.summary()
+
+
+def test_with_a_prior_nothing_is_infinite():
+    table = sx.LogisticRegression(alpha=1).fit(GROUP[:, None], OF_GROUP).summary()
+    assert np.isfinite(table.coefficient).all()

@@ -14,7 +14,7 @@ The prior must be proper in every direction: under a flat prior p(D) is zero, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, S
 from separatrix.priors import ElasticNet, Flat, Gaussian, Penalty
 from separatrix.rows import Source, given_classes, is_hashable, labels_of
 from separatrix.solvers import Posterior, pose
-from separatrix.weights import Draws, Heading, Summary, WeightDistribution, interval_tails, summarise
+from separatrix.weights import Draws, Heading, Reading, Summary, WeightDistribution, interval_tails, summarise
 
 LIKELIHOODS = ("logit", "probit", "label_noise")
 INTERCEPT_SCALE = 10.0  # default; the log-odds of the classes of any table are within two standard deviations
@@ -399,7 +399,15 @@ class BayesianLogisticRegression(LinearClassifier):
         P, error = np.moveaxis(self._map_posterior(X, exact_probabilities, n), 1, 0)
         return P, error
 
-    def summary(self, reference: Any = None, exponentiate: bool = False, level: float = 0.95) -> Summary:
+    def summary(
+        self,
+        reference: Any = None,
+        exponentiate: bool = False,
+        level: float = 0.95,
+        *,
+        interval: str = "wald",
+        test: str = "wald",
+    ) -> Summary:
         """Return the table of coefficients: mean, standard deviation, credible interval and probability of sign.
 
         Parameters
@@ -411,9 +419,18 @@ class BayesianLogisticRegression(LinearClassifier):
             Show e^w instead of w: odds ratios.
         level : float, default 0.95
             Level of the intervals.
+        interval, test
+            For maximum likelihood, as in `LogisticRegression.summary`; a posterior accepts only the default.
         """
+        return self._summary(Reading(reference, exponentiate, level, interval, test))
+
+    def _summary(
+        self, reading: Reading, functions: tuple[Sequence[str], Any] | None = None, notes: tuple[str, ...] = ()
+    ) -> Summary:
+        """Return the table of the weights, or of linear ``functions`` of them, with more notes."""
         check_is_fitted(self)
-        return summarise(self.posterior_, self._heading(), reference=reference, exponentiate=exponentiate, level=level)
+        reading.require_posterior(type(self).__name__)
+        return summarise(self.posterior_, self._heading().with_notes(*notes), reading, functions)
 
     def _heading(self) -> Heading:
         """What the table of coefficients says about the model."""

@@ -20,9 +20,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count, check_flags, check_number, check_option, check_positive
-from separatrix._array import Array, Codes, Float, Rows
-from separatrix._text import columns_are
+from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix.basis import fit_basis
+from separatrix.discriminative.coefficients import HasCoefficients
 from separatrix.discriminative.glm_fit import (
     GLMFit,
     check_maximum,
@@ -31,30 +31,22 @@ from separatrix.discriminative.glm_fit import (
     open_targets,
     per_row,
 )
-from separatrix.discriminative.inference import (
-    TESTS,
-    TestResult,
-    each_coefficient,
-    positions,
-    profile_interval,
-    quantile,
-    run_test,
-)
-from separatrix.discriminative.maximum import INTERCEPT, KeepsRows
+from separatrix.discriminative.inference import Estimate
+from separatrix.discriminative.maximum import INTERCEPT, WITHOUT_ROWS
 from separatrix.estimator import Limit, check_columns, check_results, known_columns, truth_in_memory, unchanged_on_error
 from separatrix.exceptions import CollinearWarning, warn
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 from separatrix.rows import Block, RowMap, in_memory, open_rows, targets_in_memory
+from separatrix.separation import signs_at_infinity
 from separatrix.solvers import Newton
 from separatrix.stats import Design
 from separatrix.weights import (
+    Coefficients,
     Heading,
     Marginals,
     NormalApproximation,
-    Summary,
     WeightDistribution,
     interval_tails,
-    summarise,
 )
 
 PENALISED = (
@@ -72,7 +64,7 @@ RATIOS = {"logit": "odds ratios", "log": "ratios of means", "cloglog": "hazard r
 ALIASED = "Coefficients of 0 without a standard error belong to columns that are constant or combinations of others."
 
 
-class GeneralizedLinearModel(RegressorMixin, KeepsRows):
+class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
     """Regression for real, binary, fractional, count and positive targets, with standard errors and tests.
 
     The mean is μ(a) with a = w'φ(x) + w0 + offset. The fit minimises half the deviance plus a penalty, ½ Σ_n weight_n
@@ -119,6 +111,9 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
         N - P; N is the sum of the weights (for a binomial model, the number of rows with trials). With a penalty, P is
         the effective number of coefficients.
     coefficient_names_ : tuple of str
+    separation_
+        Whether a hyperplane separates the classes, or zero counts from other counts, as in `LogisticRegression`; None
+        for families of real and positive targets.
     n_passes_, n_steps_ : int
     solution_
         Status of the solver, and the parameters of the centred columns.
@@ -155,6 +150,7 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
     """
 
     _aliased: tuple[int, ...] = ()  # positions of columns without a coefficient
+    separation_ = None  # in models saved before it was kept
     _n_observations: float | None = None  # None in models saved before it was kept
 
     def __init__(
@@ -214,7 +210,7 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
             basis = fit_basis(self.basis, source)
             source = source.mapped(basis)
             fit = fit_glm(source, targets, likelihood, alpha=alpha, fit_intercept=self.fit_intercept, solver=solver)
-            check_maximum(fit)
+            self.separation_ = check_maximum(fit)
             self._keep(fit, source.columns, basis)
             if fit.aliased is not None:
                 warn(
@@ -309,78 +305,43 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
             rest = -2.0 * targets.weighted_sum(likelihood.derivatives(a, targets.t).log_p)
         return float(1.0 - rest / flat) if flat > 0 else float(rest == 0.0)
 
-    def test(self, columns: Any, *, method: str = "likelihood-ratio") -> TestResult:
-        """Test whether the coefficients of some columns are all zero.
-
-        Parameters
-        ----------
-        columns : str, int or a list of them
-            Names or positions of coefficients, for example ``"intercept"``.
-        method : {"likelihood-ratio", "wald", "score"}
-            Kind of test.
-        """
-        check_option("test", "method", method, TESTS)
-        check_is_fitted(self)
-        self._require_unpenalised(f"test(method={method!r})")
-        chosen = positions(columns, self.coefficient_names_)
+    def _estimate(self) -> Estimate:
+        """The estimate with its training rows; raises ValueError without them."""
         fit = self._training_fit()
-        unknown = [self.coefficient_names_[j] for j in chosen if j not in self._positions]
-        if unknown:
-            raise ValueError(f"test: {columns_are(unknown)} a combination of other columns, so no test is possible.")
-        return run_test(fit, np.searchsorted(self._positions, chosen).tolist(), method)
+        null = np.zeros_like(fit.solution.value)
+        null[0, len(fit.posterior.design.origin) :] = fit.null.activation
 
-    def summary(
-        self,
-        reference: Any = None,
-        exponentiate: bool = False,
-        level: float = 0.95,
-        *,
-        interval: str = "wald",
-        test: str = "wald",
-    ) -> Summary:
-        """Return the table of coefficients: standard errors, tests whether each coefficient is zero, and intervals.
+        def at_score(theta: Float, n_fixed: int) -> tuple[Float, float]:
+            here = fit.goodness_at(theta)
+            return fit.inverse(here.information), fit.dispersion_of(here.pearson, fit.degrees_of_freedom + n_fixed)
 
-        Parameters
-        ----------
-        reference : None
-            For classifiers; a regression has no classes.
-        exponentiate : bool, default False
-            Show e^w instead of w: odds ratios with the logit, ratios of means with the log link.
-        level : float, default 0.95
-            Confidence level of the intervals.
-        interval : {"wald", "profile"}
-            "wald" is the estimate plus and minus standard errors. "profile" contains all values that a likelihood-ratio
-            test does not reject. It takes a few fits per coefficient, and is valid even if the likelihood is skewed.
-        test : {"wald", "likelihood-ratio", "score"}
-            Test of each coefficient. The last two tests fit the model again without the coefficient.
-        """
-        check_is_fitted(self)
-        check_option("summary", "interval", interval, ("wald", "profile"))
-        check_option("summary", "test", test, TESTS)
-        limits, tests = None, None
-        if interval == "profile" or test != "wald":
-            self._require_unpenalised(f"summary(interval={interval!r}, test={test!r})")
-            fit = self._training_fit()
-            if interval == "profile":
-                reach = quantile(level, self._residual)
-                ends = np.array([profile_interval(fit, j, reach) for j in range(len(fit.names))]).T
-                limits = self._in_table(ends[0]), self._in_table(ends[1])
-            if test != "wald":
-                tests = {name: self._in_table(column) for name, column in each_coefficient(fit, test).items()}
-        return summarise(
-            self.weight_distribution_,
-            self._heading(),
-            reference=reference,
-            exponentiate=exponentiate,
-            level=level,
-            tests=tests,
-            limits=limits,
-            methods="" if self.alpha_ > 0 else f": {interval}; tests: {test}",
+        return Estimate(
+            fit.posterior,
+            fit.solution.value,
+            fit.unscaled_covariance,
+            fit.goodness.deviance,
+            fit.dispersion,
+            self._residual,
+            null,
+            at_score,
         )
 
-    def _in_table(self, column: Float) -> Float:
-        """Numbers of the coefficients of the fit, for all columns and in the order of the table: intercept first."""
-        return np.roll(self._spread_out(column, np.nan), int(self.fit_intercept))
+    def _restrictions(self, rows: Float) -> Float:
+        """Functions (n, P) of the weights of all columns as functions of those of the fit."""
+        return rows[:, self._positions]
+
+    def _signs_at_infinity(self, chosen: Coefficients) -> Array:
+        """Sign of each infinite coefficient, 0 for finite ones, and ``ANY_VALUE``."""
+        fit = self._training_fit()
+        rows, L = fit.posterior, to_dense(chosen.L)[:, self._positions]
+        source = rows.source if fit.support is None else rows.source.viewed(fit.support.repeat)
+        return signs_at_infinity(source, 2, L, chosen.Q, fit_intercept=rows.design.bias)
+
+    @property
+    def _separated(self) -> str:
+        """What is separated, as the beginning of a note."""
+        is_count = self.likelihood_.response.name == "poisson"
+        return "A hyperplane separates zero counts from other counts" if is_count else super()._separated
 
     def _heading(self) -> Heading:
         """What the table of coefficients says about the model."""
@@ -414,16 +375,14 @@ class GeneralizedLinearModel(RegressorMixin, KeepsRows):
         """Degrees of freedom of Student's t; infinite if the dispersion is known."""
         return self.degrees_of_freedom_ if self.likelihood_.response.has_dispersion else np.inf
 
-    def _require_unpenalised(self, what: str) -> None:
+    def _require_likelihood(self, what: str) -> None:
+        """Raise ValueError if the fit is penalised."""
         if self.alpha_ > 0:
             raise ValueError(f"{what} needs alpha=0. {PENALISED.format(alpha=self.alpha_)}")
 
     def _training_fit(self) -> GLMFit:
         if self._fit is None:
-            raise ValueError(
-                "Likelihood-ratio and score tests and profile intervals fit the model again, but a saved model does "
-                "not contain its training rows. Call fit(X, y) again; Wald tests and intervals need no rows."
-            )
+            raise ValueError(WITHOUT_ROWS)
         return self._fit
 
     def _activations(self, X: Any, offset: Any) -> Float:

@@ -307,6 +307,12 @@ class GLMFit:
         """Names of the P coefficients."""
         return self.posterior.source.columns + (INTERCEPT,) * self.posterior.design.bias
 
+    @property
+    def support(self) -> Support | None:
+        """Labels that the targets stand for in checks of separation; None if they are class codes."""
+        is_code = self.targets.t.dtype.kind != "f"
+        return None if is_code else Support(is_count=self.likelihood.response.name == "poisson")
+
     @cached_property
     def goodness(self) -> Goodness:
         """Goodness of fit at θ."""
@@ -470,17 +476,15 @@ def _start(posterior: Posterior, null: NullModel) -> Float:
     return theta
 
 
-def check_maximum(fit: GLMFit) -> None:
-    """Warn if the likelihood has no maximum or the solver did not converge.
+def check_maximum(fit: GLMFit) -> Separability | None:
+    """Warn if the likelihood has no maximum or the solver did not converge; return whether the rows are separable.
 
     For a normal response with a log link, raise `DataError` if there is no maximum.
     """
-    theta, name = fit.solution.value, fit.likelihood.response.name
+    theta, name, found = fit.solution.value, fit.likelihood.response.name, None
     require_positive_means(fit.posterior, theta, fit.targets.t)
-    if name in SEPARABLE and fit.posterior.prior.free.all():
-        is_code = fit.targets.t.dtype.kind != "f"
-        support = None if is_code else Support(is_count=name == "poisson")
-        check_separation(fit.posterior, fit.solution, n_classes=2, support=support)
+    if name in SEPARABLE:
+        found = check_separation(fit.posterior, fit.solution, n_classes=2, support=fit.support)
     if not fit.solution.is_converged:
         size = fit.posterior.gradient_size(fit.posterior.value_grad(theta).grad)
         warn(
@@ -489,6 +493,7 @@ def check_maximum(fit: GLMFit) -> None:
             "the targets; if the maximum does not exist, no number of steps is enough.",
             ConvergenceWarning,
         )
+    return found
 
 
 def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -> None:

@@ -39,7 +39,7 @@ from separatrix.rows import Block, Source, encode_labels, is_shares
 from separatrix.separation import check_separation, has_free_weights, warn_if_collinear
 from separatrix.solvers import Auto, Posterior, Solution, Step, dual, is_wide
 from separatrix.stats import Design
-from separatrix.weights import Heading
+from separatrix.weights import Coefficients, Heading
 
 DEFAULT_MAX_STEPS = 2000
 SHARP = (
@@ -149,6 +149,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     """
 
     has_own_limits = True
+    _is_sharp = False  # whether the weights would grow without limit
     regression = "Logistic regression with wrong labels"
     confusion_: Float
 
@@ -247,9 +248,11 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         noisy = replace(objective, likelihood=likelihood)
         if not found.is_converged and not (self.separation_ and has_free_weights(objective)):
             self._warn_of_steps(noisy, found)
+        self._is_sharp = False
         if not self.separation_ and has_free_weights(objective):
             here, far = (noisy.value_grad(scale * theta).value for scale in (1.0, SHARP_FACTOR))
-            if far <= here + noisy.units.rounding * abs(here):
+            self._is_sharp = bool(far <= here + noisy.units.rounding * abs(here))
+            if self._is_sharp:
                 warn(SHARP, SeparationWarning)
         in_units = objective.design.in_user_units
         self._keep_weights(*in_units(theta), training)
@@ -270,8 +273,12 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
 
     def _heading(self) -> Heading:
         """What the table of coefficients says about the model."""
-        heading = super()._heading()
-        return replace(heading, notes=(*heading.notes, KNOWN_RATES)) if self.noise is None else heading
+        notes = (SHARP,) * self._is_sharp + (KNOWN_RATES,) * (self.noise is None)
+        return super()._heading().with_notes(*notes)
+
+    def _signs_at_infinity(self, chosen: Coefficients) -> Array:
+        """No signs: labels may be wrong, so no hyperplane that separates them makes a coefficient infinite."""
+        return np.zeros(len(chosen), dtype=np.intp)
 
     def _rates(self, n_classes: int) -> Rates:
         rates = Rates.of(self.rates, n_classes)

@@ -28,6 +28,10 @@ from separatrix.weights import NormalApproximation, WeightDistribution, inverse_
 
 MAX_KEPT_WEIGHTS = 500  # Hessians of at most so many weights (2 MB) are kept after a fit
 INTERCEPT = "intercept"
+WITHOUT_ROWS = (
+    "Likelihood-ratio and score tests, profile intervals and infinite coefficients need the training rows, but a saved "
+    "model does not contain them. Call fit(X, y) again; Wald tests and intervals need no rows."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,13 @@ class Maximum:
         kept = replace(objective, sample=None) if needs_rows else None
         value = None if end is None else end.value
         return cls(theta, design, names, hess, kept, objective.is_flat, known_total(objective), value)
+
+    @property
+    def rows(self) -> Posterior:
+        """The objective with the training rows; raises ValueError if they were not kept."""
+        if self.objective is None:
+            raise ValueError(WITHOUT_ROWS)
+        return self.objective
 
     def distribution(self, owner: str) -> WeightDistribution:
         """Return the Gaussian at the maximum; raises if its covariance is too large."""

@@ -17,13 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_count, check_flags, check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
-from separatrix.discriminative.maximum import KeepsRows, Maximum
+from separatrix.discriminative.coefficients import HasCoefficients
+from separatrix.discriminative.inference import Estimate
+from separatrix.discriminative.maximum import WITHOUT_ROWS, Maximum
 from separatrix.estimator import Limit, LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import ElasticNet, Flat, Gaussian, Prior
 from separatrix.rows import Source
-from separatrix.separation import Support, check_separation, has_free_weights, warn_if_collinear
+from separatrix.separation import Support, check_separation, has_free_weights, signs_at_infinity, warn_if_collinear
 from separatrix.solvers import (
     LBFGS,
     Auto,
@@ -37,7 +39,7 @@ from separatrix.solvers import (
     StochasticGradient,
     pose,
 )
-from separatrix.weights import Heading, Summary, WeightDistribution, summarise
+from separatrix.weights import Coefficients, Heading, WeightDistribution, inverse_information
 
 SOLVERS: Mapping[str, type[Any]] = {
     "auto": Auto,
@@ -50,7 +52,7 @@ DEFAULT_TOL = 1e-8
 CLASS_WEIGHT_NOTE = "N, the likelihood and standard errors count a row of a class with weight c as c rows."
 
 
-class DiscriminativeClassifier(KeepsRows, LinearClassifier):
+class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
     """Base class of logistic, probit and label-noise regression."""
 
     _distribution: WeightDistribution | None = None
@@ -171,30 +173,56 @@ class DiscriminativeClassifier(KeepsRows, LinearClassifier):
             self._distribution = found.shifted(self._shift())
         return self._distribution
 
-    def summary(self, reference: Any = None, exponentiate: bool = False, level: float = 0.95) -> Summary:
-        """Return the table of coefficients: standard errors, intervals, and tests unless there is a prior.
-
-        Parameters
-        ----------
-        reference : label, optional
-            Class with which other classes are compared. By default, the first of two classes; with more classes, the
-            mean of all classes, because the data determine only differences between their weights.
-        exponentiate : bool, default False
-            Show e^w instead of w: odds ratios.
-        level : float, default 0.95
-            Level of the intervals.
-        """
-        check_is_fitted(self)
-        return summarise(
-            self.weight_distribution_, self._heading(), reference=reference, exponentiate=exponentiate, level=level
-        )
-
     def _heading(self) -> Heading:
         """What the table of coefficients says about the model."""
         if self._fit is not None:
             self._facts = self._fit.facts()
         reweighted = () if self.class_weight is None else (CLASS_WEIGHT_NOTE,)
         return Heading(self.regression, self.classes_.tolist(), self._facts or {}, self.ratio, reweighted)
+
+    def _training_fit(self) -> Maximum:
+        """The fit with its training rows."""
+        if self._fit is None:
+            raise ValueError(WITHOUT_ROWS)
+        found: Maximum = self._fit
+        return found
+
+    def _estimate(self) -> Estimate:
+        """The estimate with its training rows; raises ValueError without them."""
+        fit, q = self._training_fit(), self.weight_distribution_
+        objective = fit.rows
+
+        def at_score(theta: Float, _: int) -> tuple[Float, float]:
+            return inverse_information(objective.value_grad_hess(theta).hess, len(theta))[0], 1.0
+
+        covariance, deviance = q.approximation.covariance, fit.facts()["deviance"]
+        return Estimate(objective, fit.theta, covariance, deviance, 1.0, np.inf, np.zeros_like(fit.theta), at_score)
+
+    def _restrictions(self, rows: Float) -> Float:
+        """The functions themselves: the fit has the weights of all columns."""
+        return rows
+
+    def _values_at_zero(self, A: Float) -> Float:
+        """Values of A θ at which A w = 0: class weights that are undone shift the intercepts w0."""
+        shift = self._shift()
+        if not shift.any():
+            return np.zeros(len(A))
+        return -np.asarray(A.reshape(len(A), len(shift), -1)[:, :, -1] @ shift)
+
+    def _signs_at_infinity(self, chosen: Coefficients) -> Array:
+        """Sign of each infinite coefficient, 0 for finite ones, and ``ANY_VALUE``."""
+        objective = self._training_fit().rows
+        source = objective.source.viewed(Support().repeat) if objective.source.is_soft else objective.source
+        has_bias, n_classes = objective.design.bias, len(self.classes_)
+        return signs_at_infinity(source, n_classes, chosen.L, chosen.Q, fit_intercept=has_bias)
+
+    def _require_likelihood(self, what: str) -> None:
+        """Raise ValueError if the model has a prior."""
+        if not self.weight_distribution_.is_sampling:
+            raise ValueError(
+                f"{type(self).__name__}.{what}: with a prior, a test of w = 0 or a profile interval would count the "
+                "prior as evidence. Set alpha=0, or use summary(), which shows the posterior."
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything except the training rows; with the distribution of the weights, if it needs no pass."""

@@ -10,5 +10,5 @@ margin       the largest margin and Novikoff's bound for two separable classes
 
 from separatrix.separation.certificate import Support, check_separation, has_free_weights, warn_if_collinear
 from separatrix.separation.margin import novikoff, widest_margin
-from separatrix.separation.program import Separability, SeparationStatus, separability
+from separatrix.separation.program import ANY_VALUE, Separability, SeparationStatus, separability, signs_at_infinity
 from separatrix.separation.report import SeparabilityReport, is_separable

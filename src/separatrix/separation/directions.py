@@ -102,6 +102,12 @@ def largest_sum(G: Any, c: Float, slack: float, least: float, *, until: float) -
     return nearest_in_cone(G.toarray(), c, least, until)
 
 
+def furthest(G: Any, c: Float, slack: float, least: float) -> Float | None:
+    """Direction of max c'b with G b >= -slack and |b_d| <= 1; None if c'b <= ``least`` Σ |c_d| for all b."""
+    b = _linear_program(-c, -G, np.full(G.shape[0], slack), (-1.0, 1.0))
+    return b if c @ b > least * np.abs(c).sum() else None
+
+
 def fewest_columns(G: Any, h: Float, is_weight: Array, slack: float) -> Float | None:
     """Direction of min Σ |b_d| with G b >= h (if HiGHS fails, h - slack) and |b_d| <= 1; None if both fail."""
     P = G.shape[1]

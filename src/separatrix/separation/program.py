@@ -47,10 +47,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Codes, Float, Rows, is_sparse
+from separatrix._array import Codes, Float, Rows, is_sparse, to_dense
 from separatrix._threads import single_thread_blas
 from separatrix.rows import Block, Source, Summed
-from separatrix.separation.directions import UndecidedError, fewest_columns, find_margin, largest_sum
+from separatrix.separation.directions import UndecidedError, fewest_columns, find_margin, furthest, largest_sum
 from separatrix.stats import ClassMoments, DiagonalScatter, Extent, class_moments, extent, require_finite
 
 SeparationStatus = Literal["complete", "quasi-complete", "overlapping", "unknown"]
@@ -60,6 +60,7 @@ MAX_ROUNDING_OF_RANGE = 1e-6  # largest tolerance, for data with coarse rounding
 MAX_VIOLATION_IN_TOLERANCES = 10  # larger violations of a row are not rounding error
 CLEAR_MARGIN = 1 / np.e  # fraction of the range or of the largest margin; irrational, so ties are unlikely
 MAX_SECONDS = 30.0  # processor time, without passes, after which the status is "unknown"
+ANY_VALUE = 2  # neither sign: the function takes any value along directions that separate the rows
 MIN_RELATIVE_WEIGHT = 1e-6  # a column is part of a direction if its weight exceeds this fraction of the largest
 
 
@@ -261,6 +262,29 @@ def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) 
     return Separability(status, coef / length, intercept / length, columns, n_on_plane, n_cuts, n_passes)
 
 
+def signs_at_infinity(source: Source, n_classes: int, L: Any, Q: Float, *, fit_intercept: bool = True) -> Codes:
+    """Sign of each linear function of the weights along directions that separate the rows, or lie on their boundary.
+
+    Functions are the contrasts Q (k, K) of the classes (for two classes, of the second) of l'(w, w0), for the rows l of
+    L (n, M + 1) in the user's units; results (k n,) are class after class. 0 is a function that does not change along
+    any direction, and `ANY_VALUE` one that rises along some and falls along others.
+    """
+    first = source.reduce(partial(survey_classes, n_classes=n_classes))
+    frame = Frame.of(first.extent, fit_intercept=fit_intercept)
+    search, M = _Search(source, frame, first.moments), len(frame.scale)
+    l = to_dense(L)  # noqa: E741  # l_n of the formula
+    scaled = l[:, :M] / frame.scale
+    if fit_intercept:
+        scaled = np.column_stack([(l[:, :M] - l[:, M:] * frame.centre) / frame.scale, l[:, M]])
+    contrasts = Q if len(Q[0]) == 1 else Q[:, 1:]  # class 0 has no weights in a program
+    signs = []
+    with single_thread_blas():
+        for c in np.kron(contrasts, scaled):
+            rises, falls = (search.reaches(side * c) if c.any() else False for side in (1.0, -1.0))
+            signs.append(ANY_VALUE if rises and falls else int(rises) - int(falls))
+    return np.array(signs, dtype=np.intp)
+
+
 class _Direction(NamedTuple):
     """A direction that no row violates, and its rows with the smallest margins."""
 
@@ -303,6 +327,11 @@ class _Search:
         if named is None or not self._agrees(named.worst):
             named = best
         return "quasi-complete", named.B, named.worst.n_near
+
+    def reaches(self, c: Float) -> bool:
+        """Whether c'b > 0 for a direction b that no row violates."""
+        tol, slack = self.frame.tolerance, self.frame.rounding
+        return self._run(partial(furthest, c=c, slack=slack, least=tol), floor=-tol) is not None
 
     def _run(
         self, program: Callable[[Any], Float | None], floor: float, demand: MarginConstraint | None = None

@@ -29,7 +29,7 @@ from separatrix.solvers.hessian import (
     few_row_weights,
 )
 from separatrix.solvers.lbfgs import LBFGS
-from separatrix.solvers.newton import MAX_FIRST_LENGTH, Newton
+from separatrix.solvers.newton import MAX_FIRST_LENGTH, Newton, descend
 from separatrix.solvers.posterior import Posterior, Solver, Units, pose
 from separatrix.solvers.proximal import ProximalNewton, on_columns
 from separatrix.solvers.result import Solution, Status, Step
@@ -57,6 +57,7 @@ __all__ = [
     "approximate_inverse",
     "change_of_curvature",
     "conjugate_gradients",
+    "descend",
     "dual",
     "factorise",
     "few_row_weights",

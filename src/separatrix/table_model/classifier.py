@@ -12,7 +12,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from types import MethodType
 from typing import Any, NamedTuple, Self
 
@@ -64,7 +63,7 @@ from separatrix.table_model.radial import MIN_RADIAL_COLUMNS, RADIAL, Radial, mo
 from separatrix.table_model.ramps import CURVE_OF, Ramps, pair_name
 from separatrix.table_model.scales import tuned_scales
 from separatrix.table_model.weights import REFERENCE_NOTE, Contrasts, contrasts_of, has_contrasts, identified_functions
-from separatrix.weights import Summary, summarise
+from separatrix.weights import Reading, Summary
 
 MIN_WIDE_COLUMNS, MAX_WIDE_ROWS = 300, 2000  # features and rows between which a posterior of the rows is cheaper
 MAX_GROUPED_WORDS = 500  # features of a table with text up to which scales of groups are tuned, which takes seconds
@@ -510,22 +509,24 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         return self.estimator_.weight_distribution_
 
     @ModelMethod
-    def summary(self, reference: Any = None, exponentiate: bool = False, level: float = 0.95) -> Summary:
+    def summary(
+        self,
+        reference: Any = None,
+        exponentiate: bool = False,
+        level: float = 0.95,
+        *,
+        interval: str = "wald",
+        test: str = "wald",
+    ) -> Summary:
         """Return the table of the weights that the data identify, those of `contrasts`.
 
-        Each level of a category is relative to the average over the rows. ``reference``, ``exponentiate`` and ``level``
-        are those of `BayesianLogisticRegression.summary`.
+        Each level of a category is relative to the average over the rows. The arguments are those of the model inside,
+        such as `LogisticRegression.summary`.
         """
         check_is_fitted(self)
-        heading = self.estimator_._heading()
-        return summarise(
-            self.estimator_.weight_distribution_,
-            replace(heading, notes=(REFERENCE_NOTE, *heading.notes)),
-            reference=reference,
-            exponentiate=exponentiate,
-            level=level,
-            functions=identified_functions(self),
-        )
+        reading = Reading(reference, exponentiate, level, interval, test)
+        found: Summary = self.estimator_._summary(reading, identified_functions(self), (REFERENCE_NOTE,))
+        return found
 
     @available_if(lambda self: "estimator_" not in vars(self) or has_contrasts(self.estimator_))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def contrasts(self) -> Contrasts:

@@ -25,8 +25,11 @@ from separatrix.weights.marginals import Marginals, mixture_quantiles, quantiles
 from separatrix.weights.summary import (
     Coefficients,
     Heading,
+    Reading,
     Summary,
     class_contrasts,
+    columns_of,
     interval_tails,
     summarise,
+    tabulated,
 )

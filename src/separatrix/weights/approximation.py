@@ -148,6 +148,10 @@ class AbstractApproximation(ABC):
         means, stds = map(np.stack, zip(*of_parts, strict=True))
         return Marginals(self.part_weights, means, stds, self.freedom)
 
+    def identifies(self, Z: Rows, Q: Float) -> Array:
+        """Whether the data identify the contrasts Q of θ z for each row z of Z, (n, k)."""
+        return np.ones((Z.shape[0], len(Q)), dtype=bool)
+
     def sample_parts(self, n: int, rng: np.random.Generator) -> Float:
         """Return draws of θ from the parts of a mixture, in random order."""
         sizes = rng.multinomial(n, self.part_weights)
@@ -190,13 +194,17 @@ class NormalApproximation(AbstractApproximation):
     def functions(self, Z: Rows, Q: Float) -> Marginals:
         """Return the distribution of the contrasts Q of θ z; the deviation is NaN if the data do not identify it."""
         found = super().functions(Z, Q)
+        stds = cast(Float, found.stds)
+        return found if self.null is None else replace(found, stds=np.where(self.identifies(Z, Q), stds, np.nan))
+
+    def identifies(self, Z: Rows, Q: Float) -> Array:
+        """Whether the data identify the contrasts Q of θ z for each row z of Z, (n, k)."""
         if self.null is None:
-            return found
-        directions, Z, stds = self.null.reshape(-1, *self.mean.shape), to_dense(Z), cast(Float, found.stds).copy()
+            return super().identifies(Z, Q)
+        directions, Z = self.null.reshape(-1, *self.mean.shape), to_dense(Z)
         along = np.einsum("np,rcp,kc->nkr", Z, directions, Q, optimize=True)
         size = np.einsum("np,rcp,kc->nkr", np.abs(Z), np.abs(directions), np.abs(Q), optimize=True)
-        stds[:, (np.abs(along) > NOISE_OF_NULL * size).any(axis=2)] = np.nan
-        return replace(found, stds=stds)
+        return np.asarray((np.abs(along) <= NOISE_OF_NULL * size).all(axis=2))
 
     def std_along(self, J: Float) -> Float:
         """Return the standard deviation of J θ, for rows of J (Q, CP); NaN if the data do not identify it."""

@@ -105,7 +105,7 @@ class WeightDistribution:
         n, (C, P) = L.shape[0], self.approximation.mean.shape
         Q, source = np.eye(C) if contrasts is None else contrasts, self.draws or self.approximation
         batches = gen_batches(n, max(1, MAX_SPREAD_ENTRIES // (C * C * P)))
-        parts = [source.functions(self._in_fit_units(L[rows]), Q) for rows in batches]
+        parts = [source.functions(self.in_fit_units(L[rows]), Q) for rows in batches]
 
         def joined(name: str) -> Any:
             each = [getattr(part, name) for part in parts]
@@ -164,7 +164,7 @@ class WeightDistribution:
             moved[..., -1] -= theta[..., :-1] @ self.design.origin
         return moved[:, 0] if moved.shape[1] == 1 else moved
 
-    def _in_fit_units(self, L: Any) -> Any:
+    def in_fit_units(self, L: Any) -> Any:
         """Return T'l for each row l of L (n, P), because l'(w, w0) = l'T θ."""
         if not self.design.bias:
             return L

@@ -14,13 +14,13 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isinf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse, special
 
 from separatrix._arguments import check_positive
-from separatrix._array import Float
+from separatrix._array import Float, to_dense
 from separatrix._output import NOTE_WIDTH, Table
 from separatrix._text import listed
 from separatrix.weights.distribution import WeightDistribution
@@ -80,6 +80,33 @@ class Heading:
     ratio: str = ""
     notes: tuple[str, ...] = ()
 
+    def with_notes(self, *notes: str) -> Heading:
+        """Return the heading with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+class Reading(NamedTuple):
+    """How a user wants to read coefficients: the arguments of ``summary``."""
+
+    reference: Any = None
+    exponentiate: bool = False
+    level: float = 0.95
+    interval: str = "wald"
+    test: str = "wald"
+
+    @property
+    def is_wald(self) -> bool:
+        """Whether intervals and tests need only the distribution of the weights."""
+        return self.interval == self.test == "wald"
+
+    def require_posterior(self, owner: str) -> None:
+        """Raise if a posterior is asked for a profile interval or for a test."""
+        if not self.is_wald:
+            raise ValueError(
+                f"{owner}.summary(interval={self.interval!r}, test={self.test!r}): a posterior has quantiles, but no "
+                "profile intervals or tests. Use LogisticRegression(alpha=0)."
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
@@ -114,6 +141,10 @@ class Coefficients:
     def __len__(self) -> int:
         return len(self.names)
 
+    def rows(self, distribution: WeightDistribution) -> Float:
+        """The coefficients as functions (n k, CP) of the weights in the coordinates of the fit, class after class."""
+        return np.asarray(np.kron(self.Q, to_dense(distribution.in_fit_units(self.L))))
+
     def marginals(self, distribution: WeightDistribution) -> Marginals:
         """Distributions of all coefficients (n k,), class after class."""
         found = distribution.functions(self.L, self.Q)
@@ -131,31 +162,44 @@ def by_class(values: Float) -> Float:
 def summarise(
     distribution: WeightDistribution,
     heading: Heading,
-    *,
-    reference: Any = None,
-    exponentiate: bool = False,
-    level: float = 0.95,
+    reading: Reading,
     functions: tuple[Sequence[str], Any] | None = None,
-    tests: dict[str, Float] | None = None,
-    limits: tuple[Float, Float] | None = None,
+) -> Summary:
+    """Return the table of the coefficients of a model, with ``functions`` as in `Coefficients.of`."""
+    chosen = Coefficients.of(distribution, heading.classes, reading.reference, functions)
+    return tabulated(distribution, heading, chosen, reading, columns_of(distribution, chosen, reading.level))
+
+
+def columns_of(distribution: WeightDistribution, chosen: Coefficients, level: float) -> dict[str, Float]:
+    """Return the columns of the table, with quantiles as limits and, for a sampling distribution, Wald tests."""
+    tails, found = interval_tails("summary", level), chosen.marginals(distribution)
+    mean, std, (lower, upper) = found.mean, found.std, np.moveaxis(found.quantiles(tails), -1, 0)
+    if distribution.is_sampling:
+        tests = wald_tests(mean, std, found.freedom)
+        return {"coefficient": mean, "standard_error": std, **tests, "lower": lower, "upper": upper}
+    sign = found.probability_of_sign
+    return dict(
+        zip(
+            ("coefficient", "standard_error", "lower", "upper", "probability_of_sign"),
+            (mean, std, lower, upper, sign),
+            strict=True,
+        )
+    )
+
+
+def tabulated(
+    distribution: WeightDistribution,
+    heading: Heading,
+    chosen: Coefficients,
+    reading: Reading,
+    columns: dict[str, Float],
     methods: str = "",
 ) -> Summary:
-    """Return the table of the coefficients of a model, with ``functions`` as in `Coefficients.of`.
-
-    By default, tests are Wald's, and the limits of intervals are quantiles; ``methods`` names other ones.
-    """
-    tails = interval_tails("summary", level)
-    chosen = Coefficients.of(distribution, heading.classes, reference, functions)
-    found, notes = chosen.marginals(distribution), list(heading.notes)
-    mean, std = found.mean, found.std
-    lower, upper = np.moveaxis(found.quantiles(tails), -1, 0) if limits is None else limits
-    columns: dict[str, Float] = {"coefficient": mean, "standard_error": std}
-    if distribution.is_sampling:
-        columns |= (tests or wald_tests(mean, std, found.freedom)) | {"lower": lower, "upper": upper}
-    else:
-        columns |= {"lower": lower, "upper": upper, "probability_of_sign": found.probability_of_sign}
+    """Return the table with a title and notes; ``methods`` names those of the intervals and tests."""
+    kind, notes = "confidence" if distribution.is_sampling else "credible", list(heading.notes)
+    if not distribution.is_sampling:
         notes.append(POSTERIOR_NOTE)
-    if exponentiate:
+    if reading.exponentiate:
         if not heading.ratio:
             raise ValueError(
                 f"summary(exponentiate=True): e^w has no meaning for {heading.title[:1].lower()}{heading.title[1:]}, "
@@ -163,18 +207,13 @@ def summarise(
             )
         columns = exponentials(columns)
         notes.insert(0, RATIO_NOTE.format(ratios=heading.ratio))
-    kind = "confidence" if distribution.is_sampling else "credible"
     facts = ", ".join(
         f"{name} {value:,.10g}" if name == "N" else f"{name} {value:.6g}" for name, value in heading.facts.items()
     )
-    title = [
-        heading.title + chosen.against,
-        textwrap.fill(facts, NOTE_WIDTH),
-        f"{100 * float(level):g} % {kind} intervals{methods}",
-    ]
-    return Summary(
-        chosen.names, columns, "\n".join(filter(None, title)), tuple(notes), FORMATS, float(level), heading.facts
-    )
+    level = float(reading.level)
+    intervals = f"{100 * level:g} % {kind} intervals{methods}"
+    title = "\n".join(filter(None, [heading.title + chosen.against, textwrap.fill(facts, NOTE_WIDTH), intervals]))
+    return Summary(chosen.names, columns, title, tuple(notes), FORMATS, level, heading.facts)
 
 
 def wald_tests(coefficient: Float, error: Float, freedom: float) -> dict[str, Float]:

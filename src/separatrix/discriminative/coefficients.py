@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of coefficients of a fit by maximum likelihood, its tests, and what it shows if the classes are separable.
+
+**Separation.** If a hyperplane separates the classes, or zero counts from other counts, the likelihood has no maximum:
+it rises along every direction d of a cone, towards its supremum. A coefficient a'θ then
+
+    is infinite, +∞ or -∞     if a'd has this sign along some directions of the cone, and never the other
+    may have any value        if a'd has both signs, because other weights make up for it
+    is finite                 if a'd = 0 along all directions
+
+The table shows the limits of its profile interval, of which one is infinite, and the likelihood-ratio test of a'θ = 0.
+Standard errors do not exist, and a Wald test would accept every hypothesis (Hauck & Donner 1977).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import special
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._arguments import check_option
+from separatrix._array import Array, Float
+from separatrix._text import columns_are
+from separatrix.discriminative.inference import (
+    TESTS,
+    Estimate,
+    TestResult,
+    half_width,
+    hypothesis_of,
+    profile_distance,
+    profile_interval,
+    ratio_statistic,
+    run_test,
+)
+from separatrix.discriminative.maximum import KeepsRows
+from separatrix.separation import ANY_VALUE, Separability
+from separatrix.weights import Coefficients, Heading, Reading, Summary, WeightDistribution, columns_of, tabulated
+
+INTERVALS = ("wald", "profile")
+SEPARATED = (
+    "{what}, so the likelihood rises as some coefficients go to infinity. Infinite coefficients have the limits of "
+    "profile intervals and p values of likelihood-ratio tests. A coefficient without an estimate may have any value. A "
+    "prior (alpha > 0) makes all of them finite."
+)
+
+
+class HasCoefficients(KeepsRows):
+    """Base class of models that are fitted by maximum likelihood: the table of coefficients, and tests.
+
+    A subclass has ``weight_distribution_`` and ``separation_``, and the abstract methods.
+    """
+
+    separation_: Separability | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def weight_distribution_(self) -> WeightDistribution: ...
+
+    @abstractmethod
+    def _heading(self) -> Heading:
+        """What the table of coefficients says about the model."""
+
+    @abstractmethod
+    def _estimate(self) -> Estimate:
+        """The estimate with its training rows; raises ValueError without them."""
+
+    @abstractmethod
+    def _restrictions(self, rows: Float) -> Float:
+        """Functions (n, CP) of the weights of all columns as functions of those of the fit."""
+
+    @abstractmethod
+    def _signs_at_infinity(self, chosen: Coefficients) -> Array:
+        """Sign of each infinite coefficient, 0 for finite ones, and ``ANY_VALUE``."""
+
+    def summary(
+        self,
+        reference: Any = None,
+        exponentiate: bool = False,
+        level: float = 0.95,
+        *,
+        interval: str = "wald",
+        test: str = "wald",
+    ) -> Summary:
+        """Return the table of coefficients: standard errors, intervals, and tests unless there is a prior.
+
+        If the classes are separable, infinite coefficients are shown as such, with one limit and a test.
+
+        Parameters
+        ----------
+        reference : label, optional
+            Class with which other classes are compared. By default, the first of two classes; with more classes, the
+            mean of all classes, because the data determine only differences between their weights.
+        exponentiate : bool, default False
+            Show e^w instead of w: odds ratios with the logit, ratios of means with a log link.
+        level : float, default 0.95
+            Level of the intervals.
+        interval : {"wald", "profile"}
+            "wald" is the estimate plus and minus standard errors. "profile" contains all values that a likelihood-ratio
+            test does not reject. It takes a few fits per coefficient, and is valid even if the likelihood is skewed.
+        test : {"wald", "likelihood-ratio", "score"}
+            Test whether each coefficient is zero. The last two tests fit the model again without the coefficient.
+        """
+        return self._summary(Reading(reference, exponentiate, level, interval, test))
+
+    def test(self, columns: Any, *, method: str = "likelihood-ratio") -> TestResult:
+        """Test whether the coefficients of some columns are all zero; with K classes, those of all classes.
+
+        Parameters
+        ----------
+        columns : str, int, a list of them, or a mapping
+            Names or positions of coefficients, for example ``"intercept"``. A mapping, such as ``{"age": -0.03}``,
+            tests whether they have these values; it needs one coefficient per column, so not more than two classes.
+        method : {"likelihood-ratio", "wald", "score"}
+            Kind of test.
+        """
+        check_option("test", "method", method, TESTS)
+        check_is_fitted(self)
+        self._require_likelihood(f"test(method={method!r})")
+        q = self.weight_distribution_
+        hypothesis, C = hypothesis_of(columns, q.names), len(q.approximation.mean)
+        chosen, values = list(hypothesis), np.array(list(hypothesis.values()))
+        if C > 1 and values.any():
+            raise ValueError(
+                f"test(columns={columns!r}): each column has {C - 1} coefficients. Test whether they are 0."
+            )
+        each = np.eye(len(q.names))[chosen]
+        contrasts = np.eye(C)[1:] - np.eye(C)[0] if C > 1 else np.eye(1)
+        is_unknown = ~q.approximation.identifies(q.in_fit_units(each), contrasts)
+        unknown = [q.names[chosen[at]] for at in np.flatnonzero(is_unknown.any(axis=1))]
+        if unknown:
+            raise ValueError(f"test: {columns_are(unknown)} a combination of other columns, so no test is possible.")
+        fit = self._estimate()
+        A = np.kron(contrasts, q.in_fit_units(each))
+        at = self._values_at_zero(A) + (values if C == 1 else 0.0)
+        names = {q.names[j]: value for j, value in hypothesis.items()}
+        return run_test(fit, self._restrictions(A), at, names, method)
+
+    def _summary(
+        self, reading: Reading, functions: tuple[Sequence[str], Any] | None = None, notes: tuple[str, ...] = ()
+    ) -> Summary:
+        """Return the table of the weights, or of linear ``functions`` of them, with more notes."""
+        check_is_fitted(self)
+        check_option("summary", "interval", reading.interval, INTERVALS)
+        check_option("summary", "test", reading.test, TESTS)
+        if not reading.is_wald:
+            self._require_likelihood(f"summary(interval={reading.interval!r}, test={reading.test!r})")
+        q, heading = self.weight_distribution_, self._heading().with_notes(*notes)
+        chosen = Coefficients.of(q, heading.classes, reading.reference, functions)
+        columns, methods = columns_of(q, chosen, reading.level), ""
+        if q.is_sampling:
+            methods = f": {reading.interval}; tests: {reading.test}"
+            signs = self._signs_at_infinity(chosen) if self.separation_ else np.zeros(len(chosen), dtype=np.intp)
+            if signs.any() or not reading.is_wald:
+                columns = self._refitted(columns, chosen.rows(q), reading, signs)
+            if signs.any():
+                heading = heading.with_notes(SEPARATED.format(what=self._separated))
+        return tabulated(q, heading, chosen, reading, columns, methods)
+
+    @property
+    def _separated(self) -> str:
+        """What is separated, as the beginning of a note."""
+        return "A hyperplane separates the classes"
+
+    def _refitted(self, columns: dict[str, Float], A: Float, reading: Reading, signs: Array) -> dict[str, Float]:
+        """Replace limits and tests by those of restricted fits: those requested, and those of infinite coefficients."""
+        fit, zeros = self._estimate(), self._values_at_zero(A)
+        A, reach = self._restrictions(A), half_width(reading.level, fit.residual)
+        of_test = "F" if np.isfinite(fit.residual) and reading.test != "score" else "chi2"
+        statistic = next(name for name in columns if name in "zt") if reading.test == "wald" else of_test
+        order = ("coefficient", "standard_error", statistic, "p", "lower", "upper")
+        found = {name: columns[name].copy() if name in columns else np.full(len(A), np.nan) for name in order}
+        if reading.test != "wald":
+            found["p"][:] = np.nan
+        for j in range(len(A)):
+            row: dict[str, float] = {}
+            center = float(found["coefficient"][j])
+            if signs[j] == ANY_VALUE:
+                row = dict(zip(order, (np.nan, np.nan, np.nan, 1.0, -np.inf, np.inf), strict=True))
+            elif signs[j]:
+                side = float(signs[j])
+                chi2 = ratio_statistic(fit, A[[j]], zeros[[j]])
+                end = center - side * profile_distance(fit, A[j], -side, reach, abs(center) or 1.0)
+                shown = np.nan if reading.test == "wald" else chi2
+                limits = (end, np.inf) if side > 0 else (-np.inf, end)
+                row = dict(zip(order, (side * np.inf, np.nan, shown, special.chdtrc(1, chi2), *limits), strict=True))
+            elif not np.isnan(found["standard_error"][j]):
+                if reading.interval == "profile":
+                    below, above = profile_interval(fit, A[j], reach)
+                    row |= {"lower": center + below, "upper": center + above}
+                if reading.test != "wald":
+                    one = run_test(fit, A[[j]], zeros[[j]], {}, reading.test)
+                    row |= {statistic: one.statistic, "p": one.p_value}
+            for name, value in row.items():
+                found[name][j] = value
+        return found
+
+    def _values_at_zero(self, A: Float) -> Float:
+        """Values of A θ, θ of the fit, at which A w = 0: they differ if class weights shift the intercept."""
+        return np.zeros(len(A))
+
+    @abstractmethod
+    def _require_likelihood(self, what: str) -> None:
+        """Raise ValueError if the model has a prior."""
