@@ -7,6 +7,7 @@ The site is read without a network: MathJax, the fonts and the search index are 
 from __future__ import annotations
 
 import re
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ import matplotlib.pyplot as plt
 from sphinx_gallery.scrapers import matplotlib_scraper
 
 import separatrix as sx
+
+sys.path.insert(0, str(Path(__file__).parent))
+from parameters import add_shared_parameters
 
 project = "separatrix"
 author = copyright = "separatrix developers"  # the name that Sphinx prescribes
@@ -58,6 +62,7 @@ autosummary_generate = ["reference.rst"]
 default_role = "autolink"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"  # "fit", not "LogisticRegression.fit", in the list of methods
 
 
 def skip_member(_app: Any, _what: str, name: str, _value: Any, skip: bool, _options: Any) -> bool:
@@ -166,6 +171,7 @@ def link_to_pages(_app: Any, _name: str, source: list[str]) -> None:
 
 def setup(app: Any) -> None:
     """Register the functions above."""
+    app.connect("autodoc-process-docstring", add_shared_parameters, priority=100)  # before numpydoc reads the sections
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", link_to_pages)
