@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from separatrix import report as report
     from separatrix import solvers as solvers
     from separatrix import study as study
+    from separatrix import thresholds as thresholds
     from separatrix.bayesian import BayesianLogisticRegression as BayesianLogisticRegression
     from separatrix.bayesian import evidence_surface as evidence_surface
     from separatrix.bayesian import laplace_approximation as laplace_approximation
@@ -92,7 +93,7 @@ _HOME = {
 }
 _MODULES = (
     "basis", "datasets", "effects", "exceptions", "families", "geometry", "likelihoods", "metrics", "plots", "report",
-    "solvers", "study",
+    "solvers", "study", "thresholds",
 )  # fmt: skip
 
 __all__ = ["__version__", *_HOME, *_MODULES]  # noqa: PLE0604

@@ -186,8 +186,12 @@ class DecisionRule(AbstractWrapper):
 
     def predict(self, X: Any) -> Array:
         """Label of the decision with the smallest expected cost for each row."""
+        return self.decide(self.predict_proba(X))
+
+    def decide(self, P: Any) -> Array:
+        """Label of the decision for each row of probabilities P (N, K)."""
         L, labels = self._rule()
-        return np.asarray(labels[decide(self.predict_proba(X), costs=L, reject=self.reject)])
+        return np.asarray(labels[decide(P, costs=L, reject=self.reject)])
 
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x) of the wrapped classifier, (N, K)."""
@@ -222,6 +226,11 @@ class DecisionRule(AbstractWrapper):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.prefit or "estimator_" in vars(self)
+
+    @property
+    def fitted_(self) -> Any:
+        """The fitted classifier, which was given or fitted by the rule."""
+        return self._fitted()
 
     def _fitted(self) -> Any:
         """The fitted classifier."""

@@ -234,6 +234,13 @@ FIT = ("fit", "loans.csv", "-t", "outcome", "--models", "prior")
         (["explain", "."], 3, ". is a folder. Did you mean model.sx?"),
         (["compare", " ", "-t", "outcome"], 3, "name of the table is empty"),
         (["explain", "model.sx", "--positive", "lost"], 2, "no such class"),
+        (
+            ["fit", "loans.csv", "-t", "outcome", "--costs", "5", "-o", "n.sx"],
+            2,
+            "Write for example defaulted:repaid=5",
+        ),
+        (["fit", "loans.csv", "-t", "outcome", "--costs", "defalted:repaid=5", "-o", "n.sx"], 2, "'defaulted:repaid'"),
+        (["fit", "loans.csv", "-t", "outcome", "--costs", "defaulted:repaid=x", "-o", "n.sx"], 2, "finite number"),
         (["explain", "model.sx", "--row", "3"], 2, "add --rows DATA"),
         (["explain", "model.sx", "--rows", "loans.csv"], 2, "more than 20 rows are in it. Choose rows"),
         (["explain", "model.sx", "--rows", "loans.csv", "--row", "0"], 2, "counted from 1"),
@@ -769,6 +776,28 @@ def test_models_saved_by_version_0_1_have_their_names_as_attributes(folder, fitt
     sx.save(old, "old.sx")
     found = run_json("explain", "old.sx")
     assert (found["target"], found["positive"]) == ("outcome", "defaulted")
+
+
+def test_fit_with_costs_saves_a_rule_that_predict_and_explain_use(folder, loans):
+    costs = "defaulted:repaid=5,repaid:defaulted=1"
+    words = ("fit", "loans.csv", "-t", "outcome", "--models", "linear", "-o", "rule.sx", "--costs", costs)
+    found = run_json(*words, "--report", "rule.html")["costs"]
+    assert found["matrix"] == [[0, 5], [1, 0]]
+    assert found["threshold"] == pytest.approx(1 / 6)
+    constant = min(value for value, _ in found["constant"])
+    assert found["cost"][0] + found["saved"][0] == pytest.approx(constant)
+    assert "Decisions by expected cost" in (folder / "rule.html").read_text()
+    rule = sx.load("rule.sx")
+    assert isinstance(rule, sx.DecisionRule)
+    assert run("predict", "rule.sx", "loans.csv", "-o", "p.csv").exit_code == 0
+    predicted = pyarrow.csv.read_csv("p.csv").column("predicted").to_pylist()
+    assert predicted == rule.predict(loans.drop(["outcome"])).tolist()
+    assert predicted.count("defaulted") > rule.fitted_.predict(loans.drop(["outcome"])).tolist().count("defaulted")
+    (row,) = run_json("explain", "rule.sx", "--rows", "loans.csv", "--row", "3")["rows"]
+    assert (row["rule"], row["decision"]) == ("by expected cost", predicted[2])
+    assert "Weights, strongest first" in run("explain", "rule.sx").stdout
+    text = run(*words, "--no-report", "--force").stdout
+    assert "smallest expected cost (defaulted if its" in one_line(text)
 
 
 def test_explain_of_rows_is_that_of_python(folder, fitted, loans):

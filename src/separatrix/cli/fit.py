@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import isnan
+from dataclasses import asdict
+from math import isfinite, isnan, nan
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ from separatrix.cli.layout import TextTable
 if TYPE_CHECKING:
     from separatrix.files import TableFile
     from separatrix.study import Compared, Study
+    from separatrix.thresholds import Costs
 
 DEFAULT_REPORT = "report.html"
 MAX_LISTED_CLASSES = 8
@@ -37,6 +39,7 @@ METRICS = {
     "separatrix fit customers.csv --target churn",
     "separatrix fit survey.parquet -t vote --types zip=categorical --drop name -o vote.sx --report vote.html",
     "separatrix fit loans.csv -t outcome --positive defaulted",
+    "separatrix fit loans.csv -t outcome --costs defaulted:repaid=5,repaid:defaulted=1",
     "separatrix fit shop.duckdb::orders -t returned --no-report --json > result.json",
 )
 def fit(
@@ -56,6 +59,15 @@ def fit(
         typer.Option("--report", metavar="FILE", help="Report (.html); by default report.html.", show_default=False),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    costs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--costs",
+            metavar="TRUE:DECIDED=COST,...",
+            help="Cost of each mistake; others cost 1. The model is saved with the decision of smallest expected cost.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[
         bool,
         typer.Option("--quiet", "-q", help="Print only the choice, the files and severe warnings."),
@@ -76,7 +88,7 @@ def fit(
         files.require_ending(outputs["report"], [".html", ".htm"], what="a report")
     files.require_free(outputs.values(), force=force, inputs=[data])
     options: dict[str, Any] = {"types": types, "drop": drop, "models": models, "positive": positive}
-    options |= {"test_share": test_share, "seed": seed, "time": time}
+    options |= {"test_share": test_share, "seed": seed, "time": time, "costs": costs}
     study_file(data, target, outputs, level=level, force=force, as_json=as_json, quiet=quiet, **options)
 
 
@@ -122,7 +134,8 @@ def report(
 
     files.require_ending(output_file, [".html", ".htm"], what="a report")
     files.require_free([output_file], force=force, inputs=[model, data])
-    fitted, names = files.load_model(model, of_tables=True)
+    saved, names = files.load_model(model, of_tables=True)
+    fitted = files.table_model_of(saved)
     named = positive or names.get("positive")
     label = None if named is None else class_label(fitted.classes_.tolist(), named)
     labels = target or names.get("target")
@@ -172,25 +185,35 @@ def study_file(
     from separatrix.export import packed
     from separatrix.study import N_LATER_STAGES, study_of
 
-    study = None
+    study: Study | None = None
+    found: Costs | None = None
     with stages("Reading", hidden=as_json) as progress:
         options |= {"progress": progress, "later": N_LATER_STAGES if outputs else 0}
-        compared, table = compare_file(data, target, **options)
+        compared, table, matrix = compare_file(data, target, **options)
         if outputs:
             with files.about(table.path):
                 study = study_of(compared, level=level, progress=progress)
             compared = study.compared or compared
-            contents = {outputs["model"]: packed(study.model, study.about)}
+            rule: Any = study.model
+            if matrix is not None:
+                from separatrix.decisions import DecisionRule
+                from separatrix.thresholds import cost_report
+
+                rule = DecisionRule(study.model, costs=matrix, prefit=True)
+                labels = tuple(map(str, study.classes.tolist()))
+                at = 1 if study.positive is None else study.classes.tolist().index(study.positive)
+                found = cost_report(study.held_out.P, study.held_out.codes, matrix, labels, positive=at)
+            contents = {outputs["model"]: packed(rule, study.about)}
             if "report" in outputs:
                 from separatrix.report import render
 
-                page = render(study, model_path=outputs["model"])
+                page = render(study, model_path=outputs["model"], costs=found)
                 contents[outputs["report"]] = page.encode("utf-8", errors="replace")
             files.write_together(contents, force=force)
     if quiet and study is not None and not as_json:
         print_choice(study, compared, outputs, Printer())
     else:
-        print_study(compared, study, table, data, outputs, Printer(as_json=as_json))
+        print_study(compared, study, table, data, outputs, Printer(as_json=as_json), found)
 
 
 def compare_file(
@@ -201,9 +224,13 @@ def compare_file(
     drop: Iterable[str] | None = None,
     models: Iterable[str] | None = None,
     positive: str | None = None,
+    costs: Iterable[str] | None = None,
     **options: Any,
-) -> tuple[Compared, TableFile]:
-    """Compare models on the table in a file, and also return the table; ``options`` are passed to `compare_models`."""
+) -> tuple[Compared, TableFile, list[list[float]] | None]:
+    """Compare models on the table in a file; return the comparison, the table and the cost matrix, None if not given.
+
+    ``options`` are passed to `compare_models`.
+    """
     from separatrix.study import compare_models, name_of, open_labelled, read_types
 
     kinds, options["models"] = opt.split_types(types), opt.model_names(models)
@@ -222,7 +249,42 @@ def compare_file(
     with files.about(table.path):
         labelled = open_labelled(table, target, options["types"])
         label = None if positive is None else class_label(labelled.classes.tolist(), positive)
-        return compare_models(labelled, target, positive=label, **options), table
+        matrix = cost_matrix(labelled.classes.tolist(), costs) if costs else None
+        return compare_models(labelled, target, positive=label, **options), table, matrix
+
+
+def cost_matrix(classes: Sequence[Any], costs: Iterable[str]) -> list[list[float]]:
+    """Costs from texts such as ``bad:good=5,good:bad=1``; labels may contain colons, equal signs and commas.
+
+    >>> cost_matrix(["bad", "good"], ["bad:good=5"])
+    [[0.0, 5.0], [1.0, 0.0]]
+    """
+    named = {f"{true}:{decided}": (i, j) for i, true in enumerate(classes) for j, decided in enumerate(classes)}
+    by_fold = {name.casefold(): place for name, place in named.items()}
+    matrix, start = [[float(i != j) for j in range(len(classes))] for i in range(len(classes))], ""
+    for text in costs:
+        for part in text.split(","):
+            name, equals, number = (start + part).rpartition("=")
+            place = named.get(name.strip()) or by_fold.get(name.strip().casefold())
+            start = "" if equals and place else f"{start}{part},"
+            if not start and place:
+                matrix[place[0]][place[1]] = _cost(name, number)
+        if start:
+            name, mistakes = start[:-1].rpartition("=")[0], [pair for pair, (i, j) in named.items() if i != j]
+            hint = did_you_mean(name, mistakes) if name else f" Write for example {mistakes[0]}=5."
+            problem = f"--costs {start[:-1]}: write TRUE:DECIDED=COST, two classes and a number.{hint}"
+            raise CommandError("usage", problem)
+    return matrix
+
+
+def _cost(name: str, text: str) -> float:
+    try:
+        cost = float(text)
+    except ValueError:
+        cost = nan
+    if not isfinite(cost):
+        raise CommandError("usage", f"--costs {name}={text}: the cost must be a finite number, such as 5 or 0.25.")
+    return cost
 
 
 def class_label(classes: Sequence[Any], given: str | None) -> Any:
@@ -251,16 +313,45 @@ def print_choice(study: Study, compared: Compared, outputs: dict[str, str], prin
     printer.line(f"Written: {', '.join(outputs.values())}")
 
 
+def print_costs(costs: Costs, rows: str, printer: Printer) -> None:
+    """Print what decisions cost on the evaluated rows, beside simpler rules."""
+    printer.heading(f"Costs per decision on {rows} (standard errors in brackets)")
+    limit = (
+        ""
+        if isnan(costs.threshold)
+        else f" ({costs.labels[costs.positive]} if its probability exceeds {costs.threshold:.3g})"
+    )
+    table = TextTable("decision", "cost", right=(1,))
+    rules = [(f"smallest expected cost{limit}", costs.cost), ("most probable class", costs.by_probability)]
+    if len(costs.labels) <= MAX_LISTED_CLASSES:
+        rules += [(f"always {label}", each) for label, each in zip(costs.labels, costs.constant, strict=True)]
+    for name, cost in rules:
+        table.add_row(name, f"{cost.value:.4g} ({cost.standard_error:.2g})")
+    cheapest = costs.labels[costs.cheapest]
+    printer.text(
+        table,
+        f"Compared with always {cheapest}, the model saves {costs.saved.value:.4g} ({costs.saved.standard_error:.2g}) "
+        f"per decision. Its probabilities predict a cost of {costs.predicted:.4g}.",
+    )
+
+
 def print_study(
-    compared: Compared, study: Study | None, table: TableFile, data: str, outputs: dict[str, str], printer: Printer
+    compared: Compared,
+    study: Study | None,
+    table: TableFile,
+    data: str,
+    outputs: dict[str, str],
+    printer: Printer,
+    costs: Costs | None = None,
 ) -> None:
-    """Print the table, the choice, the comparison, the columns, the notes and the files."""
+    """Print the table, the choice, the comparison, the costs, the columns, the notes and the files."""
     from separatrix.comparison import notes_on
 
     comparison, choice, schema = compared.comparison, compared.choice, compared.encoder.schema_
     n_rows, notes = (compared.table.n_rows, compared.notes) if study is None else (study.n_rows, study.notes)
     if printer.as_json:
-        printer.document(output.study_document(study or compared, [*map(str, notes), *table.notes], outputs))
+        document = output.study_document(study or compared, [*map(str, notes), *table.notes], outputs)
+        printer.document(document | {"costs": None if costs is None else asdict(costs)})
         return
     printer.text(f"{data}: {counted(n_rows, 'row')}, {counted(len(schema.plans) + 1, 'column')}.")
     labels = zip(compared.table.counts.tolist(), map(str, compared.table.classes.tolist()), strict=True)
@@ -277,6 +368,8 @@ def print_study(
     printer.text(output.comparison_table(comparison), "", *notes_on(comparison, choice.name))
     if study is not None and study.model.interactions_ is not None:
         printer.text(study.model.interactions_.describe())
+    if costs is not None:
+        print_costs(costs, tested, printer)
     printer.heading("Columns")
     columns, n_more = output.column_table(schema)
     printer.text(columns, *([f"{n_more:,} more columns are in the report and in --json."] if n_more else []))

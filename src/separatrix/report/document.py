@@ -20,19 +20,28 @@ from separatrix._output import output_problem, write_atomically
 from separatrix._text import visible
 from separatrix.exceptions import optional_import
 from separatrix.report import sections, summary
+from separatrix.report.curves import costs_section, curves_section
 from separatrix.report.performance import performance_of, positive_view
 from separatrix.report.weights import weights_section
 from separatrix.report.words import counted, percent
 from separatrix.study import Study
+from separatrix.thresholds import Costs
 
 TEMPLATES = files("separatrix.report") / "templates"
 
 
-def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, written: datetime | None = None) -> str:
+def render(
+    study: Study,
+    *,
+    model_path: str | os.PathLike[str] | None = None,
+    written: datetime | None = None,
+    costs: Costs | None = None,
+) -> str:
     """Return the report of a study as an HTML document that needs no other file and no network.
 
     ``model_path`` is the file of the saved model, for the snippets that load it; ``model.sx`` by default. ``written``
-    is the time shown in the report; the current time by default.
+    is the time shown in the report; the current time by default. ``costs`` are those of decisions on the evaluated
+    rows; the saved model is then a `DecisionRule`.
     """
     whole, study = study, positive_view(study)
     perf = performance_of(study)
@@ -57,10 +66,12 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
             calibration=sections.calibration_section(study, perf),
             calibration_sentence=summary.calibration_sentence(perf, study.leaks),
             decisions=sections.decisions_section(study, perf),
+            curves=curves_section(study, perf, costs),
+            costs=costs_section(costs, perf.evaluated_rows),
             warnings=warned,
             passed_checks=summary.passed_checks(study, perf, warned),
             same_source="" if study.leaks else summary.SAME_SOURCE,  # with a leak, they do not hold at all
-            usage=sections.usage_section(study, path),
+            usage=sections.usage_section(study, path, "model" if costs is None else "model.fitted_"),
             provenance=sections.provenance(study, perf, written or datetime.now(UTC).astimezone(), path),
         )
     )

@@ -235,13 +235,22 @@ def axis_row(scale: Scale, wording: Callable[[float], str], title: str, *, width
 
 
 def curves(
-    axis: Axis, found: Sequence[Mark], density: Float, upright: Scale, title: str, *, reference: float = math.nan
+    axis: Axis,
+    found: Sequence[Mark],
+    density: Float,
+    upright: Scale,
+    title: str,
+    *,
+    reference: float = math.nan,
+    others: Sequence[Float] = (),
+    wording: Callable[[float], str] = percent,
 ) -> Picture:
-    """Probability curves with bands over grey bars whose areas are the fractions of rows, ``density`` (G,).
+    """Curves with bands over grey bars whose areas are the fractions of rows, ``density`` (G,).
 
-    ``reference`` is a probability at which a dashed line is drawn.
+    ``reference`` is a value at which a dashed line is drawn, and ``others`` (G,) are dashed curves. ``wording`` formats
+    the ticks of the vertical axis.
     """
-    grid = [_labelled_rule(tick, upright) for tick in upright.ticks]
+    grid = [_labelled_rule(tick, upright, wording) for tick in upright.ticks]
     # Each bar reaches half way to its neighbours.
     edges = np.concatenate([[0.0], 0.5 * (axis.at[1:] + axis.at[:-1]), [1.0]])
     heights = density / np.maximum(np.diff(edges), MIN_RUG_WIDTH)
@@ -252,6 +261,7 @@ def curves(
             path += f"M{1000 * a:.0f},1000V{1000 * top:.0f}H{1000 * b:.0f}V1000Z"
     rug = element("path", {"class": "rug", "d": path}) if path else Picture("")
     inner = [rug, line(np.array([0.0, 1.0]), np.full(2, upright(reference)), "level")]
+    inner += [line(axis.at, upright(other), "level") for other in others]
     for c in found:
         known = np.isfinite(c.lower) & np.isfinite(c.upper)
         if known.sum() > 1:  # outline: forwards along the upper bound, back along the lower bound
@@ -262,9 +272,9 @@ def curves(
     return picture(CURVE_PIXELS, title, [*grid, stretched(inner), *below], kind="curves")
 
 
-def _labelled_rule(tick: float, upright: Scale) -> Picture:
+def _labelled_rule(tick: float, upright: Scale, wording: Callable[[float], str] = percent) -> Picture:
     y = upright(tick)
-    label = text("0%", place(1 - y), percent(tick), kind="tick end", shift=(-6, 4))
+    label = text("0%", place(1 - y), wording(tick), kind="tick end", shift=(-6, 4))
     return element("g", {}, rule("grid", y=y), label)
 
 

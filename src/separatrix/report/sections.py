@@ -347,8 +347,8 @@ def _fraction(part: Any, whole: Any) -> str:
     return percent(float(part / whole)) if whole else UNKNOWN
 
 
-def usage_section(study: Study, model_path: str) -> dict[str, str]:
-    """Snippets that load and apply this model."""
+def usage_section(study: Study, model_path: str, fitted: str = "model") -> dict[str, str]:
+    """Snippets that load and apply this model; ``fitted`` is the model with intervals, inside a rule of costs."""
     ending = PurePath(study.question.name).suffix.lower()
     ending = ending if ending in READERS else ".csv"
     classes = study.model.classes_  # in the order of the model, whichever class is positive
@@ -363,7 +363,7 @@ def usage_section(study: Study, model_path: str) -> dict[str, str]:
         "predicted = model.predict(rows)",
     ]
     if getattr(study.model.estimator_, "predict_interval", None) is not None:
-        call, whose = f"model.predict_interval(rows, {study.level:g})", "of each class"
+        call, whose = f"{fitted}.predict_interval(rows, {study.level:g})", "of each class"
         if len(classes) == 2:  # the model returns the interval of the second class
             call = f"1 - {call}[:, ::-1]" if study.classes[1] == classes[0] else call
             whose = f"of {shortened(study.classes[1], 20)}"

@@ -16,6 +16,7 @@ import numpy as np
 
 from separatrix._array import Array, Float, to_dense
 from separatrix._lazy import pa, pc
+from separatrix.decisions import DecisionRule
 from separatrix.exceptions import DataError
 from separatrix.families import SupportError
 from separatrix.rows import NamedRows
@@ -72,12 +73,15 @@ class RowCounts:
 class BatchScorer:
     """Predictions of a fitted model for batches of a table.
 
-    The model is a `TableClassifier`, or a classifier fitted on named columns of numbers. ``level`` is the level of
-    the intervals; None for no intervals. ``target`` is the column of the true labels, used if a batch contains it.
+    The model is a `TableClassifier`, or a classifier fitted on named columns of numbers, or a `DecisionRule` around
+    one. ``level`` is the level of the intervals; None for no intervals. ``target`` is the column of the true labels,
+    used if a batch contains it.
     """
 
     def __init__(self, model: Any, *, level: float | None = None, target: str | None = None) -> None:
-        self.model, self.target, self.counts = model, target, RowCounts()
+        self.target, self.counts = target, RowCounts()
+        self.rule = model if isinstance(model, DecisionRule) else None  # decides by costs, from the probabilities
+        self.model = model = model if self.rule is None else self.rule.fitted_
         self.is_table = isinstance(model, TableClassifier)
         self.estimator = model.estimator_ if self.is_table else model
         self.classes: Array = model.classes_
@@ -122,6 +126,7 @@ class BatchScorer:
         except SupportError as error:  # name the row of the table, not of the batch
             raise error.in_row(self.counts.rows + error.row) from None
         P: Float | None = np.asarray(self.estimator.predict_proba(X)) if self.has_probabilities else None
+        labels = labels if self.rule is None else self.rule.decide(P)
         counts = self.counts
         counts.rows += batch.num_rows
         classes, rows = np.unique(labels, return_counts=True)
