@@ -408,11 +408,11 @@ def test_the_choice_depends_on_skewness_and_cost(largest, shape, rows, choice):
 
 
 def test_auto_keeps_the_draws_of_a_skewed_posterior_of_three_classes():
-    """30 rows of iris, prior scale 5: bounds of intervals of the variational Gaussian are off by 0.014."""
+    """30 rows of iris, prior scale 8: bounds of intervals of the variational Gaussian are off by 0.02."""
     X, y = load_iris(return_X_y=True)
-    rows = np.random.default_rng(1).permutation(150)[:30]
-    found = model(prior=Gaussian(5.0), rng=0).fit(X[rows], y[rows])
-    exact = model(prior=Gaussian(5.0), rng=1, approximation="importance").fit(X[rows], y[rows])
+    rows = np.random.default_rng(4).permutation(150)[:30]
+    found = model(prior=Gaussian(8.0), rng=0).fit(X[rows], y[rows])
+    exact = model(prior=Gaussian(8.0), rng=1, approximation="importance").fit(X[rows], y[rows])
     assert found.approximation_ == "variational"
     assert not found.draws_.for_averages
     assert found.notes_ == ()

@@ -277,7 +277,7 @@ def test_a_first_line_that_is_too_long_for_names_is_refused_at_once(tmp_path, li
     start = time.process_time()
     with pytest.raises(FileReadError) as caught:
         open_table(path)
-    assert time.process_time() - start < 2.0  # splitting such a line takes over a minute
+    assert time.process_time() - start < 10.0  # splitting such a line takes over a minute
     assert [word for word in words if word not in str(caught.value)] == []
     assert len(str(caught.value)) < 500
 

@@ -244,7 +244,7 @@ def test_ramps_keep_their_products_when_they_are_fitted_again():
 
 
 def test_the_probability_along_a_column_averages_over_the_columns_that_interact_with_it(examined, monkeypatch):
-    monkeypatch.setattr(effects, "MAX_PROBABILITIES", 4e7)  # all rows instead of a sample
+    monkeypatch.setattr(effects.curves, "MAX_PROBABILITIES", 4e7)  # all rows instead of a sample
     found = effects.partial_effects(examined.model, examined.model.encoder_.transform(TABLE), rng=0)
     effect = next(effect for effect in found if effect.column == "c")
     at = [3, len(effect.values) - 4]
