@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from separatrix.rules import LeastSquaresClassifier as LeastSquaresClassifier
     from separatrix.rules import Perceptron as Perceptron
     from separatrix.table_model import TableClassifier as TableClassifier
+    from separatrix.weights import summary_table as summary_table
 
 __version__ = "0.2.0"
 
@@ -86,6 +87,7 @@ _HOME = {
     "compare": "comparison",
     "ModelAverage": "comparison",
     "TableClassifier": "table_model",
+    "summary_table": "weights",
     "scan": "files",
     "save": "export",
     "load": "export",

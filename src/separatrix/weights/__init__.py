@@ -8,6 +8,7 @@ draws           weighted draws of the weights
 blend           predictions that combine averages over the distribution with single weight vectors
 distribution    the distribution in the user's units, which every consumer asks
 summary         the table of coefficients
+side_by_side    the tables of several models
 """
 
 from separatrix.weights.approximation import (
@@ -22,6 +23,7 @@ from separatrix.weights.distribution import WeightDistribution
 from separatrix.weights.draws import MAX_DRAW_ACTIVATIONS, Draws, activations_of_draws
 from separatrix.weights.information import inverse_information, require_few_weights
 from separatrix.weights.marginals import Marginals, mixture_quantiles, quantiles, weighted_quantiles
+from separatrix.weights.side_by_side import SideBySide, summary_table
 from separatrix.weights.summary import (
     Coefficients,
     Heading,
