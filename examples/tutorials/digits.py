@@ -25,8 +25,8 @@ X, X_new, y, y_new = train_test_split(X[:, used] / 16, y, test_size=0.4, random_
 print(f"{len(y)} training rows, {len(y_new)} new rows, {used.sum()} of 64 pixels are used")
 
 # %%
-# Five models
-# -----------
+# The models
+# ----------
 # Rules have no probabilities, so they have no log-likelihood. Naive Bayes, of pixels that are ink or paper, counts each
 # stroke several times, because neighbouring pixels are correlated: its probabilities are too extreme. Tempering, an
 # exponent of the likelihood, repairs them. The average over a posterior has the best probabilities.
@@ -52,13 +52,13 @@ for name, model in models.items():
 # -----------------
 # Red pixels are evidence for the digit, blue ones against it. For a 0, ink in the middle is evidence against it. The
 # weights of a class are known only up to a vector that is common to all classes; shown are the differences from their
-# mean.
+# mean, times the standard deviation of the pixel.
 
 
 def draw_weights(name: str) -> None:
     """Draw an image of the weights for each digit."""
     weights = np.zeros((10, 64))
-    weights[:, used] = models[name].coef_ - models[name].coef_.mean(axis=0)
+    weights[:, used] = (models[name].coef_ - models[name].coef_.mean(axis=0)) * X.std(axis=0)
     limit = np.abs(weights).max()
     figure, axes = new_figure(2, 5, size=(6, 2.9))
     figure.set_label(f"Weights of the ten digits as images: {name}")
@@ -70,12 +70,14 @@ def draw_weights(name: str) -> None:
 
 
 draw_weights("softmax regression")
+
+# %%
+# The linear discriminant has the same form, a softmax of linear functions. It derives its weights from means and a
+# covariance, softmax regression from the labels alone.
 draw_weights("linear discriminant")
 
 # %%
-# Both models have the same form, a softmax of linear functions. The linear discriminant derives its weights from means
-# and a covariance, softmax regression from the labels alone. The averages of the digits, which the discriminant keeps,
-# are images as well:
+# The averages of the digits, which the discriminant keeps, are images as well:
 figure, axes = new_figure(2, 5, size=(6, 2.9))
 figure.set_label("Average image of each digit")
 for digit, ax in enumerate(axes.ravel()):
