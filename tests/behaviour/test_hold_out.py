@@ -206,7 +206,7 @@ def test_copies_are_held_out_together_and_rows_with_other_labels_one_by_one(rng)
     for of in (sparse.csr_array, sparse.csc_array):
         again = Merging.of(Rows(of(X), rows.T, rows.weight))
         assert [each.tolist() for each in again] == [each.tolist() for each in merging]
-    folds = Folds.of(rng.normal(size=12), merged, merging.is_mixed, range(5))
+    folds = Folds.of(rng.normal(size=12), merged, merging.is_mixed)
     assert_allclose(np.bincount(folds.row, folds.repeats), 6.0)
     assert (np.bincount(folds.row)[2:] == 1).all()  # one fold each
     assert (np.bincount(folds.row)[:2] == 5).all()
@@ -221,13 +221,13 @@ def folds_of_ones(n):
 
 def test_a_candidate_that_predicts_every_row_better_is_chosen_however_small_the_difference_is(rng):
     log_p = rng.normal(size=(1, 50)) + np.array([[0.0], [1e-6], [-1.0]])
-    assert_allclose(probabilities_of_best(log_p, folds_of_ones(50)), [0.0, 1.0, 0.0], atol=1e-9)
+    assert_allclose(probabilities_of_best(log_p, folds_of_ones(50), 0.25), [0.0, 1.0, 0.0], atol=1e-9)
 
 
 def test_candidates_that_differ_by_chance_leave_most_to_the_average(rng):
     log_p = rng.normal(size=(1, 200)) + 0.1 * rng.normal(size=(3, 200))
     log_p -= log_p.mean(axis=1, keepdims=True)
-    shares = probabilities_of_best(log_p, folds_of_ones(200))
+    shares = probabilities_of_best(log_p, folds_of_ones(200), 0.25)
     assert shares[0] > 0.4
     assert shares.sum() == pytest.approx(1.0)
 

@@ -110,21 +110,22 @@ class Folds(NamedTuple):
     variance: float
 
     @classmethod
-    def of(cls, margin: Float, rows: Rows, is_mixed: Array, chosen: Sequence[int]) -> Folds:
-        """Divide the rows into folds, and use the chosen ones.
-
-        Scores of folds are correlated, because any two of them share most training rows. Nadeau and Bengio (2003)
-        estimate the variance of a mean over J of 5 folds as 1/J + 1/4 of that of a fold, not 1/J.
-        """
-        counts = folds_of(margin, rows.T.argmax(axis=1), rows.weight, is_mixed)[list(chosen)]
+    def of(cls, margin: Float, rows: Rows, is_mixed: Array) -> Folds:
+        """Divide the rows into folds."""
+        counts = folds_of(margin, rows.T.argmax(axis=1), rows.weight, is_mixed)
         entries = [np.flatnonzero(each > 0) for each in counts]
         row = np.concatenate(entries)
         repeats = np.concatenate([each[at] for each, at in zip(counts, entries, strict=True)])
         training = np.where((counts > 0) & ~is_mixed, 0.0, rows.weight - _unit(rows.weight) * counts)
         training = np.maximum(training, 0.0)  # rounding errors
-        return cls(
-            training, entries, row, repeats, np.where(is_mixed[row], 1.0, repeats), 1 + len(counts) / (N_FOLDS - 1)
-        )
+        return cls(training, entries, row, repeats, np.where(is_mixed[row], 1.0, repeats), _inflation(N_FOLDS))
+
+    def only(self, chosen: Sequence[int]) -> tuple[Folds, Array]:
+        """Some of the folds, and which of the held-out rows they have, (E,)."""
+        fold = np.repeat(np.arange(len(self.entries)), list(map(len, self.entries)))
+        kept, entries = np.isin(fold, list(chosen)), [self.entries[f] for f in chosen]
+        row, repeats, size = self.row[kept], self.repeats[kept], self.size[kept]
+        return Folds(self.training[list(chosen)], entries, row, repeats, size, _inflation(len(chosen))), kept
 
     def represent(self, T: Float) -> bool:
         """Whether each fold holds rows out and leaves rows of two classes or more to train on."""
@@ -139,6 +140,15 @@ class Folds(NamedTuple):
     def error(self, difference: Float) -> float:
         """Standard error of the total of a difference (E,) of log scores whose mean is not subtracted."""
         return float(np.sqrt(self.variance * float((self.repeats * self.size) @ difference**2)))
+
+
+def _inflation(n_folds: int) -> float:
+    """Variance of a sum of scores of some of 5 folds, relative to that of independent draws.
+
+    Scores of folds are correlated, because any two of them share most training rows. Nadeau and Bengio (2003) estimate
+    the variance of a mean over J folds as 1/J + 1/4 of that of a fold, not 1/J.
+    """
+    return 1 + n_folds / (N_FOLDS - 1)
 
 
 def _unit(weight: Float) -> float:
