@@ -9,7 +9,7 @@ size, and classes by small directions. With the covariance Σ of the columns per
 
 describes both. The prior is as stated for the alignment b = 0. For b = 1, the weights follow the leading directions.
 For b = -1, all directions of the rows have the same variance (the g-prior of Zellner 1986). The constant c keeps the
-average variance of the activations, tr Σ^(b+1), so s has the same law for all b.
+average variance of the activations, tr Σ^(b+1), so s has the same hyperprior for all b.
 
 If columns are independent, the eigenvalues of a sample covariance still differ. Σ is therefore shrunk to a multiple of
 the identity by the estimate of Chen, Wiesel, Eldar & Hero (2010), which needs only the sample covariance.
@@ -20,6 +20,7 @@ The evidence chooses b. It is predicted by a `Parabola` for a few values of b an
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -63,19 +64,21 @@ class Aligned(NamedTuple):
     gain: float
 
 
-def align(objective: Posterior, found: Approximation) -> list[Aligned]:
+def align(objective: Posterior, found: Approximation, *, by_column: bool = False) -> list[Aligned]:
     """Return the alignments whose predicted evidence is higher than that of the prior, the highest first.
 
-    ``found`` is the fit at the prior of the objective, whose scale is tuned.
+    ``found`` is the fit at the prior of the objective, whose scale is tuned. If it was tuned ``by_column``, an
+    alignment without the correlations of Σ is tried, too: it only multiplies the differences of the log scales.
     """
     scales = prior_scales(objective)
     if not is_shapeable(objective, found) or not scales.tuned.ndim == scales.fixed.ndim == 1:
         return []
     parabola, better = Parabola(found, objective.prior), list[Aligned]()
     here, directions = found.log_evidence + scales.log_density(np.zeros(1))[0], Directions.of(objective, scales)
-    for sign in (1.0, -1.0):
+    kinds = [directions, directions.without_correlations()] if by_column else [directions]
+    for kind, sign in product(kinds, (1.0, -1.0)):
         for b in sign * ALIGNMENTS:
-            aligned, shape = directions.aligned(scales, b)
+            aligned, shape = kind.aligned(scales, b)
             eta, height = best_scale(parabola, aligned)
             if height <= here + LOG_ODDS:
                 break
@@ -113,6 +116,10 @@ class Directions(NamedTuple):
         rho = min(max(rho, 0.01), 1.0)  # repeated columns keep a variance
         level = trace / M or 1.0  # if all columns are constant, Σ is the identity
         return cls(*linalg.eigh((1 - rho) * H + rho * level * np.eye(M)))
+
+    def without_correlations(self) -> Directions:
+        """Return the diagonal of Σ."""
+        return Directions(self.axes**2 @ self.values, np.eye(len(self.values)))
 
     def aligned(self, scales: PriorScales, b: float) -> tuple[PriorScales, Float]:
         """Return scales of the prior with the alignment b, and its shape c Σ^b (M, M)."""

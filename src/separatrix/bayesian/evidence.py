@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The log evidence as a function of the prior's scales, ln p(data | η), and its gradient.           PRML §3.5, §4.4.1
 
-    `PriorScales`       η: logarithms of the factors that multiply the scales of each group of columns, and their law
+    `PriorScales`       η: logarithms of the factors that multiply the scales of groups of columns, and their hyperprior
     `evidence_slope`    ∂ ln p(data)/∂Λ, and the number of weights that the data determine, (3.91)
     `Fitter`            a method that approximates the posterior under one prior
     `rotate`            coordinates in which one decomposition is enough for every scale
@@ -45,7 +45,7 @@ from separatrix.solvers import (
 from separatrix.stats import DOUBLE_ROUNDING, Design, ValueGrad, collect_sample, log_det_slope
 from separatrix.weights import row_squares
 
-# The law of the scales
+# The hyperprior of the scales
 TYPICAL_SIGNAL = 2.0  # median of the standard deviation of the activations over rows, under the prior
 # Standard deviations of ln scale: of the level of all groups, and about this level. Half or twice the first changes the
 # evidence of six tables by at most 0.7 nats and a probability by 0.1; of the second, by 21 and 12 nats and 0.15.
@@ -66,7 +66,7 @@ MAX_ROUGH_FALL = 10.0  # nats that Newton's step from a rough mode may gain
 MAX_RELATIVE_CHANGE = 0.02  # of the curvature, up to the mode: 1 % of a standard deviation and 0.01 nats of evidence
 MAX_LOG_DET_ERROR = 1e-4  # of ln |A|, by single precision
 MAX_RARE_EFFECT = 0.3  # standard deviations by which rare values can move a weight, above which all rows are read
-MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
+MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode, after which the prediction counts as poor
 
 # Rotation
 MIN_ROTATED_COLUMNS = 100  # fewer columns are fitted faster without a decomposition
@@ -82,7 +82,7 @@ class Levels(NamedTuple):
 
     @property
     def n_columns(self) -> int:
-        """Number of columns as which the levels count in the law of the scales: see `PriorScales`."""
+        """Number of columns as which the levels count in the hyperprior: see `PriorScales`."""
         return 1
 
 
@@ -105,12 +105,12 @@ class PriorScales:
 
     Scales have a prior too. If all M columns have the scale s, per standard deviation of a column, then the activations
     of the rows have the variance M s² under the prior, on average. Its root has the median 2, so that of s is 2/√M. Let
-    u_g be the logarithm of the scale of group g over 2/√M, and ū the mean of all u_g. The groups share a normal law:
+    u_g be the logarithm of the scale of group g over 2/√M, and ū the mean of all u_g. A priori, these are normal:
 
         ū ~ N(0, 1),        u_g - ū ~ N(0, 0.45²)
 
     The prior of the level is weak: with probability 0.95, it is at most seven times larger or smaller than its median.
-    Without it, separable classes have no best scale. Without a common law, one scale for each column fits noise.
+    Without it, separable classes have no best scale. Without a common level, one scale for each column fits noise.
     The `Levels` of a category count as one column: a row has one of them, so its activation has the variance s² of one
     weight. Their u_g uses the root of Σ_l s² var x_l, which is s if no level is frequent. So do the `Products` of
     the levels of two categories, because a row has one pair of levels; columns that are zero in all rows add nothing.
@@ -189,7 +189,7 @@ def prior_scales(
 
     The prior must be a proper Gaussian that is the same for every output. ``groups`` is None for one factor, "columns"
     for one factor per column, or M labels: columns with equal labels share a factor. If the columns
-    of the objective are rotated, ``like`` are the scales of the columns before, whose law is kept.
+    of the objective are rotated, ``like`` are the scales of the columns before, whose hyperprior is kept.
     """
     M, P = len(objective.design.origin), objective.design.width
     prior = objective.prior

@@ -74,7 +74,7 @@ class Inference:
     activations by ``variance_factor``, which is zero if averages would be misleading. ``blend`` combines averages
     and modes, if held-out rows prefer it, and ``candidates`` are those that were compared. ``errors`` are those of
     probabilities and intervals. ``notes`` are not warnings. ``warnings`` are reasons to distrust the result. If the
-    prior was aligned, ``shape`` (M, M) is its covariance for scale 1, and ``law`` has the hyperprior of the scale.
+    prior was aligned, ``shape`` (M, M) is its covariance for scale 1, and ``hyperprior`` has that of its scales.
     ``simpler`` is the inference with a prior that is not aligned, or with one scale instead of one for each column;
     the average includes it.
     """
@@ -102,7 +102,7 @@ class Inference:
     widening: float = 1.0
     errors: Errors = field(default_factory=Errors)
     notes: tuple[str, ...] = ()
-    law: PriorScales | None = field(default=None, repr=False)
+    hyperprior: PriorScales | None = field(default=None, repr=False)
     shape: Float | None = field(default=None, repr=False)
     groups: str | Sequence[Any] | None = None
     simpler: Inference | None = field(default=None, repr=False)
