@@ -149,7 +149,7 @@ class TunedArrow(NamedTuple):
 def tune_arrow(objective: Posterior, scales: PriorScales, levels: Codes, start: Float) -> TunedArrow:
     """Find the most probable scales; return the Gaussian there, moved to the first-order estimate of the mean.
 
-    The precision of η is about 2γ plus that of its law, with γ_g the number of weights of group g that the data
+    The precision of η is about 2γ plus that of its hyperprior, with γ_g the number of weights of group g that the data
     determine (MacKay). The search uses it as its metric, and the log evidence for the integral over η.
     """
     trace: list[TuningStep] = []
@@ -168,10 +168,10 @@ def tune_arrow(objective: Posterior, scales: PriorScales, levels: Codes, start: 
         return TuningStep(eta, gaussian.log_evidence + log_density, gradient), gaussian, u
 
     def precision(eta: Float, gaussian: ArrowApproximation) -> Float:
-        """Return 2γ plus the precision of the law of η, whose gradient is linear, (G, G)."""
+        """Return 2γ plus the precision of the hyperprior of η, whose gradient is linear, (G, G)."""
         determined = scales.sums(1 - scales.prior(eta).precision * gaussian.variance)
-        of_law = [scales.log_density(eta)[1] - scales.log_density(eta + step)[1] for step in np.eye(len(eta))]
-        return 2 * np.diag(determined) + np.stack(of_law)
+        of_hyperprior = [scales.log_density(eta)[1] - scales.log_density(eta + step)[1] for step in np.eye(len(eta))]
+        return 2 * np.diag(determined) + np.stack(of_hyperprior)
 
     def descent(z: Float) -> tuple[float, Float]:
         nonlocal best

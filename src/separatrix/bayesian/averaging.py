@@ -128,7 +128,7 @@ def merged(nodes: Nodes, others: Nodes, factors: Float) -> Nodes:
 def _nodes_of_one_scale(
     objective: Posterior, scales: PriorScales, found: Approximation, fitter: Fitter, spread: float, n_fits: int
 ) -> Nodes:
-    """Return Gauss-Hermite nodes of a normal law with a spread of its own on each side of η*.
+    """Return Gauss-Hermite nodes of a normal distribution with a spread of its own on each side of η*.
 
     The spread starts at that of the Gaussian at η*. A fit at the inner node of a side shows how much ln p(D, η) falls
     there, and so the spread that explains it. If that differs much, there is another fit. The nodes of a side are the

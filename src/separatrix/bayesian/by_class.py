@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The prior of K classes by Laplace's evidence, without a matrix of all weights.                        PRML §3.5, §4.4
+"""Tune the prior of K classes by Laplace's evidence, without a matrix of all weights.                   PRML §3.5, §4.4
 
 The full precision H of C classes is a (CP, CP) matrix. Its Gaussian without coupling between contrasts, with precision
 M (`ByClassApproximation`), takes 1/C² of the time, but the evidence with |M| in place of |H| is too low. The difference
@@ -16,11 +16,12 @@ u = H⁻¹v for the slope v of the log determinant, and so the gradient of ln p(
 
     ∂ ln p(D)/∂η_j = λ_j Σ_c [(M⁻¹)_cjj + (H⁻¹ - M⁻¹)_cjj + d_cj (d_cj - u_cj)] - C
 
-Second derivatives follow from M. Two or three of Newton's steps find the most probable scales of hundreds of columns.
+Second derivatives follow from M. Two or three Newton steps find the most probable scales of hundreds of columns.
 
 **Alignment** with the correlations of the columns (`alignment`) is tried last, in units of these scales.
 
-Both are accepted if they raise the evidence of the scale before, integrated over the scales. Ubaru, Chen & Saad (2017).
+Each is kept only if its evidence, integrated over the scales, is higher than that of one scale. The estimate of ln |E|
+is that of Ubaru, Chen & Saad (2017).
 """
 
 from __future__ import annotations
@@ -57,23 +58,25 @@ from separatrix.weights import MAX_DRAW_ACTIVATIONS, row_squares
 # Random signs, and products with E for each of them. Half of them changes the evidence of four classes of words by 0.06
 # and 0.3 nats, and a probability by 0.005 and 0.011.
 N_PROBES, N_LANCZOS_STEPS = 16, 12
-MIN_DIAGONAL_PROBES, MAX_DIAGONAL_PROBES = 4, 32  # if M is diagonal: averages over more weights need fewer probes ...
-MAX_PROBED_FLOATS = 2**20  # ... so that all of them have at most this number of entries
-LOG_DET_TOL = 0.2  # change of a log determinant by another product that ends the products
-MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has seen its whole spectrum
+MIN_DIAGONAL_PROBES, MAX_DIAGONAL_PROBES = 4, 32  # limits of the number of probes if M is diagonal
+MAX_PROBED_FLOATS = 2**20  # entries of all probes if M is diagonal: averages over more weights need fewer probes
+LOG_DET_TOL = 0.2  # nats: Lanczos' method ends if another product changes ln |E| by less
+MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has no further part of the spectrum
 # First and largest step of the logarithm of a scale. Other values end in another maximum of the noisy evidence: twice
 # the largest step changes that of words by 2.9 nats, and a probability by 0.08.
 MIN_LEVEL_STEP, MAX_LEVEL_STEP = 0.35, 1.4
 
 # Shapes
-MAX_SHAPED_PRODUCTS = 2e10  # multiplications up to which the prior has a shape; a fit then takes seconds
-MAX_COLUMN_STEP, COLUMN_TOL = 1.0, 0.5  # change of ln scale; gain in nats worth a fit
-MIN_PRECISION = 0.5 / GROUP_STD**2  # smallest curvature that a step assumes: half of that of the law
-MIN_GAIN_FRACTION = 0.05  # gain of another step of the scales, of that of all so far; with 0.1, words lose 1.6 nats
+MAX_SHAPED_PRODUCTS = 2e10  # multiplications of a fit above which the shape of the prior is not tuned: it takes seconds
+MAX_COLUMN_STEP = 1.0  # largest change of ln scale in one step
+COLUMN_TOL = 0.5  # nats: smallest predicted gain that is worth a fit
+MIN_PRECISION = 0.5 / GROUP_STD**2  # smallest curvature that a step assumes: half of that of the hyperprior
+MIN_GAIN_FRACTION = 0.05  # predicted gain of a step over that of all steps so far, below which the search ends.
+# With 0.1, the evidence of words is 1.6 nats lower.
 MAX_DRIFT_ERROR = 3.0  # largest factor by which the effect of the moving mode is corrected
 
 # Mean
-MODERATE_SHIFT = 0.3  # up to this, the corrected mean is accurate enough if a better approximation is expensive
+MODERATE_SHIFT = 0.3  # sd up to which the corrected mean is accurate enough if a better approximation is expensive
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,7 @@ def tune_by_class(
     """Tune one scale, or a scale for each group of columns.
 
     If ``is_shaped``, the evidence chooses between one scale and a scale for each column, and may align the prior. If
-    ``is_diagonal``, M is diagonal for one scale, which is then not aligned.
+    ``is_diagonal``, M is diagonal, so that a single scale is not aligned.
     """
     scales, (C, P), M = prior_scales(objective), objective.shape, len(objective.design.origin)
     may_shape = groups is not None or (is_shaped and M > 1 and has_cheap_shape(objective))
@@ -201,9 +204,10 @@ def tune_level(
     """Find the most probable η of one scale by Laplace's evidence; the search begins at ``first``.
 
     ln p(D, η) is nearly a parabola. The first step is along the gradient, whose error varies little with η. So the
-    evidence of two fits and the difference of their gradients determine a parabola, unless a fit has a lower one on
-    each side: then the evidence of these three does. The search ends if the vertex is hardly higher than the best fit.
-    The result is the vertex. If ``is_rough``, the search ends earlier, because a scale for each column may follow.
+    evidence of two fits and the difference of their gradients determine the parabola. As soon as the best fit has a
+    neighbour on each side, the parabola goes through the evidence of these three. The search ends if the vertex is
+    hardly higher than the best fit; the result is the vertex. If ``is_rough``, the search ends earlier, because a scale
+    for each column may follow.
     """
     low, high = (float(bound[0]) for bound in scales.bounds(objective))
     eta = best = float(np.clip(first, low, high))
@@ -250,7 +254,7 @@ def tune_level(
     factor = np.exp([eta if status is TuningStatus.CONVERGED else best])
     trace = tuple(TuningStep(np.array([each]), values[each], np.full(1, np.nan)) for each in (next(iter(values)), best))
     of_columns = np.full(len(objective.design.origin), factor[0])
-    unknown = np.full(1, np.nan)  # the gradient, whose error is only corrected for one scale
+    unknown = np.full(1, np.nan)  # the gradient has an error, which is corrected only for the scales of columns
     report = TuningReport(scales.labels, factor, of_columns, unknown, status, (), trace, len(values))
     return Level(report, fits[best], best, slope)
 
@@ -267,8 +271,8 @@ def coupled_fit(
     """Find the mode, the Gaussian there and its evidence; if ``with_slope``, also what a gradient needs.
 
     The search starts at weights (C, P), or at the prediction of a fit with another prior, whose M is a preconditioner.
-    If ``of_sample`` and the table is large, coupling is computed from a sample of the rows: it hardly changes with the
-    prior there, and products with E would take most of the time.
+    If ``of_sample`` and the table is large, coupling is computed from a sample of the rows. The coupling of a large
+    table hardly depends on the prior, and products with E would take most of the time.
     """
     mode = rough_mode(objective, start, max(tol, 1e-5))  # log determinants are linear in the error of a mode
     approximate = partial(laplace_diagonal, contrasts=True) if is_diagonal else laplace_by_class
@@ -400,8 +404,8 @@ def tune_columns(
     """Tune a scale for each group of columns by Newton's method.
 
     ``start`` is a fit near the best common scale, whose evidence has a known ``slope``. This corrects the largest error
-    of the gradient, that of u, by a factor. If ``is_rough``, the search ends earlier if the scales are better than one:
-    the first step has most of the gain.
+    of the gradient, that of u, by a factor. If ``is_rough``, the search ends as soon as these scales are better than a
+    common one, because the first step has most of the gain.
     """
     here, one = scale_derivatives(start, groups), prior_scales(start.objective)
     tuned = here.scales.tuned
@@ -436,7 +440,7 @@ def tune_columns(
 
 
 class ScaleDerivatives(NamedTuple):
-    """Scales that are η = 0 at a fit, their log density, the gradient of ln p(D, η) (G,), and minus its Hessian."""
+    """Scales relative to a fit (η = 0), their log density, the gradient of ln p(D, η) (G,), and minus its Hessian."""
 
     scales: PriorScales
     log_density: float
@@ -500,9 +504,9 @@ def align_by_class(found: CoupledFit, tol: float) -> tuple[CoupledFit, Float, fl
     parabola, directions = ParabolaByClass(found.gaussian, objective.prior), Directions.of(objective, scales)
     uncoupled = replace(found, variance=np.zeros_like(found.variance), drift=np.zeros_like(found.drift))
     here = scale_derivatives(uncoupled, None)
-    law, tilt = here.log_density, -float(here.gradient[0])
-    predicted = parabola.under(objective.prior).log_evidence + law
-    level, candidates = found.log_evidence + law, []
+    tilt = -float(here.gradient[0])
+    predicted = parabola.under(objective.prior).log_evidence + here.log_density
+    level, candidates = found.log_evidence + here.log_density, []
     for sign in (1.0, -1.0):
         for b in sign * ALIGNMENTS:
             aligned, shape = directions.aligned(scales, b)

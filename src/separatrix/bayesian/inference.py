@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From an objective to a posterior: one table of strategies, and the steps that each of them takes.
+"""Compute a posterior: choose a strategy from one table, and take its steps.
 
 A *strategy* says what is kept of the posterior: one covariance of all weights, or less if there are many weights.
 `STRATEGIES` lists them in the order in which they are considered. The first one that suits the problem is chosen,
@@ -61,11 +61,9 @@ from separatrix.solvers import MAX_JOINT_WEIGHTS, Posterior, dual, is_wide
 METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
 
 # Numbers of weights
-MAX_LEVEL_WEIGHTS = 1000  # up to which groups have scales under the full covariance; a fit then takes seconds
-MIN_COUPLED_ROWS = (
-    25  # rows per weight, above which Laplace's method with the full covariance is accurate and quicker ...
-)
-MAX_COUPLED_CLASSES = 10  # ... for at most this number of classes: a Hessian takes K²/2 Gram matrices instead of K
+MAX_LEVEL_WEIGHTS = 1000  # largest number for which groups have scales with the full covariance; a fit takes seconds
+MIN_COUPLED_ROWS = 25  # rows per weight of K classes, above which Laplace's full covariance is accurate and quicker
+MAX_COUPLED_CLASSES = 10  # largest K for which it is quicker: the Hessian takes K²/2 Gram matrices instead of K
 MAX_ROUNDING = 1.0  # nats: largest rounding error of the log likelihood of K classes
 
 ONE_SCALE = (
@@ -85,7 +83,7 @@ class Case:
 
     @property
     def groups(self) -> tuple[Any, ...]:
-        """Labels of the columns, if they are given one by one."""
+        """Labels of the columns; empty if they are None or a text."""
         groups = self.options.groups
         return () if isinstance(groups, str) else tuple(groups or ())
 
@@ -245,9 +243,9 @@ def _full_suits(case: Case) -> str:
 
 
 def _into_span(found: Inference, options: Options) -> tuple[Inference, Options]:
-    """Return the posterior in the span of the rows: the likelihood does not change the weights outside it.
+    """Return the posterior in the span of the rows, because the likelihood does not change the weights outside it.
 
-    The span of many rows of K classes has too many weights for one covariance, too.
+    With many rows and K classes, even these weights are too many for one covariance, and ``structure`` is "by class".
     """
     objective, rarity, factors = narrow_rare_columns(found.objective, options)
     options = replace(options, scales_rare_columns=False, rarity=rarity, rare_factors=factors)

@@ -80,7 +80,7 @@ class BayesianLogisticRegression(LinearClassifier):
         probabilities are averages over the posterior, narrower averages, or those of modes; ``plan_`` shows the choice.
     groups : "columns" or sequence of M labels, optional
         Columns with the same label share a tuned scale. "columns": one scale each; the logarithms of these scales share
-        a normal law.
+        a normal prior.
     approximation : {"auto", "laplace", "variational", "ep", "importance", "hmc"}, default "auto"
         Method that computes the posterior; "auto" uses Laplace's approximation if it is accurate, or a better one.
         "importance" and "hmc" (Hamiltonian Monte Carlo) predict with draws from the posterior itself.

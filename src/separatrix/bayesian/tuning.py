@@ -239,8 +239,9 @@ def _maximise(
         )
     if is_rotatable(objective, scales):
         small, back = rotate(objective, scales, widest=float(np.exp(bounds[1][0])))
-        law = prior_scales(small, like=scales)
-        return Search(small, law, fitter, bounds=bounds, tol=tol).run(None, max_steps), back
+        return Search(small, prior_scales(small, like=scales), fitter, bounds=bounds, tol=tol).run(
+            None, max_steps
+        ), back
     return Search(objective, scales, fitter, bounds=bounds, tol=tol).run(start, max_steps, curved_at), None
 
 
@@ -255,7 +256,7 @@ def tune_structure(
 ) -> Float:
     """Return η of one scale if only a part of the covariance is known, such as its diagonal.
 
-    It solves MacKay's equation, PRML (3.92), with the slope of the law of the scale: the slope of ln p(D, η) is
+    It solves MacKay's equation, PRML (3.92), with the slope of the hyperprior: the slope of ln p(D, η) is
 
         Σ_cp [λ_p (var_cp + d_cp²) - 1] + ∂ ln p(η)/∂η
 

@@ -72,7 +72,7 @@ MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every cov
 MAX_CACHED_FLOATS = 2**17  # points of some rows and classes, which the cache of a core holds
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio, made odd: products spread over all bits
 N_REMEMBERED_STEPS = 10  # of L-BFGS
-VARIANCE_FACTORS = 2.0 ** -np.arange(6)  # of activations of a mean field; the law of ln factor is N(0, (ln 2)²)
+VARIANCE_FACTORS = 2.0 ** -np.arange(6)  # of activations of a mean field; a priori, ln factor ~ N(0, (ln 2)²)
 HELD_OUT_STRIDE, MAX_HELD_OUT_ROWS = 5, 2000  # a fifth of the rows is held out, and about 2000 rows of a large table
 MAX_HELD_OUT_PASSES = 20  # of the ascent without held-out rows: its last digits do not change the factor
 MAX_LOG_SPREAD = 20.0  # |ln s| of a coordinate, beyond which a line search would overflow single precision
@@ -489,7 +489,7 @@ def held_out_factor(objective: Posterior, start: DiagonalApproximation) -> float
     chains), 0.34 for that over the mean field, 0.32 at the mode, and 0.17 at the mean or with the factor 1/8.
 
     One row of ``stride`` is held out, and predicted by averages over N(mu, factor Σ) for a few factors. The factor has
-    a law of its own, so that few held-out rows change it little. The ascent starts at the mean of the prior, because
+    a prior of its own, so that few held-out rows change it little. The ascent starts at the mean of the prior, because
     the mode depends on the held-out rows.
     """
     stride = max(HELD_OUT_STRIDE, objective.source.n_rows // MAX_HELD_OUT_ROWS)
