@@ -181,6 +181,23 @@ def test_every_idea_of_the_chapter_has_a_place():
     assert [place for place in places if place[1] not in anchors(ROOT / "docs" / place[0])] == []
 
 
+def test_links_of_pages_lead_to_files_and_headings_of_the_repository():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("[pst]*/*.md")]
+    broken = []
+    for page in pages:
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            place = target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else ""
+            if "://" in link or place.startswith("docs/reference/"):
+                continue
+            if place.startswith("docs/examples/"):  # written by `make docs` from a script
+                target = ROOT / place.removeprefix("docs/").replace(".rst", ".py").replace("index.py", "README.rst")
+            is_known = not anchor or target.suffix != ".md" or anchor in anchors(target)
+            broken += [] if target.exists() and is_known else [f"{page.name}: {link}"]
+    assert broken == []
+
+
 def names_of_the_reference():
     """Module and name of each entry."""
     page = (ROOT / "docs" / "reference.rst").read_text(encoding="utf-8")
