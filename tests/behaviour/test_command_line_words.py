@@ -112,7 +112,7 @@ def test_a_missing_target_lists_the_columns(tables):
 
 def test_a_quiet_fit_says_what_was_chosen_where_it_is_and_what_to_check(tables):
     text = fit("plain.csv", "prior,linear", "--quiet")
-    assert text.splitlines()[0].startswith("Chosen: linear discriminant, with a log-loss of 0.")
+    assert text.splitlines()[0].startswith("Chosen: linear discriminant, with an expected log-loss of 0.")
     assert text.splitlines()[-1] == "Written: m.sx, m.html"
     assert "Odds, effects and decisions refer to yes; --positive no" in " ".join(text.split())
     assert len(text.splitlines()) <= 5

@@ -306,8 +306,8 @@ def print_choice(study: Study, compared: Compared, outputs: dict[str, str], prin
 
     printer.text(*(f"Warning: {text}" for text in severe_warnings(study)))
     trial, comparison = compared.comparison[compared.choice.name], compared.comparison
-    loss, rows = -trial.test.log_likelihood.value, counted(len(comparison.test_rows), f"{comparison.tested} row")
-    printer.text(f"Chosen: {trial.name}, with a log-loss of {decimals(loss)} nats per row on {rows}.")
+    loss, rows = -compared.score.value, counted(len(comparison.test_rows), f"{comparison.tested} row")
+    printer.text(f"Chosen: {trial.name}, with an expected log-loss of {decimals(loss)} nats per row (from {rows}).")
     if study.on_positive:
         printer.text(study.on_positive)
     printer.line(f"Written: {', '.join(outputs.values())}")

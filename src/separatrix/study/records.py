@@ -191,6 +191,16 @@ class Compared:
     warnings: Mapping[str, Sequence[Note]]  # by name of the model
     positive: Any = None  # the class that odds and decisions refer to; see `Study`
     seconds: float = float("nan")
+    optimism: float = 0.0  # by which the log-likelihood of the chosen model is too large; see choice.py
+
+    @property
+    def score(self) -> Estimate:
+        """Log-likelihood per row that the chosen model is expected to have on new rows, with its standard error.
+
+        It is that of the compared rows, corrected for the choice among several models on the same rows.
+        """
+        value, standard_error = self.comparison[self.choice.name].test.log_likelihood
+        return Estimate(value - self.optimism, standard_error)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -293,12 +303,14 @@ class Study:
 
     @property
     def score(self) -> Estimate:
-        """Log-likelihood per row of the chosen model on rows that it was not fitted to, with its standard error.
+        """Log-likelihood per row that the model is expected to have on new rows, with its standard error.
 
-        After `examine`, it is unknown whether the model was fitted to these rows.
+        After a comparison, it is corrected for the choice among several models on the same rows. After `examine`, it is
+        that of the examined rows.
         """
-        rows = self.held_out.log_likelihoods
-        return weighted_mean(log_likelihoods(self.held_out.P, self.held_out.codes) if rows is None else rows)
+        if self.compared is not None:
+            return self.compared.score
+        return weighted_mean(log_likelihoods(self.held_out.P, self.held_out.codes))
 
     @property
     def leaks(self) -> tuple[str, ...]:

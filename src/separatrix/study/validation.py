@@ -57,17 +57,15 @@ def n_folds_of(codes: Codes, test_share: float) -> int:
     return int(max(2, min(round(1 / test_share), len(codes) // len(np.unique(codes)))))
 
 
-def n_repeats_of(
-    n_rows: int, n_encoded: int, n_folds: int, seconds_of: Callable[[int], float], time: float, *, is_sparse: bool
-) -> int:
+def n_repeats_of(n_rows: int, n_encoded: int, n_folds: int, seconds_of: Callable[[int], float], time: float) -> int:
     """How often the rows are cross-validated; 0 if one set of held-out rows has to replace the cross-validation.
 
-    ``n_encoded`` is the number of features that depend on the training rows. ``seconds_of`` returns the expected time
-    of all candidates for a number of fits, and ``time`` is the time left.
+    ``n_encoded`` is the number of features that depend on the training rows, 0 if they are sparse. ``seconds_of``
+    returns the expected time of all candidates for a number of fits, and ``time`` is the time left.
     """
     if n_rows > MAX_VALIDATED_ROWS:
         return 0
-    n_cells = 0 if is_sparse else n_rows * n_encoded * n_folds
+    n_cells = n_rows * n_encoded * n_folds
     for n_repeats in range(int(np.clip(-(-N_SCORED_ROWS // n_rows), MIN_REPEATS, MAX_REPEATS)), 0, -1):
         n_fits, most = 1 + n_folds * n_repeats, MAX_REPEAT_FRACTION
         if n_repeats == 1:  # the first fold of all candidates, after which those that are behind stop
