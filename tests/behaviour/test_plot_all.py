@@ -80,6 +80,7 @@ DRAW = {
     "ProjectionDisplay": fitted("ProjectionDisplay", LOGISTIC),
     "RegularizationPathDisplay": fitted("RegularizationPathDisplay", ELASTIC_NET, folds=2),
     "ReliabilityDisplay": fitted("ReliabilityDisplay", LOGISTIC),
+    "ThresholdDisplay": fitted("ThresholdDisplay", LOGISTIC, kind="net benefit"),
 }
 every_display = pytest.mark.parametrize("display", DRAW)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
+import separatrix as sx
 from separatrix.exceptions import DataError
 from separatrix.metrics import auc
 from separatrix.thresholds import CURVES, cost_report, threshold_curve
@@ -111,3 +112,23 @@ def test_bad_input_is_named(rows):
         threshold_curve("cost", p, event, costs=[1, 2])
     with pytest.raises(DataError, match="2 classes"):
         cost_report(np.column_stack([1 - p, p]), event.astype(int), np.zeros((3, 3)), ("a", "b"))
+
+
+def test_a_display_draws_the_curve_of_the_positive_class():
+    X, y = sx.datasets.make_overlapping(300, rng=0)
+    model = sx.LogisticRegression().fit(X[:150], y[:150])
+    display = sx.plots.ThresholdDisplay.from_estimator(model, X[150:], y[150:], kind="cost", costs=L, positive=0)
+    expected = threshold_curve("cost", model.predict_proba(X[150:])[:, 0], y[150:] == 0, costs=L)
+    np.testing.assert_array_equal(display.curve.y, expected.y)
+    other = sx.plots.ThresholdDisplay.from_predictions(
+        y[150:], np.full(150, 0.3), kind="cost", costs=L, name="constant"
+    )
+    other.plot(display.ax_)
+    assert "constant" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    with pytest.raises(ValueError, match="not a class"):
+        sx.plots.ThresholdDisplay.from_estimator(model, X, y, positive="yes")
+    three = sx.LogisticRegression().fit(X, (X[:, 0] > 0).astype(int) + y)
+    with pytest.raises(ValueError, match="name the event"):
+        sx.plots.ThresholdDisplay.from_estimator(three, X, y)
+    with pytest.raises(DataError, match="no probabilities"):
+        sx.plots.ThresholdDisplay.from_estimator(sx.FisherDiscriminant().fit(X, y), X, y)

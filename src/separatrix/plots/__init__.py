@@ -17,6 +17,7 @@ from separatrix.plots.path import FitPathDisplay
 from separatrix.plots.projection import ProjectionDisplay
 from separatrix.plots.regularization import RegularizationPathDisplay
 from separatrix.plots.reliability import ReliabilityDisplay
+from separatrix.plots.threshold import ThresholdDisplay
 
 __all__ = [
     "ClassDensityDisplay",
@@ -31,4 +32,5 @@ __all__ = [
     "ProjectionDisplay",
     "RegularizationPathDisplay",
     "ReliabilityDisplay",
+    "ThresholdDisplay",
 ]

@@ -57,6 +57,8 @@ class CoefficientDisplay:
     quantity : str
         "log-odds", or "activation" if the log-odds of the model are not linear; with more than two classes, against the
         mean of the classes.
+    is_ranked_by_spread : bool
+        Whether weights per unit are sorted by their effect per standard deviation of the column.
     """
 
     names: tuple[str, ...]
@@ -68,6 +70,7 @@ class CoefficientDisplay:
     per_spread: bool = False
     n_left_out: int = 0
     quantity: str = "log-odds"
+    is_ranked_by_spread: bool = False
 
     @classmethod
     def from_estimator(
@@ -82,7 +85,8 @@ class CoefficientDisplay:
             levels of a category relative to their average over the rows. Intervals come from the model's ``summary``.
         X : table of shape (N, D), optional
             Training rows. If given, weights are per standard deviation of each column, which makes them comparable;
-            otherwise they are per unit.
+            otherwise they are per unit. They are sorted by their size per standard deviation if the model contains the
+            standard deviations.
         level : float, default 0.95
             Level of the intervals.
         most : int, default 20
@@ -136,7 +140,8 @@ class CoefficientDisplay:
             spread = np.std((source if basis is None else source.mapped(basis)).map(to_dense), axis=0)[drawn]
         return cls.from_values(
             names, W, lower, upper, labels=labels, level=level, spread=spread, most=most,
-            quantity=quantity, ax=ax, title=title,
+            quantity=quantity, ranked_by=_spread_of(model, inner, drawn) if spread is None else None,
+            ax=ax, title=title,
         )  # fmt: skip
 
     @classmethod
@@ -173,6 +178,7 @@ class CoefficientDisplay:
         spread: ArrayLike | None = None,
         most: int = 20,
         quantity: str = "log-odds",
+        ranked_by: ArrayLike | None = None,
         ax: Any = None,
         title: str | None = None,
     ) -> CoefficientDisplay:
@@ -188,6 +194,9 @@ class CoefficientDisplay:
             Standard deviation of each column, by which its weights are multiplied.
         quantity : str, default "log-odds"
             Label of the axis.
+        ranked_by : array of shape (P,), optional
+            Standard deviation of each column, if weights per unit are to be sorted by their effect per standard
+            deviation.
         level, most, ax, title
             As in `from_estimator`.
         """
@@ -202,11 +211,13 @@ class CoefficientDisplay:
         if len(labels) > len(COLOURS):
             raise ValueError(f"There are {len(labels)} classes, but only {len(COLOURS)} colours. Draw fewer classes.")
         unit = 1.0 if spread is None else np.asarray(spread, dtype=np.float64)
-        order = np.argsort(-np.abs(W * unit).max(axis=0), kind="stable")[:most]
+        rank = unit if ranked_by is None else np.asarray(ranked_by, dtype=np.float64)
+        order = np.argsort(-np.abs(W * rank).max(axis=0), kind="stable")[:most]
         W, low, high = ((values * unit)[:, order] for values in (W, *bounds))
         display = cls(
             tuple(names[j] for j in order), W, low, high, tuple(map(str, labels)),
             level if np.isfinite(low).any() else np.nan, spread is not None, len(names) - len(order), quantity,
+            ranked_by is not None,
         )  # fmt: skip
         return display.plot(ax, title=title)
 
@@ -223,6 +234,7 @@ class CoefficientDisplay:
         unit = "standard deviation of the column" if self.per_spread else "unit of the column"
         bars = [] if np.isnan(self.level) else [f"bars: {100 * self.level:g} % interval, hollow if it contains zero"]
         rest = [f"{self.n_left_out} smaller weights are not shown"] if self.n_left_out else []
+        rest += ["sorted by the weight of one standard deviation"] if self.is_ranked_by_spread else []
         with look():
             ax.axvline(0.0, color=MUTED, lw=1.2)
             for c, shift in enumerate([0.0] if C == 1 else np.linspace(-0.3, 0.3, C)):
@@ -241,3 +253,14 @@ class CoefficientDisplay:
                 ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title="class")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _spread_of(model: Any, inner: Any, drawn: Any) -> Float | None:
+    """Standard deviation of each function with a weight, from the fit; None if the model does not contain them."""
+    spread = getattr(model, "spread_", None)
+    if spread is None:
+        try:
+            spread = inner.weight_distribution_.design.spread
+        except (AttributeError, ValueError):  # no distribution, or one that needs the training rows
+            return None
+    return None if spread is None else np.asarray(spread, dtype=np.float64)[drawn]
