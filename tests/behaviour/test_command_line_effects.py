@@ -96,6 +96,16 @@ def test_a_table_or_a_picture_is_written(table, tmp_path):
     assert "--force" in text
 
 
+def test_importance_uses_the_labels_if_the_table_has_them(table, tmp_path):
+    code, text = run("model.sx", "table.csv", "--kind", "importance")
+    assert code == 0
+    assert "Increase of the log-loss" in text
+    table.drop(columns="paid").to_csv(tmp_path / "new.csv", index=False)
+    code, text = run("model.sx", str(tmp_path / "new.csv"), "--kind", "importance", "-v", "age")
+    assert code == 0
+    assert "Spread of the part of the log-odds" in text
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -108,8 +118,10 @@ def test_a_table_or_a_picture_is_written(table, tmp_path):
         (("--by", "regio"), 3, "Did you mean 'region'?"),
         (("--at", "city"), 2, "'city' is not COL=VALUE"),
         (("--kind", "slope"), 2, "Did you mean 'slopes'?"),
-        (("--kind", "slopes", "-v", "age", "--step", "5"), 2, "slopes have no such option"),
+        (("--kind", "slopes", "-v", "age", "--step", "5"), 2, "--kind slopes has no such option"),
         (("--comparison", "ration"), 2, "Did you mean 'ratio' or 'odds ratio'?"),
+        (("--kind", "importance", "--by", "region"), 2, "importance refers to all rows"),
+        (("--kind", "importance", "--target", "payd"), 3, "Did you mean 'paid'?"),
         (("--positive", "lat"), 2, "there is no such class"),
     ],
 )

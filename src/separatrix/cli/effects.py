@@ -21,6 +21,7 @@ from separatrix.cli.options import (
     Data,
     Force,
     Json,
+    Labels,
     Level,
     Positive,
     Saved,
@@ -33,7 +34,7 @@ from separatrix.cli.options import (
 if TYPE_CHECKING:
     from separatrix.effects import EffectTable
 
-KINDS = ("comparisons", "predictions", "slopes")
+KINDS = ("comparisons", "predictions", "slopes", "importance")
 COMPARISONS = ("difference", "ratio", "odds ratio")
 FORMATS = dict.fromkeys(("estimate", "standard_error", "lower", "upper"), ".4g")
 FORMATS |= {"z": ".2f", "t": ".2f", "p": "p", "probability_of_sign": ".4f"}
@@ -45,8 +46,9 @@ HEADS = {"standard_error": "std. error", "probability_of_sign": "P(sign)"}
     "separatrix effects model.sx customers.csv --variable age --step 10 --by region",
     "separatrix effects model.sx customers.csv --variable plan --values basic,premium --comparison ratio",
     "separatrix effects model.sx customers.csv --kind predictions --variable age --at region=north -o age.png",
+    "separatrix effects model.sx held_out.csv --kind importance",
 )
-def effects(
+def effects(  # noqa: PLR0915  # options are checked one after another
     model: Saved,
     data: Data,
     variables: Annotated[
@@ -99,6 +101,7 @@ def effects(
     ] = False,
     level: Level = 0.95,
     positive: Positive = None,
+    target: Labels = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -112,7 +115,8 @@ def effects(
     """Show how the average prediction changes if a column of the table changes, with intervals.
 
     Predictions are averaged over the rows of the table, which may be larger than memory. Other columns of each row do
-    not change.
+    not change. Importance is the increase of the log-loss if a column is permuted, or without labels the spread of its
+    part of the log-odds.
     """
     from separatrix import effects as questions
     from separatrix.files import open_writer, scan
@@ -133,16 +137,25 @@ def effects(
     groups = names_among(by, table.columns)
     files.require_columns(table, groups, why="--by names")
     wanted = _wanted(names_among(variables, table.columns), step, values, kind)
-    options: dict[str, Any] = {"level": level, "by": groups, "at": _settings(at)}
+    options: dict[str, Any] = {"level": level}
+    if kind == "importance":
+        given = {"--by": by, "--at": at, "--pairwise": pairwise, "--positive": positive}
+        for name in (name for name, value in given.items() if value):
+            raise typer.BadParameter("importance refers to all rows and classes.", param_hint=name)
+        label = target or names.get("target")
+        if target is not None:
+            files.require_columns(table, [target], why="--target names")
+        options["target"] = label if label in table.columns else None
+    else:
+        options |= {"by": groups, "at": _settings(at), "hypothesis": "pairwise" if pairwise else None}
+        classes = getattr(fitted, "classes_", None)
+        if classes is not None:
+            of_fit = names.get("positive") if len(classes) == 2 else None
+            options["positive"] = class_label(classes.tolist(), positive or of_fit)
     if kind == "comparisons":
         options["comparison"] = comparison
-    classes = getattr(fitted, "classes_", None)
-    if classes is not None:
-        given = positive or (names.get("positive") if len(classes) == 2 else None)
-        options["positive"] = class_label(classes.tolist(), given)
-    hypothesis = "pairwise" if pairwise else None
     with stages("Computing effects", hidden=as_json), captured() as warned, files.about(table.path):
-        found = getattr(questions, kind)(fitted, scan(table), wanted, hypothesis=hypothesis, **options)
+        found = getattr(questions, kind)(fitted, scan(table), variables=wanted, **options)
     columns = {"class" if kind == "predictions" else "variable": list(found.names), **found.columns}
     if writer is not None:
         with writing(writer.path), writer:
@@ -184,8 +197,8 @@ def _wanted(names: list[str], step: str | None, values: str | None, kind: str) -
         raise typer.BadParameter("give a step or values, not both.", param_hint="--step, --values")
     if len(names) != 1:
         raise typer.BadParameter("name the column of the step or values: one --variable.", param_hint=given[0])
-    if kind == "slopes" or (kind == "predictions" and step is not None):
-        raise typer.BadParameter(f"{kind} have no such option. Use --kind comparisons.", param_hint=given[0])
+    if kind in ("slopes", "importance") or (kind == "predictions" and step is not None):
+        raise typer.BadParameter(f"--kind {kind} has no such option.", param_hint=given[0])
     if values is not None:
         return {names[0]: [value.strip() for value in values.split(",")]}
     try:

@@ -2,6 +2,7 @@
 """Effects of the columns of a table on the predictions of a model.
 
 questions  average predictions, comparisons and slopes, with intervals and tests
+ranking    importance of columns: increase of the log-loss by permutation, or spread of the log-odds
 results    their tables: differences, ratios and tests of averages
 averages   averages over rows as functions of the weights, with derivatives or posterior draws
 columns    columns of the user's table, and changes of their values
@@ -14,6 +15,7 @@ from separatrix.effects.columns import round_step
 from separatrix.effects.curves import MAX_EFFECT_COLUMNS, Effect, PairEffect, pair_effects, partial_effects
 from separatrix.effects.grids import MAX_POINTS, grid_of
 from separatrix.effects.questions import comparisons, predictions, slopes
+from separatrix.effects.ranking import importance
 from separatrix.effects.results import EffectTable
 
-__all__ = ["EffectTable", "comparisons", "predictions", "slopes"]
+__all__ = ["EffectTable", "comparisons", "importance", "predictions", "slopes"]
