@@ -32,9 +32,12 @@ print(comparison)
 
 # %%
 # The scores of all models on held-out rows, and the log evidence of those that report it.
-figure, ax = new_figure(size=(6.4, 3.6))
+figure, ax = new_figure(size=(6.4, 5.2))
 figure.set_label("Test log-likelihoods of four models, and the log evidence of two")
-comparison.plot(ax, title=f"{len(comparison.test_rows)} held-out tumours")
+display = comparison.plot(ax, title=f"{len(comparison.test_rows)} held-out tumours")
+display.ax_.set_xlabel("mean log-likelihood\n(nats per row)")
+display.ax_.get_legend().remove()
+figure.legend(*display.ax_.get_legend_handles_labels(), loc="outside lower center")
 
 # %%
 # The largest weights of the best model, with credible intervals.
@@ -42,6 +45,7 @@ best = comparison.best()
 figure, ax = new_figure(size=(6, 5))
 figure.set_label("Twelve largest weights of the best model, with 95 % intervals")
 CoefficientDisplay.from_estimator(comparison.models_[best], X, most=12, ax=ax, title=f"Weights, {best}")
+ax.xaxis.label.set_fontsize("small")
 
 # %%
 # The reliability of naive Bayes: most of its probabilities are close to 0 or 1, and some of these are wrong.

@@ -67,4 +67,34 @@ with look():
         ax.plot(a, loss, line, color=colour, label=name)
     ax.set(xlabel="activation a of a row with t = 1", ylabel="loss", ylim=(-0.2, 9), title="Losses")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+# %%
+# Where the probit comes from: the class is 1 if the activation exceeds a random threshold. If the threshold is normal,
+# the probability is its distribution function: the shaded area is Φ(1) (PRML figure 4.13).
+figure, ax = new_figure(size=(6, 3.6))
+figure.set_label(
+    "Density of a random threshold, with the part below the activation shaded, and its distribution function"
+)
+density = np.exp(-0.5 * a**2) / np.sqrt(2 * np.pi)
+print(f"area below a = 1: {Probit().probability(np.array([1.0]))[0]:.3f}")
+with look():
+    ax.plot(a, density, color=COLOURS[0], label="density of the threshold")
+    ax.fill_between(a, density, where=a <= 1, color=COLOURS[0], alpha=0.25)
+    ax.plot(a, Probit().probability(a), color=STANDOUT, label="Φ(a), p(threshold < a)")
+    ax.axvline(1, color=MUTED, linestyle=":", linewidth=1)
+    ax.set(xlabel="activation a", xlim=(-4, 4), title="A random threshold")
+    ax.legend(loc="upper left")
+
+# %%
+# The softmax of three activations, multiplied by a growing number: from equal probabilities to the arg max.
+factors = np.linspace(0, 6, 121)
+softmax = np.exp(factors[:, None] * [1.0, 0.6, -0.5])
+softmax /= softmax.sum(axis=1, keepdims=True)
+figure, ax = new_figure(size=(6, 3.6))
+figure.set_label("Softmax of three activations that are multiplied by a growing number: the largest wins")
+with look():
+    for k, activation in enumerate((1.0, 0.6, -0.5)):
+        ax.plot(factors, softmax[:, k], color=COLOURS[k], label=f"a = {activation:g}")
+    ax.set(xlabel="factor of the activations", ylabel="probability", ylim=(0, 1), title="Softmax, a smooth arg max")
+    ax.legend()
 plt.show()

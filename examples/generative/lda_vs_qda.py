@@ -15,7 +15,7 @@ from matplotlib.patches import Ellipse
 
 import separatrix as sx
 from separatrix.plots import DecisionBoundaryDisplay
-from separatrix.plots.drawing import new_figure
+from separatrix.plots.drawing import new_figure, scatter_classes
 
 MEANS = np.array([[-1.2, -0.6], [1.2, -0.6], [0.2, 1.4]])
 SHARED, STRETCHED = np.array([[0.45, 0.2], [0.2, 0.35]]), np.array([[1.2, -0.6], [-0.6, 0.45]])
@@ -54,4 +54,16 @@ for name, (model, n_parameters) in models.items():
         )
     ax.set(xlabel="$x_1$", ylabel="$x_2$")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+# %%
+# Could the model have generated the data? The rows on the right were drawn from each model: first a class, then a row.
+# Those of LDA do not look like the data, as all classes have the same shape.
+for name, (model, _) in models.items():
+    figure, axes = new_figure(1, 2, size=(6.4, 3.6), share=True)
+    figure.set_label(f"The rows of three classes beside rows that were drawn from the model with {name}")
+    for ax, title, (rows, labels) in zip(axes, ("data", name), ((X, y), model.sample(450)), strict=True):
+        scatter_classes(ax, rows, labels, model.classes_, size=8)
+        ax.set(xlabel="$x_1$", ylabel="$x_2$", title=title)
+        ax.label_outer()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plt.show()

@@ -135,8 +135,8 @@ display.figure_.set_label("Heat map of the log evidence over ten widths and ten 
 # %%
 # 5. Fit and Occam factor
 # ------------------------
-# The log evidence is the log-likelihood at the mode plus the logarithm of the Occam factor. Narrow functions fit
-# better, and their Occam factor is smaller.
+# The log evidence is the log-likelihood at the mode plus the logarithm of the Occam factor. Narrower functions fit
+# better, up to a width at which each reaches only its own row, and their Occam factor is smaller.
 fits = [fit(each, scale**2) for each in widths]
 figure, ax = new_figure(size=(6, 4.2))
 figure.set_label(
