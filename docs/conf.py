@@ -120,6 +120,7 @@ ORDER = (
     "rbf_evidence",
     "decisions",
     "explained_prediction",
+    "costs",
     "honest_probabilities",
     "calibration",
 )

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from separatrix._lazy import pa
@@ -23,7 +22,7 @@ MAX_ROWS = 20  # rows that one call explains
 MAX_EXAMPLES = 5  # values of a column, in an error about --where
 MEANING = (
     "'log-odds' is what the value adds to the log-odds, compared with the average training row; 'probability' is what "
-    "it adds to the probability, in percentage points, on the way from the average row to this row. Both add up to the "
+    "it adds to the probability, on the way from the average row to this row. Both add up to the "
     "line of this row. {level:g} % intervals are in brackets."
 )
 
@@ -113,22 +112,8 @@ def _print_row(row: RowExplanation, place: str, printer: Printer) -> None:
     rule = f" ({row.rule})" if row.rule else ""
     printer.text(f"Decision: {row.decision}{rule}. Compared with {row.reference}.")
     table = TextTable("column", "value", "average", row.scale, "probability", right=(3, 4))
-    short = row.shortened()
-    has_intervals = "lower" in short.columns
-    for at, name in enumerate(short.names):
-        cells = []
-        for number, low, high, unit in (
-            ("estimate", "lower", "upper", 1.0),
-            ("probability", "probability_lower", "probability_upper", 100.0),
-        ):
-            form = "+.2f" if unit == 1.0 else "+.1f"
-            if name in (short.names[0], short.names[-1]):
-                form = form[1:]
-            text = f"{unit * short.columns[number][at]:{form}}"
-            if has_intervals and isfinite(short.columns[low][at]):
-                text += f" ({unit * short.columns[low][at]:{form}} to {unit * short.columns[high][at]:{form}})"
-            cells.append(text)
-        table.add_row(name, short.values[at], short.references[at], *cells)
+    for texts in row.shortened().texts:
+        table.add_row(*texts)
     printer.text(table)
     for warning in row.warnings:
         printer.text(f"Warning: {warning}", style="yellow")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from separatrix.explanation.changes import Changes
 MAX_SHOWN_LINES = 15  # columns of a row that are printed; the others are summed up
 MAX_SHOWN_ROWS = 5
 MAX_SHOWN_CHANGES, MAX_SHOWN_PAIRS = 4, 2
-NUMBERS = (
-    "estimate", "standard_error", "lower", "upper", "probability", "probability_lower", "probability_upper",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +48,7 @@ class RowExplanation(Tabular):
     warnings: tuple[str, ...]
     search: Callable[[], Changes] = field(repr=False)
 
-    formats = dict.fromkeys(NUMBERS, ".3f")
+    formats: ClassVar[dict[str, str]] = {}
 
     def to_dict(self) -> dict[str, Any]:
         """Values of the row and of the reference, and the numbers of each line, by name."""
@@ -72,10 +69,11 @@ class RowExplanation(Tabular):
             else (f" ({100 * self.level:g} % interval {self.interval[0]:.3f} to {self.interval[1]:.3f})")
         )
         rule = f" ({self.rule})" if self.rule else ""
+        ends = f", with {100 * self.level:g} % intervals" if "lower" in self.columns else ""
         return "\n".join(
             [
                 f"Row {self.number}: p({self.label}) = {self.probability:.3f}{shown}; decision: {self.decision}{rule}",
-                f"Contributions to the {self.scale} of {self.label}{self.against}, and to its probability",
+                f"Contributions to the {self.scale} of {self.label}{self.against}, and to its probability{ends}",
                 f"Reference: {self.reference}",
             ]
         )
@@ -127,11 +125,25 @@ class RowExplanation(Tabular):
             search=lambda: self.changes,
         )
 
+    @property
+    def texts(self) -> list[tuple[str, str, str, str, str]]:
+        """Name, value, reference, and both contributions of each line, with their intervals in brackets."""
+        scale, probability = self._with_intervals("estimate", 2), self._with_intervals("probability", 3)
+        return list(zip(self.names, self.values, self.references, scale, probability, strict=True))
+
+    def _with_intervals(self, name: str, decimals: int) -> list[str]:
+        """Numbers of a column with their intervals; contributions, which lie between the two ends, have a sign."""
+        bounds = ("lower", "upper") if name == "estimate" else (f"{name}_lower", f"{name}_upper")
+        texts, last = [], len(self.names) - 1
+        for at, number in enumerate(self.columns[name].tolist()):
+            form = f"{'+' if 0 < at < last else ''}z.{decimals}f"
+            low, high = (self.columns[bound][at] if bound in self.columns else np.nan for bound in bounds)
+            texts.append(f"{number:{form}}" + (f" ({low:{form}} to {high:{form}})" if np.isfinite(low) else ""))
+        return texts
+
     def _cells(self) -> list[list[str]]:
         """Texts of the heading and of each line."""
-        head, *lines = super()._cells()
-        texts = zip(lines, self.values, self.references, strict=True)
-        return [[head[0], "value", "reference", *head[1:]], *([line[0], v, r, *line[1:]] for line, v, r in texts)]
+        return [["", "value", "reference", self.scale, "probability"], *map(list, self.texts)]
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the contributions as a waterfall from the reference to the row; the display is returned."""
@@ -167,7 +179,7 @@ class Explanation(Tabular):
     level: float
     notes: tuple[str, ...] = ()
 
-    title, formats = "", RowExplanation.formats
+    title, formats = "", {}
 
     def __len__(self) -> int:
         return len(self.rows)
