@@ -83,6 +83,7 @@ class Classifier(Explains, ClassifierMixin, Estimator):
     )
 
     summary: Any = WithoutDistribution()
+    with_covariance: Any = WithoutDistribution()
 
     @property
     def weight_distribution_(self) -> Any:

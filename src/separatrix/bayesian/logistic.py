@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -431,6 +431,13 @@ class BayesianLogisticRegression(LinearClassifier):
         check_is_fitted(self)
         reading.require_posterior(type(self).__name__)
         return summarise(self.posterior_, self._heading().with_notes(*notes), reading, functions)
+
+    def with_covariance(self, kind: Any) -> NoReturn:
+        """Raise ValueError: a posterior has no robust covariance."""
+        raise ValueError(
+            f"{type(self).__name__}.with_covariance(...): a posterior already is the distribution of the weights given "
+            "the rows, and a robust covariance is defined for estimates. Use LogisticRegression(alpha=0)."
+        )
 
     def _heading(self) -> Heading:
         """What the table of coefficients says about the model."""

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import special
@@ -35,9 +36,12 @@ from separatrix.discriminative.inference import (
     profile_interval,
     ratio_statistic,
     run_test,
+    wald_test,
 )
 from separatrix.discriminative.maximum import KeepsRows
+from separatrix.discriminative.sandwich import Sandwich, parse_kind, sandwich
 from separatrix.separation import ANY_VALUE, Separability
+from separatrix.solvers import Posterior
 from separatrix.weights import Coefficients, Heading, Reading, Summary, WeightDistribution, columns_of, tabulated
 
 INTERVALS = ("wald", "profile")
@@ -55,6 +59,8 @@ class HasCoefficients(KeepsRows):
     """
 
     separation_: Separability | None
+    _robust: Sandwich | None = None
+    _expected: ClassVar[bool] = False  # whether the information is the expected one
 
     if TYPE_CHECKING:
 
@@ -72,6 +78,14 @@ class HasCoefficients(KeepsRows):
     @abstractmethod
     def _restrictions(self, rows: Float) -> Float:
         """Functions (n, CP) of the weights of all columns as functions of those of the fit."""
+
+    @abstractmethod
+    def _bread(self) -> tuple[Posterior, Float, Float]:
+        """The objective with its training rows, θ of the fit, and the inverse information; raises without the rows."""
+
+    def _keep_covariance(self, robust: Sandwich | None) -> None:
+        """Use another covariance; None for the inverse information."""
+        self._robust = robust
 
     @abstractmethod
     def _signs_at_infinity(self, chosen: Coefficients) -> Array:
@@ -107,7 +121,7 @@ class HasCoefficients(KeepsRows):
         """
         return self._summary(Reading(reference, exponentiate, level, interval, test))
 
-    def test(self, columns: Any, *, method: str = "likelihood-ratio") -> TestResult:
+    def test(self, columns: Any, *, method: str | None = None) -> TestResult:
         """Test whether the coefficients of some columns are all zero; with K classes, those of all classes.
 
         Parameters
@@ -115,12 +129,15 @@ class HasCoefficients(KeepsRows):
         columns : str, int, a list of them, or a mapping
             Names or positions of coefficients, for example ``"intercept"``. A mapping, such as ``{"age": -0.03}``,
             tests whether they have these values; it needs one coefficient per column, so not more than two classes.
-        method : {"likelihood-ratio", "wald", "score"}
-            Kind of test.
+        method : {"likelihood-ratio", "wald", "score"}, optional
+            Kind of test; by default the likelihood-ratio test, or Wald's with a robust covariance.
         """
-        check_option("test", "method", method, TESTS)
         check_is_fitted(self)
+        method = ("likelihood-ratio" if self._robust is None else "wald") if method is None else method
+        check_option("test", "method", method, TESTS)
         self._require_likelihood(f"test(method={method!r})")
+        if method != "wald":
+            self._require_nonrobust(f"test(method={method!r})")
         q = self.weight_distribution_
         hypothesis, C = hypothesis_of(columns, q.names), len(q.approximation.mean)
         chosen, values = list(hypothesis), np.array(list(hypothesis.values()))
@@ -134,11 +151,44 @@ class HasCoefficients(KeepsRows):
         unknown = [q.names[chosen[at]] for at in np.flatnonzero(is_unknown.any(axis=1))]
         if unknown:
             raise ValueError(f"test: {columns_are(unknown)} a combination of other columns, so no test is possible.")
-        fit = self._estimate()
         A = np.kron(contrasts, q.in_fit_units(each))
-        at = self._values_at_zero(A) + (values if C == 1 else 0.0)
+        at = values if C == 1 else np.zeros(len(A))
         names = {q.names[j]: value for j, value in hypothesis.items()}
-        return run_test(fit, self._restrictions(A), at, names, method)
+        if method == "wald":
+            return wald_test(q, A, at, names)
+        return run_test(self._estimate(), self._restrictions(A), self._values_at_zero(A) + at, names, method)
+
+    def with_covariance(self, kind: Any) -> Self:
+        """Return a copy whose standard errors, tests, intervals and effects use another covariance of the estimate.
+
+        It takes one pass over the training rows; coefficients and predictions do not change.
+
+        Parameters
+        ----------
+        kind : str or tuple
+            - ``"nonrobust"``: the inverse information, which is correct if the model is;
+            - ``"HC0"``, ``"HC1"``, ``"HC3"``: robust to a wrong variance, from the squared scores of the rows.
+              ``"HC1"`` has the factor N/(N - P), and ``"HC3"`` corrects each row for its leverage, best for few rows;
+            - ``("cluster", groups)``: rows of a group may depend on each other. ``groups`` is an array with a value for
+              each row or, for a scan, the name of a column. The factor is G/(G - 1) (N - 1)/(N - P);
+            - ``("cluster", groups, other_groups)``: two groupings at once, such as firm and year.
+        """
+        check_is_fitted(self)
+        name, _ = parse_kind(kind)
+        owner = f"{type(self).__name__}.with_covariance({name!r})"
+        if not self.weight_distribution_.is_sampling:
+            raise ValueError(
+                f"{owner}: errors of a fit with a prior are those of the posterior under that prior. Other covariances "
+                "are defined for maximum likelihood: set alpha=0."
+            )
+        if self.separation_:
+            raise ValueError(
+                f"{owner}: {self._separated[:1].lower()}{self._separated[1:]}, so some coefficients are infinite and "
+                "have no covariance. summary() shows which."
+            )
+        other = copy(self)
+        other._keep_covariance(None if name == "nonrobust" else sandwich(*self._bread(), kind, expected=self._expected))
+        return other
 
     def _summary(
         self, reading: Reading, functions: tuple[Sequence[str], Any] | None = None, notes: tuple[str, ...] = ()
@@ -149,11 +199,13 @@ class HasCoefficients(KeepsRows):
         check_option("summary", "test", reading.test, TESTS)
         if not reading.is_wald:
             self._require_likelihood(f"summary(interval={reading.interval!r}, test={reading.test!r})")
+            self._require_nonrobust(f"summary(interval={reading.interval!r}, test={reading.test!r})")
         q, heading = self.weight_distribution_, self._heading().with_notes(*notes)
         chosen = Coefficients.of(q, heading.classes, reading.reference, functions)
         columns, methods = columns_of(q, chosen, reading.level), ""
         if q.is_sampling:
-            methods = f": {reading.interval}; tests: {reading.test}"
+            covariance = "" if self._robust is None else f"; covariance: {self._robust.name}"
+            methods = f": {reading.interval}; tests: {reading.test}{covariance}"
             signs = self._signs_at_infinity(chosen) if self.separation_ else np.zeros(len(chosen), dtype=np.intp)
             if signs.any() or not reading.is_wald:
                 columns = self._refitted(columns, chosen.rows(q), reading, signs)
@@ -202,6 +254,14 @@ class HasCoefficients(KeepsRows):
     def _values_at_zero(self, A: Float) -> Float:
         """Values of A θ, θ of the fit, at which A w = 0: they differ if class weights shift the intercept."""
         return np.zeros(len(A))
+
+    def _require_nonrobust(self, what: str) -> None:
+        """Raise ValueError if the covariance is robust."""
+        if self._robust is not None:
+            raise ValueError(
+                f"{type(self).__name__}.{what}: likelihood-ratio and score tests and profile intervals assume that the "
+                "likelihood is correct; a robust covariance does not. Use 'wald', or with_covariance('nonrobust')."
+            )
 
     @abstractmethod
     def _require_likelihood(self, what: str) -> None:

@@ -33,12 +33,13 @@ from separatrix.discriminative.glm_fit import (
 )
 from separatrix.discriminative.inference import Estimate
 from separatrix.discriminative.maximum import INTERCEPT, WITHOUT_ROWS
+from separatrix.discriminative.sandwich import Sandwich
 from separatrix.estimator import Limit, check_columns, check_results, known_columns, truth_in_memory, unchanged_on_error
 from separatrix.exceptions import CollinearWarning, warn
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 from separatrix.rows import Block, RowMap, in_memory, open_rows, targets_in_memory
 from separatrix.separation import signs_at_infinity
-from separatrix.solvers import Newton
+from separatrix.solvers import Newton, Posterior
 from separatrix.stats import Design
 from separatrix.weights import (
     Coefficients,
@@ -151,6 +152,7 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
 
     _aliased: tuple[int, ...] = ()  # positions of columns without a coefficient
     separation_ = None  # in models saved before it was kept
+    _expected = True
     _n_observations: float | None = None  # None in models saved before it was kept
 
     def __init__(
@@ -245,6 +247,7 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
         self._design = design if fit.aliased is None else Design(origin, design.bias, design.subtract)
         self._unscaled = self._spread_out(fit.unscaled_covariance, 0.0)
         self._fit: GLMFit | None = fit
+        self._robust = None
 
     @property
     def _positions(self) -> Codes:
@@ -288,7 +291,8 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
         tails = interval_tails("predict_interval", level)
         a, std = in_memory(self._map_rows(X, moments, Limit.LARGEST))[0].T
         a = self._with_offset(a, offset)
-        limits = Marginals(np.ones(1), a[None], std[None], self._residual).quantiles(tails)
+        freedom = self.weight_distribution_.approximation.freedom
+        limits = Marginals(np.ones(1), a[None], std[None], freedom).quantiles(tails)
         return np.sort(np.column_stack([self.likelihood_.mean(limit) for limit in limits.T]), axis=1)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
@@ -325,6 +329,18 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
             null,
             at_score,
         )
+
+    def _bread(self) -> tuple[Posterior, Float, Float]:
+        """The objective with its training rows, θ of the fit, and the inverse information."""
+        fit = self._training_fit()
+        return fit.posterior, fit.solution.value, fit.unscaled_covariance
+
+    def _keep_covariance(self, robust: Sandwich | None) -> None:
+        """Use another covariance; None for the inverse information."""
+        super()._keep_covariance(robust)
+        kept = np.ix_(self._positions, self._positions)
+        self.covariance_ = self._spread_out(self.weight_distribution_.covariance[kept], np.nan)
+        self.standard_errors_ = np.sqrt(np.diag(self.covariance_))
 
     def _restrictions(self, rows: Float) -> Float:
         """Functions (n, P) of the weights of all columns as functions of those of the fit."""
@@ -365,9 +381,12 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
     def weight_distribution_(self) -> WeightDistribution:
         """Sampling distribution of the coefficients; with a penalty, their posterior."""
         check_is_fitted(self)
-        covariance = self.dispersion_ * self._unscaled
+        covariance, freedom = self.dispersion_ * self._unscaled, self._residual
+        if self._robust is not None:
+            covariance = self._spread_out(self._robust.covariance, 0.0)
+            freedom = min(freedom, self._robust.freedom) if np.isfinite(freedom) else freedom
         null = np.eye(len(covariance))[list(self._aliased)] if self._aliased else None
-        approximation = NormalApproximation(self.solution_.value, covariance, self._residual, null=null)
+        approximation = NormalApproximation(self.solution_.value, covariance, freedom, null=null)
         return WeightDistribution(approximation, self._design, self.coefficient_names_, is_sampling=self.alpha_ == 0)
 
     @property

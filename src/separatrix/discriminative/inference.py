@@ -41,7 +41,7 @@ from separatrix._array import Float
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 from separatrix.solvers import Posterior, descend, factorise
-from separatrix.weights import interval_tails
+from separatrix.weights import WeightDistribution, interval_tails
 
 PROFILE_TOL = 1e-7  # relative tolerance of the limits of a profile interval
 RESTRICTED_TOL = 1e-9  # predicted decrease of the deviance, in dispersions, at which a restricted fit stops
@@ -147,13 +147,6 @@ def _fit_without(fit: Estimate, A: Float, values: Float) -> tuple[float, Float] 
     return fit.restricted(A, values, fit.conditional_mean(A, values), fit.null)
 
 
-def wald_statistic(fit: Estimate, A: Float, values: Float) -> float:
-    """(A θ̂)' (A cov θ̂ A')⁻¹ A θ̂."""
-    S, gap = fit.dispersion * A @ fit.covariance @ A.T, A @ fit.theta.ravel() - values
-    with single_thread_blas():
-        return float(gap @ np.linalg.solve(S, gap))
-
-
 def ratio_statistic(fit: Estimate, A: Float, values: Float) -> float:
     """(D(restricted) - D̂)/φ̂."""
     found = _fit_without(fit, A, values)
@@ -170,24 +163,32 @@ def score_statistic(fit: Estimate, A: Float, values: Float) -> float:
     return float(U @ inverse @ U) / phi
 
 
-TESTS: dict[str, Callable[[Estimate, Float, Float], float]] = {
-    "wald": wald_statistic,
-    "likelihood-ratio": ratio_statistic,
-    "score": score_statistic,
-}
+TESTS = ("wald", "likelihood-ratio", "score")
+STATISTICS = {"likelihood-ratio": ratio_statistic, "score": score_statistic}
+
+
+def wald_test(distribution: WeightDistribution, A: Float, values: Float, hypothesis: Mapping[str, float]) -> TestResult:
+    """Test whether A θ has the values, by the distribution of the estimate alone: (A θ̂)' (A cov θ̂ A')⁻¹ A θ̂."""
+    estimate: Any = distribution.approximation
+    S, gap = A @ estimate.covariance @ A.T, A @ estimate.mean.ravel() - values
+    with single_thread_blas():
+        chi2 = float(gap @ np.linalg.solve(S, gap)) if np.isfinite(S).all() and S.any() else np.nan
+    return result_of("wald", chi2, len(A), estimate.freedom, hypothesis)
 
 
 def run_test(fit: Estimate, A: Float, values: Float, hypothesis: Mapping[str, float], method: str) -> TestResult:
-    """Test whether A θ has the values, by one of `TESTS`."""
+    """Test whether A θ has the values, by one of `STATISTICS`."""
     # The dispersion of a perfect fit is zero, and with too few rows it is unknown.
-    chi2 = TESTS[method](fit, A, values) if fit.dispersion > 0 else np.nan
-    q = len(A)
+    chi2 = STATISTICS[method](fit, A, values) if fit.dispersion > 0 else np.nan
     # A score statistic is χ², because φ is also estimated under the hypothesis.
-    if method != "score" and np.isfinite(fit.residual):
-        return TestResult(
-            method, hypothesis, chi2 / q, q, fit.residual, float(special.fdtrc(q, fit.residual, chi2 / q))
-        )
-    return TestResult(method, hypothesis, chi2, q, np.inf, float(special.chdtrc(q, chi2)))
+    return result_of(method, chi2, len(A), np.inf if method == "score" else fit.residual, hypothesis)
+
+
+def result_of(method: str, chi2: float, q: int, freedom: float, hypothesis: Mapping[str, float]) -> TestResult:
+    """Result of a test of q restrictions: F if the dispersion has finite degrees of ``freedom``, otherwise χ²."""
+    if np.isinf(freedom):
+        return TestResult(method, hypothesis, chi2, q, np.inf, float(special.chdtrc(q, chi2)))
+    return TestResult(method, hypothesis, chi2 / q, q, freedom, float(special.fdtrc(q, freedom, chi2 / q)))
 
 
 def half_width(level: float, residual: float) -> float:

@@ -257,7 +257,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         in_units = objective.design.in_user_units
         self._keep_weights(*in_units(theta), training)
         self._fit = Maximum.of(noisy, theta, found)
-        self._distribution, self._facts = None, self._fit.facts(may_read=False)
+        self._distribution, self._robust, self._facts = None, None, self._fit.facts(may_read=False)
         self.likelihood_, self.confusion_ = likelihood, confusion
         if self.noise is None:
             wrong_rates = 1.0 - np.diag(confusion)

@@ -72,16 +72,20 @@ class Maximum:
             raise ValueError(WITHOUT_ROWS)
         return self.objective
 
-    def distribution(self, owner: str) -> WeightDistribution:
-        """Return the Gaussian at the maximum; raises if its covariance is too large."""
+    def distribution(self, owner: str, robust: Float | None = None) -> WeightDistribution:
+        """Return the Gaussian at the maximum, with a ``robust`` covariance if given; raises if it is too large."""
+        covariance, null = self.covariance(owner)
+        approximation = NormalApproximation(self.theta, covariance if robust is None else robust, null=null)
+        return WeightDistribution(approximation, self.design, self.names, is_sampling=self.is_flat)
+
+    def covariance(self, owner: str) -> tuple[Float, Float | None]:
+        """Return H⁻¹, and the directions without information; raises if the matrix is too large."""
         require_few_weights(owner, self.theta.size)
         hess = self.hess
         if hess is None:
             assert self.objective is not None, "the rows are kept if the Hessian is not known"
             hess = self.objective.value_grad_hess(self.theta).hess
-        covariance, null = inverse_information(hess, len(self.theta))
-        approximation = NormalApproximation(self.theta, covariance, null=null)
-        return WeightDistribution(approximation, self.design, self.names, is_sampling=self.is_flat)
+        return inverse_information(hess, len(self.theta))
 
     def facts(self, *, may_read: bool = True) -> dict[str, float]:
         """Return N and, without a prior, log likelihood, AIC and BIC; with a pass if needed, unless it is forbidden."""

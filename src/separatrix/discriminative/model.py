@@ -20,6 +20,7 @@ from separatrix._threads import single_thread_blas
 from separatrix.discriminative.coefficients import HasCoefficients
 from separatrix.discriminative.inference import Estimate
 from separatrix.discriminative.maximum import WITHOUT_ROWS, Maximum
+from separatrix.discriminative.sandwich import Sandwich
 from separatrix.estimator import Limit, LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
@@ -134,7 +135,7 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
         W, w0 = design.in_user_units(centred(solution.value))
         self._keep_weights(W, w0 + self._shift() if self.prior_correction else w0, training)
         self._fit = Maximum.of(objective, centred(solution.value), solution)
-        self._distribution, self._facts = None, self._fit.facts(may_read=False)
+        self._distribution, self._robust, self._facts = None, None, self._fit.facts(may_read=False)
         if solution.trace:
             steps = (Step(design.in_user_units(centred(step.theta)), *step[1:]) for step in solution.trace)
             solution = replace(solution, trace=tuple(steps))
@@ -169,7 +170,8 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
                     "The distribution of the weights needs a pass over the training rows, which a saved model does not "
                     "contain. Call fit(X, y) again, or read model.weight_distribution_ before saving."
                 )
-            found: WeightDistribution = self._fit.distribution(type(self).__name__)
+            robust = None if self._robust is None else self._robust.covariance
+            found: WeightDistribution = self._fit.distribution(type(self).__name__, robust)
             self._distribution = found.shifted(self._shift())
         return self._distribution
 
@@ -197,6 +199,16 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
 
         covariance, deviance = q.approximation.covariance, fit.facts()["deviance"]
         return Estimate(objective, fit.theta, covariance, deviance, 1.0, np.inf, np.zeros_like(fit.theta), at_score)
+
+    def _bread(self) -> tuple[Posterior, Float, Float]:
+        """The objective with its training rows, θ of the fit, and the inverse information."""
+        fit = self._training_fit()
+        return fit.rows, fit.theta, fit.covariance(type(self).__name__)[0]
+
+    def _keep_covariance(self, robust: Sandwich | None) -> None:
+        """Use another covariance; None for the inverse information."""
+        self._training_fit()  # raises if the inverse information is not known any more
+        self._robust, self._distribution = robust, None
 
     def _restrictions(self, rows: Float) -> Float:
         """The functions themselves: the fit has the weights of all columns."""

@@ -46,6 +46,7 @@ from separatrix.rows.labels import (
     is_class,
     is_dask,
     is_hashable,
+    is_missing,
     is_shares,
     is_single,
     is_unlabelled,

@@ -528,6 +528,17 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         found: Summary = self.estimator_._summary(reading, identified_functions(self), (REFERENCE_NOTE,))
         return found
 
+    @ModelMethod
+    def with_covariance(self, kind: Any) -> Self:
+        """Return a copy whose standard errors, tests, intervals and effects use another covariance of the estimate.
+
+        ``kind`` is that of `LogisticRegression.with_covariance`.
+        """
+        check_is_fitted(self)
+        other = copy(self)
+        other.estimator_ = self.estimator_.with_covariance(kind)
+        return other
+
     @available_if(lambda self: "estimator_" not in vars(self) or has_contrasts(self.estimator_))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def contrasts(self) -> Contrasts:
         """Weights that the data identify: each level relative to the average over rows, each class to the class mean.
