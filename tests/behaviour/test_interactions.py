@@ -35,6 +35,21 @@ def searched():
     return TableClassifier(curved=True, interactions=True).fit(TABLE, Y)
 
 
+# -- warnings ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_curves_warn_if_two_columns_clearly_interact(classes):
+    y = Y if classes == 2 else np.where(TABLE.b > 0.8, "maybe", Y)
+    with pytest.warns(UserWarning, match=r"effects of 'c' and 'd' depend on each other.*interactions=\[\('c', 'd'\)\]"):
+        TableClassifier(curved=True).fit(TABLE, y)
+
+
+@pytest.mark.parametrize("effect", [lambda t: t.a + np.sin(2 * t.b), lambda t: 0 * t.a, lambda t: 20 * t.a - 20 * t.b])
+def test_curves_do_not_warn_if_effects_add_up(effect):
+    TableClassifier(sx.LogisticRegression(alpha=0.1), curved=True).fit(TABLE, labels(effect(TABLE)))
+
+
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
@@ -105,7 +120,8 @@ def test_an_exclusive_or_is_found_and_predicted(searched):
     rng = np.random.default_rng(1)
     new = pd.DataFrame(rng.normal(size=(1000, 4)), columns=list("abcd")).assign(g="u")
     y = labels(new.a + 2.5 * np.sign(new.c * new.d), rng)
-    additive = TableClassifier(curved=True).fit(TABLE, Y)
+    with pytest.warns(UserWarning, match="depend on each other"):
+        additive = TableClassifier(curved=True).fit(TABLE, Y)
     assert searched.score(new, y) > additive.score(new, y) + 0.15
     assert searched.estimator_.log_evidence_ > additive.estimator_.log_evidence_ + 20
 

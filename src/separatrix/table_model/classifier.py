@@ -35,7 +35,7 @@ from separatrix.generative import NaiveBayes
 from separatrix.meta import is_ours, require_fit
 from separatrix.priors import Gaussian
 from separatrix.rows import LabelRules, NamedRows, RowStore, Source, accuracy, check_weight, is_unlabelled, open_rows
-from separatrix.stats import column_moments
+from separatrix.stats import collect_sample, column_moments
 from separatrix.table import (
     MISSING,
     Batch,
@@ -53,11 +53,13 @@ from separatrix.table import (
 )
 from separatrix.table_model.explained import explained_table
 from separatrix.table_model.pairs import (
+    MAX_SEARCH_ROWS,
     Found,
     Interactions,
     indicator_scale,
     stated_interactions,
     supported_interactions,
+    suspected_pair,
 )
 from separatrix.table_model.radial import MIN_RADIAL_COLUMNS, RADIAL, Radial, most_probable_width
 from separatrix.table_model.ramps import CURVE_OF, Ramps, pair_name
@@ -123,7 +125,8 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         "first" omits one level of each category, for models without a prior.
     curved : bool, default False
         Whether the effect of numbers and dates may be a curve instead of a line (`Ramps`); needs a model with a
-        ``basis``. If the prior is tuned, each curve has its own scale; the log scales have a common normal prior.
+        ``basis``. If the prior is tuned, each curve has its own scale; the log scales have a common normal prior. A
+        warning names two columns whose effects clearly depend on each other, unless interactions are requested.
     interactions : bool or list of pairs of columns, default False
         True searches for interactions of two columns and keeps those that held-out rows confirm: a surface for each of
         at most 8 pairs, or products of all pairs. A list of pairs, such as ``[("age", "hours")]``, adds a surface for
@@ -241,7 +244,29 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
             encoder = self.with_new_levels(encoder)
             features, _, _ = encoder.schema_.encode_checked(X)
         with unchanged_on_error(self):  # the pass for the moments comes after the fit, and may fail
-            return self.fit_encoded(encoder, features, y, sample_weight)
+            self.fit_encoded(encoder, features, y, sample_weight)
+        if self.curved and self.interactions is False and not isinstance(X, Scan):
+            self._warn_of_interaction(features, y, sample_weight)
+        return self
+
+    def _warn_of_interaction(self, features: Any, y: Any, sample_weight: Any) -> None:
+        """Warn if the residuals of the fitted curves show that the effects of two columns depend on each other."""
+        labelled = open_rows(features).with_labels(y, sample_weight, LabelRules(soft=True))
+        if labelled.is_soft or not np.array_equal(labelled.classes, self.classes_):
+            return
+        schema = self.encoder_.schema_
+
+        def probabilities(X: Any) -> Float:
+            return np.asarray(self.estimator_.predict_proba(named(X, schema, self.estimator_)), dtype=np.float64)
+
+        rows = collect_sample(labelled, MAX_SEARCH_ROWS).as_block()
+        if found := suspected_pair(schema, rows, continuous_columns(schema), probabilities):
+            a, b, nats = found
+            warn(
+                f"The effects of {a!r} and {b!r} depend on each other: curves of single columns leave residuals that a "
+                f"surface of both would explain (log Bayes factor {nats:.0f}). Set interactions=True, which searches "
+                f"for such pairs, or interactions=[({a!r}, {b!r})]."
+            )
 
     @property
     def tunes_levels(self) -> bool:

@@ -44,7 +44,7 @@ from separatrix.bayesian import Approximation, BayesianLogisticRegression, FitLa
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
-from separatrix.rows import Source, as_source
+from separatrix.rows import Block, Source, as_source
 from separatrix.solvers import Posterior, pose
 from separatrix.stats import Design, collect_sample
 from separatrix.table import CategoryPlan, Schema
@@ -63,6 +63,7 @@ MAX_PRODUCTS = 300
 N_FOLDS = 5
 CELL_STD = 0.5  # prior standard deviation of the log-odds of a cell
 MIN_GAIN_IN_STD, MIN_GAIN_IN_NATS = 2.0, 3.0  # gain of held-out log-likelihood that confirms interactions
+MIN_SUSPECTED_NATS = 10.0  # log Bayes factor of a pair, besides that of the number of pairs, from which it is reported
 SCALES = np.geomspace(0.02, 2.0, 9)  # prior scales of standardised products
 N_NEWTON_STEPS, MAX_STEP_HALVINGS = 3, 6
 
@@ -310,6 +311,30 @@ def supported_interactions(
     return ramp_products(cells, found, X, schema.new_levels)
 
 
+def suspected_pair(
+    schema: Schema, rows: Block, numbers: Sequence[int], probabilities: Callable[[Any], Float]
+) -> tuple[str, str, float] | None:
+    """The two columns whose interaction the residuals of a fitted additive model support most, with ln(Bayes factor).
+
+    None if the factor is not large for the number of pairs. The model was fitted to the same rows, so that its
+    residuals are too small, and an interaction that is reported here is clear.
+    """
+    X = to_dense(rows.X).astype(np.float64, copy=False)
+    cells = column_cells(schema, X, numbers)
+    n_cells = sum(len(each.feature) for each in cells.values())
+    if not len(X) >= MIN_SEARCH_ROWS or len(cells) < 2 or n_cells > MAX_CELLS or rows.codes is None:
+        return None
+    P, weight = probabilities(rows.X), np.ones(len(X)) if rows.weight is None else np.asarray(rows.weight)
+    outputs = slice(1, 2) if P.shape[1] == 2 else slice(None)
+    r = weight[:, None] * (np.eye(P.shape[1])[rows.codes] - P)[:, outputs]
+    v = weight[:, None] * (P * (1 - P))[:, outputs]
+    scores, names = pair_scores(*cell_indicators(cells, X), r, v), list(cells)
+    i, j = np.unravel_index(scores.argmax(), scores.shape)
+    n_pairs = len(names) * (len(names) - 1) / 2
+    is_clear = scores[i, j] > MIN_SUSPECTED_NATS + np.log(n_pairs)
+    return (names[i], names[j], float(scores[i, j])) if is_clear else None
+
+
 def weighted_std(Phi: Float, weight: Float) -> Float:
     """Standard deviation of each column over weighted rows, (M,)."""
     away = Phi - np.average(Phi, axis=0, weights=weight)
@@ -349,6 +374,37 @@ def _log_likelihood(a: Float, codes: Codes) -> Float:
     return np.asarray(_likelihood(a)(a, codes).log_p)
 
 
+def cell_indicators(cells: dict[str, ColumnCells], X: Float) -> tuple[Float, Codes]:
+    """Indicators B (n, J) of the cells of all columns, and the first cell of each column."""
+    parts = []
+    for each in cells.values():
+        if each.is_number:
+            interval = np.searchsorted(each.high[:-1], X[:, each.feature[0]], side="right")
+            parts.append(interval[:, None] == np.arange(len(each.feature)))
+        else:
+            parts.append(X[:, each.feature] > 0.5)
+    edges = np.cumsum([0, *(part.shape[1] for part in parts)])[:-1]
+    return np.concatenate(parts, axis=1).astype(np.float64), edges
+
+
+def damping_of(n_outputs: int) -> float:
+    """Factor (K - 1)/K of steps class by class for the softmax of K classes; 1 for two classes."""
+    return 1.0 if n_outputs == 1 else 1 - 1 / n_outputs
+
+
+def pair_scores(B: Float, edges: Codes, r: Float, v: Float) -> Float:
+    """Log Bayes factor of the cell effects of each pair of columns; -inf below the diagonal, (D, D).
+
+    ``r`` and ``v`` (n, C) are weighted residuals t - p and curvatures p (1 - p).
+    """
+    total = np.zeros((B.shape[1], B.shape[1]))
+    for k in range(r.shape[1]):
+        S, V = (B * r[:, [k]]).T @ B, (B * v[:, [k]]).T @ B
+        total += 0.5 * damping_of(r.shape[1]) * (S**2 / (V + CELL_STD**-2) - np.log1p(CELL_STD**2 * V))
+    pairs = np.add.reduceat(np.add.reduceat(total, edges, axis=0), edges, axis=1)
+    return np.where(np.triu(np.ones_like(pairs), 1) > 0, pairs, -np.inf)
+
+
 class _Search:
     """Greedy choice of interactions for weighted rows, whose weights are fitted alone, from activations ``start``.
 
@@ -372,7 +428,7 @@ class _Search:
         fit = FitLaplace().fit(replace(additive, source=as_source(Phi, codes, weight), sample=None), mode)
         start = loo_activations(fit, additive.design, Phi, codes, weight)
         self.X, self.codes, self.weight, self.start = X, codes, weight, start
-        self.damping = 1.0 if start.shape[1] == 1 else 1 - 1 / start.shape[1]
+        self.damping = damping_of(start.shape[1])
         curvature, self.Phi = self._residuals(start)[1].mean(axis=1), np.column_stack([Phi, np.ones(len(Phi))])
         precision = np.append(additive.prior.diagonal[0, : Phi.shape[1]], 0.0)
         weighted = (curvature[:, None] * self.Phi).T
@@ -385,15 +441,7 @@ class _Search:
             self._set_cells({name: cells[name] for name in np.array(list(cells), dtype=object)[kept]})
 
     def _set_cells(self, cells: dict[str, ColumnCells]) -> None:
-        self.cells, bins = cells, []
-        for each in cells.values():
-            if each.is_number:
-                interval = np.searchsorted(each.high[:-1], self.X[:, each.feature[0]], side="right")
-                bins.append(interval[:, None] == np.arange(len(each.feature)))
-            else:
-                bins.append(self.X[:, each.feature] > 0.5)
-        self.B = np.concatenate(bins, axis=1).astype(np.float64)
-        self.edges = np.cumsum([0, *(each.shape[1] for each in bins)])[:-1]
+        self.cells, (self.B, self.edges) = cells, cell_indicators(cells, self.X)
 
     def with_products(self) -> tuple[Float, tuple[Pair, ...]]:
         """Activations of all rows with products of all pairs of columns, or of those with the largest scores."""
@@ -428,13 +476,7 @@ class _Search:
 
     def _scores(self, a: Float) -> Float:
         """Log Bayes factor of the cell effects of each pair of columns; -inf below the diagonal, (D, D)."""
-        (r, v), B = self._residuals(a), self.B
-        total = np.zeros((B.shape[1], B.shape[1]))
-        for k in range(r.shape[1]):
-            S, V = (B * r[:, [k]]).T @ B, (B * v[:, [k]]).T @ B
-            total += 0.5 * self.damping * (S**2 / (V + CELL_STD**-2) - np.log1p(CELL_STD**2 * V))
-        pairs = np.add.reduceat(np.add.reduceat(total, self.edges, axis=0), self.edges, axis=1)
-        return np.where(np.triu(np.ones_like(pairs), 1) > 0, pairs, -np.inf)
+        return pair_scores(self.B, self.edges, *self._residuals(a))
 
     def _fit(self, chosen: Interactions, start: Float) -> Float:
         """Activations of all rows with standardised products, whose prior scale maximises a local evidence."""
