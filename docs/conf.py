@@ -121,6 +121,7 @@ ORDER = (
     "decisions",
     "explained_prediction",
     "costs",
+    "effects_of_columns",
     "honest_probabilities",
     "calibration",
 )

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 KINDS = ("comparisons", "predictions", "slopes", "importance")
 COMPARISONS = ("difference", "ratio", "odds ratio")
-FORMATS = dict.fromkeys(("estimate", "standard_error", "lower", "upper"), ".4g")
-FORMATS |= {"z": ".2f", "t": ".2f", "p": "p", "probability_of_sign": ".4f"}
 HEADS = {"standard_error": "std. error", "probability_of_sign": "P(sign)"}
 
 
@@ -240,10 +238,10 @@ def _text_table(found: EffectTable) -> TextTable:
     """The table for a terminal."""
     from separatrix._output import format_cell
 
-    columns = {"": list(found.names), **found.columns}
-    numbers = [i for i, name in enumerate(columns) if name in FORMATS]
+    columns, formats = {"": list(found.names), **found.columns}, found.formats
+    numbers = [i for i, name in enumerate(columns) if name in formats]
     table = TextTable(*(HEADS.get(name, name) for name in columns), right=numbers)
     for line in zip(*columns.values(), strict=True):
         cells = zip(columns, line, strict=True)
-        table.add_row(*(format_cell(value, FORMATS.get(name, "")) for name, value in cells))
+        table.add_row(*(format_cell(value, formats.get(name, "")) for name, value in cells))
     return table

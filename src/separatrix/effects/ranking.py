@@ -38,7 +38,7 @@ from separatrix._text import counted
 from separatrix.effects.averages import MAX_DRAWN_WEIGHTS, MAX_DRAWS, MIN_DRAWS, posterior_draws
 from separatrix.effects.columns import Column, encoded_columns, plain_columns, wanted_columns
 from separatrix.effects.inquiry import Inquiry
-from separatrix.effects.results import EffectTable
+from separatrix.effects.results import FORMATS, EffectTable
 from separatrix.exceptions import DataError
 from separatrix.files import Scan, scan
 from separatrix.rows import Block, Source, Summed, open_rows
@@ -148,7 +148,7 @@ def _table(
     numbers = {"estimate": estimate, "standard_error": std, "lower": bounds[:, 0], "upper": bounds[:, 1]}
     found = {name: values[order] for name, values in numbers.items()}
     names = tuple(columns[j].name for j in order)
-    return EffectTable(names, found, title, notes, kind="importance", null=0.0, level=level)
+    return EffectTable(names, found, title, notes, FORMATS, kind="importance", null=0.0, level=level)
 
 
 # -- With labels -------------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ from separatrix.effects.groups import Group
 from separatrix.exceptions import DataError
 from separatrix.weights import Marginals, interval_tails
 
+FORMATS = dict.fromkeys(("estimate", "lower", "upper"), ".4g") | {"standard_error": ".3g", "z": ".2f", "t": ".2f"}
+FORMATS |= {"p": "p", "probability_of_sign": ".4f"}
 HYPOTHESES = ("pairwise", "reference")
 UNDETERMINED = (
     "Effects without a standard error (-) are not determined by the data: some columns of the model are collinear, and "
@@ -141,7 +143,7 @@ def table_of(
         columns,
         heading.title,
         (*notes, *heading.notes),
-        {"p": "p", "probability_of_sign": ".4f"},
+        FORMATS,
         kind=heading.kind,
         null=np.nan if is_level else 1.0 if is_ratio else 0.0,
         level=heading.level,

@@ -29,6 +29,7 @@ LINE_INCHES = 0.34  # height of the figure per line
 MIN_AXIS_INCHES = 3.6  # width of the figure without names
 MIN_CURVE_POINTS = 3
 MAX_QUANTITY_LETTERS = 80
+MAX_INNER_ENTRIES = 5  # of a legend inside the axes
 NUMBERS = ("estimate", "standard_error", "lower", "upper", "z", "t", "p", "probability_of_sign")
 
 
@@ -57,6 +58,8 @@ class EffectDisplay:
         Value without an effect; NaN for predictions.
     level : float
         Level of the intervals.
+    legend : str
+        What distinguishes the series: the columns of the groups, and "class" if there are several.
     """
 
     names: tuple[str, ...]
@@ -69,6 +72,7 @@ class EffectDisplay:
     quantity: str
     null: float
     level: float
+    legend: str = ""
 
     @classmethod
     def from_table(cls, table: Any, *, ax: Any = None, title: str | None = None) -> EffectDisplay:
@@ -107,6 +111,8 @@ class EffectDisplay:
             classes = classes if len(set(classes)) > 1 else [""] * len(classes)
         rows = at if is_curve else lines
         series = [" ".join(filter(None, parts)) for parts in zip(classes, lines, strict=True)] if is_curve else classes
+        has_classes = len(set(classes)) > 1
+        legend = ", ".join(["class"] * has_classes + list(labels) * is_curve)
         names, kinds = list(dict.fromkeys(rows)), list(dict.fromkeys(series))
         if len(kinds) > MAX_DRAWN_CLASSES:
             raise DataError(f"{len(kinds)} curves or classes cannot be told apart in a plot. Choose fewer groups.")
@@ -118,7 +124,7 @@ class EffectDisplay:
         display = cls(
             tuple(map(str, names)), tuple(kinds), estimate, lower, upper,
             np.array(names) if is_curve else None, along if is_curve else "",
-            table.title, table.null, table.level,
+            table.title, table.null, table.level, legend,
         )  # fmt: skip
         return display.plot(ax, title=title)
 
@@ -127,14 +133,17 @@ class EffectDisplay:
         with look():
             ax = self._curves(ax) if self.positions is not None else self._dots(ax)
             if len(self.series) > 1:
-                ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+                has_room = self.positions is not None and len(self.series) <= MAX_INNER_ENTRIES
+                place = {"loc": "best"} if has_room else {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+                ax.legend(title=in_text(self.legend) if self.legend else None, **place)
             ax.set_title(in_title(title))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _curves(self, ax: Any) -> Any:
         names = [in_legend(name) for name in self.series]
-        ax = new_figure(size=(6.4 + text_inches(names) * (len(names) > 1), 4.2))[1] if ax is None else ax
+        room = text_inches(names) if len(names) > MAX_INNER_ENTRIES else 0.0
+        ax = new_figure(size=(6.4 + room, 4.2))[1] if ax is None else ax
         places = np.asarray(self.positions)
         order = np.argsort(places)
         x = places[order]
