@@ -16,7 +16,7 @@ bounded, so that no sum over rows overflows. The same holds outside the domain o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import factorial
 from typing import ClassVar, Protocol
 
@@ -214,7 +214,7 @@ class Bernoulli(LogConcave):
 
     binary: Logit | Probit | CLogLog
     link: str
-    quantile: Callable[[Array], Array]
+    quantile: Callable[[Array], Array] = field(repr=False)  # an address would differ between runs
     response: Binary
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
