@@ -227,11 +227,10 @@ class Comparison(Tabular):
         is_clear = p[preferred] > MIN_ODDS * p[better] and lead.value > max(2 * lead.standard_error, MIN_SHOWN_NATS)
         return (preferred, better, lead) if is_clear else None
 
-    def near_best(self, n_standard_errors: float = 2.0) -> list[str]:
+    def near_best(self) -> list[str]:
         """Names of the models within two standard errors of the best, or with a difference that rounds to 0.0000."""
         others = list(self.differences().items())[1:]  # the first is the best
-        near = {name: max(MIN_SHOWN_NATS, n_standard_errors * gap.standard_error) for name, gap in others}
-        return [name for name, gap in others if -gap.value <= near[name]]
+        return [name for name, gap in others if -gap.value <= MIN_SHOWN_NATS or -gap.value <= 2 * gap.standard_error]
 
     def probabilities(self, prior: Mapping[str, float] | None = None) -> dict[str, float]:
         """p(M_i | D) of each model that reports the evidence of the training labels, by name; see PRML (3.66).

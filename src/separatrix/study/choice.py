@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The choice of a model, its reasons, and how optimistic the score of the chosen model is.
 
-1. Take the best model on the scored rows and all models within one standard error of it.
-2. Of these, keep the models whose evidence of the labels is within ln 20 nats (odds of 20 to 1) of the largest. Only
-   evidences of the same rows are compared. If no model reports one, choose the best on these rows.
-3. Of the models that remain, choose the simplest.
+The simplest model within one standard error of the best on the scored rows is chosen, unless the evidence of the
+labels rules it out: its log evidence is ln 20 nats (odds of 20 to 1) or more below the largest of these models. Only
+evidences of the same rows are compared, and a model without such an evidence cannot be ruled out. The class proportions
+are preferred within two standard errors, because the best of many useless models often is one better by chance.
 
 **Optimism.** The best of several scores is too good, because the same rows were used to choose it. The choice is
 therefore repeated on bootstrap samples of the rows, and each time the rows that are not in the sample score the model
@@ -28,7 +28,7 @@ from separatrix.exceptions import DataError
 from separatrix.study.candidates import MODELS, PRIOR
 from separatrix.study.records import NOTHING_BEATS, TIME_RAN_OUT, Choice
 
-NEAR_IN_STD = 1.0  # standard errors behind the best, up to which a simpler model is preferred
+NEAR_IN_STD, PRIOR_IN_STD = 1.0, 2.0  # standard errors behind the best, up to which a simpler model is preferred
 MIN_LEAD_NATS = float(np.log(20))
 N_BOOTSTRAP, MAX_BOOTSTRAP_CELLS = 200, 1e8  # samples; fewer for very many rows and models
 MIN_ROW_NATS = -700.0  # a probability of zero counts as exp(-700) in the bootstrap
@@ -44,12 +44,24 @@ def choose(comparison: Comparison) -> Choice:
             remedy="Leave out the columns that these reasons name: types={COLUMN: 'drop'}.",
             option="Leave out the columns that these reasons name: --drop COLUMN.",
         )
-    near = [scored[0], *(comparison[name] for name in comparison.near_best(NEAR_IN_STD))]
-    with_evidence = [trial for trial in near if trial.evidence.of_labels]
-    best_evidence = max((trial.evidence.log_evidence for trial in with_evidence), default=-np.inf)
-    tied = [trial for trial in with_evidence if best_evidence - trial.evidence.log_evidence < MIN_LEAD_NATS]
-    tied.sort(key=lambda trial: _complexity(comparison.names)[comparison.names.index(trial.name)])
-    return Choice((tied or scored)[0].name, tuple(_reasons(comparison, scored, near, tied)))
+    gaps, widths = comparison.differences(), _widths(comparison.names)
+    limits = dict(zip(comparison.names, widths, strict=True))
+    near = [
+        trial
+        for trial in scored
+        if trial is scored[0]
+        or -gaps[trial.name].value <= max(limits[trial.name] * gaps[trial.name].standard_error, MIN_SHOWN_NATS)
+    ]
+    largest = max((trial.evidence.log_evidence for trial in near if trial.evidence.of_labels), default=-np.inf)
+    by_complexity = sorted(near, key=lambda trial: _complexity(comparison.names)[comparison.names.index(trial.name)])
+    refuted = [t for t in near if t.evidence.of_labels and largest - t.evidence.log_evidence >= MIN_LEAD_NATS]
+    chosen = next(trial for trial in by_complexity if trial not in refuted)
+    return Choice(chosen.name, tuple(_reasons(comparison, scored, near, chosen)))
+
+
+def _widths(names: Sequence[str]) -> Float:
+    """Number of standard errors behind the best, up to which each model counts as near."""
+    return np.array([PRIOR_IN_STD if name == PRIOR else NEAR_IN_STD for name in names])
 
 
 def _complexity(names: Sequence[str]) -> Codes:
@@ -78,35 +90,34 @@ def optimism_of_choice(comparison: Comparison, chosen: str, rng: np.random.Gener
     rng = np.random.default_rng(0) if rng is None else rng
     L = np.maximum(np.column_stack([np.asarray(trial.test.rows) for trial in trials]), MIN_ROW_NATS)
     evidence = np.array([trial.evidence.log_evidence if trial.evidence.of_labels else np.nan for trial in trials])
-    complexity, at = _complexity([trial.name for trial in trials]), [trial.name for trial in trials].index(chosen)
+    names = [trial.name for trial in trials]
+    complexity, widths, at = _complexity(names), _widths(names), names.index(chosen)
     gains = []
     for _ in range(int(np.clip(MAX_BOOTSTRAP_CELLS / L.size, 20, N_BOOTSTRAP))):
         times = np.bincount(rng.integers(len(L), size=len(L)), minlength=len(L))
         out = times == 0
         if out.any():
-            again = preferred(L, times, evidence, complexity)
+            again = preferred(L, times, evidence, complexity, widths)
             gains.append(float((L[out, at] - L[out, again]).mean()))
     return float(np.mean(gains)) if gains else 0.0
 
 
-def preferred(L: Float, times: Codes, evidence: Float, complexity: Codes) -> int:
+def preferred(L: Float, times: Codes, evidence: Float, complexity: Codes, widths: Float) -> int:
     """Column of the model that `choose` chooses: rows L (N, K) of log-likelihoods, each counted ``times`` (N,)."""
     n = times.sum()
     mean = times @ L / n
     best = int(mean.argmax())
     difference = np.clip(L - L[:, [best]], -MAX_ROW_NATS, MAX_ROW_NATS)
     deviation = np.sqrt(np.maximum(times @ difference**2 / n - (times @ difference / n) ** 2, 0.0) / max(n - 1, 1))
-    near = np.flatnonzero(mean[best] - mean <= np.maximum(NEAR_IN_STD * deviation, MIN_SHOWN_NATS))
-    known = near[np.isfinite(evidence[near])]
-    if not len(known):
-        return best
-    tied = known[evidence[known].max() - evidence[known] < MIN_LEAD_NATS]
-    return int(tied[complexity[tied].argmin()])
+    near = np.flatnonzero(mean[best] - mean <= np.maximum(widths * deviation, MIN_SHOWN_NATS))
+    gap = np.nan_to_num(np.nanmax(evidence[near], initial=-np.inf) - evidence[near], nan=0.0)  # NaN cannot be ruled out
+    left = near[gap < MIN_LEAD_NATS]
+    return int(left[complexity[left].argmin()])
 
 
-def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tied: list[Trial]) -> Iterator[str]:
+def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], chosen: Trial) -> Iterator[str]:
     """Sentences about held-out scores, evidence, the cost of the choice, and its gain over the class proportions."""
-    best, chosen, gaps = scored[0], (tied or scored)[0], comparison.differences()
+    best, gaps = scored[0], comparison.differences()
     behind = {name: f"{decimals(-gap.value)} ± {decimals(gap.standard_error)}" for name, gap in gaps.items()}
     loss, tested = best.test.log_likelihood, f"{comparison.tested} rows"
     folds = f" ({comparison.folds})" if comparison.folds else ""
@@ -125,7 +136,7 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
         follows = f": the next is {second}, {behind[second]} behind" if np.isfinite(gaps[second].value) else ""
         yield f"No other model is within one standard error of it{follows}."
     if len(near) > 1:
-        yield from _reasons_by_evidence(comparison, near, tied, chosen)
+        yield from _why_simple(near, chosen, comparison.sampled)
     with_evidence = [trial for trial in comparison if trial.evidence.of_labels]
     favourite = max(with_evidence, key=lambda trial: trial.evidence.log_evidence, default=chosen)
     # The evidence of a single model favours nothing, nor does it compare with the evidence of fewer rows.
@@ -146,37 +157,24 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
         yield f"Compared with the class proportions (prior only), {chosen.name} gains {decimals(gain)} nats per row."
 
 
-def _reasons_by_evidence(comparison: Comparison, near: list[Trial], tied: list[Trial], chosen: Trial) -> Iterator[str]:
-    """Sentences on evidence and simplicity, which decide among models that the held-out rows do not distinguish."""
-    fewer = [trial.name for trial in near if trial.name in comparison.sampled]
-    if not tied:
-        why = "None of these reports the evidence p(t | x) of the labels"
-        why += " of all training rows" if fewer else ""
-        yield f"{why}, so the best, {chosen.name}, is chosen."
-        return
-    evidence = {trial.name: trial.evidence.log_evidence for trial in near}
-    compared = [trial.name for trial in near if trial.evidence.of_labels]
-    if len(tied) > 1:
-        values = [evidence[trial.name] for trial in tied]
+def _why_simple(near: list[Trial], chosen: Trial, fewer: Sequence[str]) -> Iterator[str]:
+    """Sentences on simplicity and evidence, which decide among models that the scored rows do not distinguish."""
+    order = _complexity([trial.name for trial in near])
+    rank = dict(zip([trial.name for trial in near], order, strict=True))
+    simpler = [trial for trial in near if rank[trial.name] < rank[chosen.name]]
+    largest = max((trial for trial in near if trial.evidence.of_labels), key=_log_evidence, default=chosen)
+    if simpler:
+        gaps = [f"{trial.name} ({_log_evidence(largest) - _log_evidence(trial):.1f} nats)" for trial in simpler]
         yield (
-            f"The log evidences of {enumerated([trial.name for trial in tied])} differ by "
-            f"{max(values) - min(values):.1f} nats, less than {MIN_LEAD_NATS:.1f} nats (odds of 20 to 1), which "
-            "does not distinguish them either. The rule is to choose the simplest of such models, even if another "
-            f"has a slightly better log-loss or P(model): {chosen.name}."
+            f"Of these, the simplest that the evidence does not rule out is chosen: {chosen.name}. The log evidence of "
+            f"{enumerated(gaps)} is more than {MIN_LEAD_NATS:.1f} nats (odds of 20 to 1) below that of {largest.name}."
         )
     else:
-        most = evidence[chosen.name]
-        leads = [f"{most - evidence[name]:.1f} nats over {name}" for name in compared if name != chosen.name]
-        if leads:
-            yield (
-                f"Among these models, the one with the largest evidence is chosen: {chosen.name}, ln p = {most:.1f}, a "
-                f"lead of {enumerated(leads)}."
-            )
-        else:
-            yield f"Of these, only {chosen.name} reports the evidence of all training rows, so it is chosen."
-    if fewer:
+        yield f"Of these, the simplest is chosen: {chosen.name}."
+    if fewer := [trial.name for trial in near if trial.name in fewer]:
         were = "was" if len(fewer) == 1 else "were"
-        yield f"In contrast, {enumerated(fewer)} {were} fitted to fewer rows, so their evidences do not compare."
-    if without := [name for name in evidence if name not in (*compared, *fewer)]:
-        have = "has" if len(without) == 1 else "have"
-        yield f"In contrast, {enumerated(without)} {have} no comparable evidence and no intervals of probabilities."
+        yield f"{enumerated(fewer)} {were} fitted to fewer rows, so their evidences do not compare."
+
+
+def _log_evidence(trial: Trial) -> float:
+    return trial.evidence.log_evidence
