@@ -659,18 +659,18 @@ def test_an_unknown_positive_class_and_model_are_reported_before_any_fit(monkeyp
 def test_if_the_chosen_model_fails_on_all_rows_the_next_is_fitted_with_a_note(monkeypatch):
     compared = compare_models(TABLE, "customer", models=FAST)
     assert compared.choice.name == "linear discriminant"
-    fit = TableClassifier.fit_encoded
+    adopt = TableClassifier.adopt
 
     def spoilt(self, *arguments):
         if isinstance(self.estimator, sx.LinearDiscriminantAnalysis):
             raise RuntimeError("a bug")
-        return fit(self, *arguments)
+        return adopt(self, *arguments)
 
-    monkeypatch.setattr(TableClassifier, "fit_encoded", spoilt)
+    monkeypatch.setattr(TableClassifier, "adopt", spoilt)
     study = study_of(compared)
     assert study.choice.name == "prior only"
     assert "linear discriminant could not be fitted to all rows (RuntimeError: a bug)" in str(study.notes[0])
-    monkeypatch.setattr(TableClassifier, "fit_encoded", lambda *_: 1 / 0)
+    monkeypatch.setattr(TableClassifier, "adopt", lambda *_: 1 / 0)
     with pytest.raises(DataError, match="No model could be fitted to all rows"):
         study_of(compared)
 
@@ -938,6 +938,19 @@ def test_candidates_near_the_best_are_cross_validated_again_while_time_is_left()
     found = compare_models(TABLE, "customer", models=["prior only", "naive Bayes", "linear discriminant"], time=1000.0)
     assert found.comparison.repeats == (2, 4)
     assert found.comparison.folds == "5 folds, repeated up to 4 times"
+
+
+def test_a_model_that_was_fitted_to_all_rows_is_not_fitted_again(monkeypatch):
+    numbers = TABLE[["tenure", "charge", "calls", "customer"]]
+    compared = compare_models(numbers, "customer", models=["prior only", LOGISTIC, CURVED])
+    again = TableClassifier(**compared.models[compared.choice.name].get_params(deep=False))
+    again.fit(numbers.drop(columns="customer"), numbers["customer"])
+    monkeypatch.setattr(TableClassifier, "fit_encoded", lambda *_: pytest.fail("fitted again"))
+    study = study_of(compared)
+    assert_allclose(study.model.predict_proba(numbers), again.predict_proba(numbers), atol=1e-6)
+    assert_allclose(study.model.spread_, again.spread_)
+    assert study.model.n_rows_ == 600
+    assert np.isfinite(study.effects[0].lower).all()
 
 
 # -- files, printing and notebooks -------------------------------------------------------------------------------------

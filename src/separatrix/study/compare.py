@@ -121,7 +121,7 @@ def compare_models(
         n_folds = max(2, min(n_folds, int(most)))
         new_repeats = partial(splits_of, some, encoder, of_all, folds[0].X.array, n_folds, rng=rng)
         repeats = new_repeats(n_repeats=n_repeats)
-    comparison, warnings = race(
+    comparison, warnings, configured = race(
         offered, costs, schema, folds, rows.classes, stages, repeats, lambda: new_repeats(n_repeats=1)[0]
     )
     test, some = _scored_part(test, some, comparison)
@@ -149,6 +149,7 @@ def compare_models(
         positive,
         perf_counter() - start,
         optimism,
+        configured,
     )
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from separatrix.study.progress import MAX_CANDIDATE_FRACTION, MIN_SAMPLED_ROWS, 
 from separatrix.study.records import Note
 from separatrix.study.validation import MAX_REPEAT_FRACTION, MAX_REPEAT_SECONDS, MAX_REPEATS, Split, sampled_fold
 from separatrix.table import Schema
-from separatrix.table_model import TableClassifier, continuous_columns
+from separatrix.table_model import Configured, TableClassifier, continuous_columns
 
 STOP_IN_STD, NEAR_IN_STD = 3.0, 2.0  # standard errors behind the best: to stop a candidate, and to tell two apart
 CHEAP_FRACTION, CHEAP_SECONDS = 0.02, 1.0  # of the limit, and at least: folds that are cheaper are always finished
@@ -108,6 +108,14 @@ class Entry:
         return replace(self.trial, test=scores_of(P, rows, metrics.accuracy(P, codes[at]), fold), P=P)
 
 
+class Raced(NamedTuple):
+    """Scores of the candidates, and their warnings and configurations by name."""
+
+    comparison: Comparison
+    warnings: dict[str, list[Note]]
+    configured: dict[str, Configured]
+
+
 def race(
     models: Mapping[str, TableClassifier],
     costs: Mapping[str, Callable[[int], float]],
@@ -117,8 +125,8 @@ def race(
     stages: Stages,
     repeats: Sequence[list[Split]] = (),
     new_repeat: Callable[[], list[Split]] = list,
-) -> tuple[Comparison, dict[str, list[Note]]]:
-    """Fit and score the candidates; also return their warnings.
+) -> Raced:
+    """Fit and score the candidates.
 
     ``costs`` return the expected time of the first fits of a candidate for a number of rows. If it exceeds the budget,
     the candidate is fitted to a sample of rows, or not tried; the cheapest one is always fitted. ``folds`` are training
@@ -129,6 +137,7 @@ def race(
     trials: list[Trial] = []
     entries: list[Entry] = []
     warnings: dict[str, list[Note]] = {}
+    configured: dict[str, Configured] = {}
     with captured():  # warm up, so that no fit time includes imports and compilation
         PriorOnly().fit(np.zeros((len(classes), 1)), np.arange(len(classes)))
     for name in sorted(models, key=lambda name: costs[name](N)):
@@ -142,7 +151,8 @@ def race(
             continue
         start = perf_counter()
         with captured() as warnings[name], watched(stages.rows), single_thread_blas():
-            trial = _first_fit(name, models, schema, sampled_fold(train, schema, n_rows), test, classes)
+            some = sampled_fold(train, schema, n_rows)
+            trial, configured[name] = _first_fit(name, models, schema, some, test, classes)
         if trial is None:
             continue
         if n_rows < N:  # the evidence of a sample cannot be compared with the evidence of all rows
@@ -168,24 +178,27 @@ def race(
         trials += [entry.trial if entry.trial.failure else entry.scored(at, codes) for entry in entries]
     ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
     found = Comparison(ranked, classes, train.rows, test.rows[at], repeats=tuple(sorted(n_repeats)))
-    return replace(found, n_folds=len(repeats[0]) if repeats else None), warnings
+    return Raced(replace(found, n_folds=len(repeats[0]) if repeats else None), warnings, configured)
 
 
 def _first_fit(
     name: str, models: Mapping[str, TableClassifier], schema: Schema, train: Fold, test: Fold, classes: Array
-) -> Trial | None:
-    """Trial of a fit to the training rows; None if the model found no interaction and equals another candidate."""
+) -> tuple[Trial | None, Configured]:
+    """Trial of a fit to the training rows, None if the model found no interaction and so equals another candidate.
+
+    Also returns how the model was configured.
+    """
     start = perf_counter()
     try:
         found = models[name].configured(schema, train.X.array, train.codes)
     except Exception as error:  # if one model fails, the study continues
-        return Trial.failed(name, error)
+        return Trial.failed(name, error), Configured(None)
     twin = CURVED if continuous_columns(schema) else LOGISTIC  # the same model without interactions
     if found.interactions is not None and not found.interactions.pairs and twin in models:
-        return None
+        return None, found
     prepared = perf_counter() - start  # knots, moments, and the searches for interactions and for a width
     trial = run_trial(name, found.model, train, test, classes, most_probable=True)
-    return replace(trial, fit_seconds=prepared + trial.fit_seconds)
+    return replace(trial, fit_seconds=prepared + trial.fit_seconds), found
 
 
 def _finish_folds(entries: list[Entry], splits: Sequence[Split], classes: Array, stages: Stages) -> bool:

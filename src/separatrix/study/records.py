@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -27,7 +27,7 @@ from separatrix.metrics import Estimate, log_likelihoods, weighted_mean
 from separatrix.reductions import take_rows
 from separatrix.separation import SeparationStatus
 from separatrix.table import Schema, TableEncoder, TableStatistics, table_statistics
-from separatrix.table_model import Coefficient, TableClassifier
+from separatrix.table_model import Coefficient, Configured, TableClassifier
 
 Topic = Literal[  # in the order of importance for the reader
     "leak",  # a column alone predicts the class
@@ -192,6 +192,7 @@ class Compared:
     positive: Any = None  # the class that odds and decisions refer to; see `Study`
     seconds: float = float("nan")
     optimism: float = 0.0  # by which the log-likelihood of the chosen model is too large; see choice.py
+    configured: Mapping[str, Configured] = field(default_factory=dict)  # by name of the model
 
     @property
     def score(self) -> Estimate:

@@ -202,6 +202,11 @@ def fit_chosen(
         stages(f"fitting {name} to {sampled.n_rows:,} rows", trial.fit_seconds * sampled.n_rows / n_tried)
         encoder = model.with_new_levels(compared.encoder, keep_pooled=True)  # the scores belong to pooled levels
         features = encoder.transform(sampled.X)
+        is_same_encoding = encoder.schema_.columns == compared.encoder.schema_.columns
+        if is_same_encoding and n_tried == sampled.n_rows == compared.train.n_rows and name in compared.configured:
+            _, moments, interactions = compared.configured[name]
+            model.adopt(encoder, trial.model, features, moments, interactions)  # it was fitted to all of these rows
+            return model, features, sampled.codes, (*sampled.notes, *notes_on_model(model, compared.warnings[name]))
         with captured() as warned, watched(stages.rows), single_thread_blas():
             model.fit_encoded(encoder, features, sampled.labels)
         return model, features, sampled.codes, (*sampled.notes, *notes_on_model(model, warned))

@@ -8,6 +8,7 @@ words: weights.py.
 
 from separatrix.table_model.classifier import (
     MAX_GROUPED_WORDS,
+    Configured,
     TableClassifier,
     Words,
     basis_rows,

@@ -305,6 +305,20 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
                 f"TableClassifier(estimator={self.estimator!r}): the estimator must be a classifier, whose fit sets "
                 "classes_."
             )
+        return self.adopt(encoder, estimator, features, moments, interactions)
+
+    def adopt(
+        self,
+        encoder: TableEncoder,
+        estimator: Any,
+        features: Any,
+        moments: Moments | None = None,
+        interactions: Interactions | None = None,
+    ) -> Self:
+        """Become the fitted classifier of an encoder and of an estimator that was fitted to its features.
+
+        The estimator, moments and interactions come from `configured`.
+        """
         opened = open_rows(features)
         self.encoder_, self.estimator_ = encoder, estimator
         self.classes_ = np.asarray(estimator.classes_)
