@@ -75,6 +75,17 @@ def _features(model: Any, data: Any) -> Source:
     return source
 
 
+def features_in_memory(model: Any, data: Any) -> Any:
+    """Features of a table in memory, (n, D), before a basis."""
+    if isinstance(model, TableClassifier):
+        return model.features_of(data)
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and nw.dependencies.is_into_dataframe(data):
+        open_batch(data).require(names)
+        return nw.from_native(data, eager_only=True).select(list(names)).to_numpy()
+    return open_rows(data).map(lambda X: X)
+
+
 @dataclass(frozen=True, eq=False)
 class GroupTargets(ColumnTargets):
     """Groups of rows that are read from columns ``by``, and weights from another column."""

@@ -26,7 +26,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
@@ -37,11 +36,12 @@ from separatrix._lazy import pa
 from separatrix._text import counted
 from separatrix.effects.averages import MAX_DRAWN_WEIGHTS, MAX_DRAWS, MIN_DRAWS, posterior_draws
 from separatrix.effects.columns import Column, encoded_columns, plain_columns, wanted_columns
+from separatrix.effects.groups import features_in_memory
 from separatrix.effects.inquiry import Inquiry
 from separatrix.effects.results import FORMATS, EffectTable
 from separatrix.exceptions import DataError
 from separatrix.files import Scan, scan
-from separatrix.rows import Block, Source, Summed, open_rows
+from separatrix.rows import Block, Source, Summed
 from separatrix.table import clean_labels, open_batch
 from separatrix.table_model import TableClassifier, named
 from separatrix.weights import Marginals, interval_tails, weighted_quantiles
@@ -184,7 +184,7 @@ def _labelled_rows(owner: str, model: Any, data: Any, target: Any, rng: np.rando
         batch.require([target])
         target = batch.columns[target]
     y = clean_labels(np.asarray(target))
-    features = _features(model, data)
+    features = features_in_memory(model, data)
     if y.shape != features.shape[:1]:
         raise DataError(f"{owner}: the target has the shape {y.shape}, but the table has {features.shape[0]:,} rows.")
     n_rows = n_rows or len(y)
@@ -205,17 +205,6 @@ def _random_rows(owner: str, model: Any, data: Any, target: Any, rng: np.random.
     n_rows = rows.n_rows
     kept = [batch.filter(pa.array(rng.random(batch.num_rows) < MAX_ROWS / n_rows)) for batch in rows.batches()]
     return pa.Table.from_batches(kept), name, n_rows
-
-
-def _features(model: Any, data: Any) -> Any:
-    """Features of a table in memory, (n, D), before a basis."""
-    if isinstance(model, TableClassifier):
-        return model.features_of(data)
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None and nw.dependencies.is_into_dataframe(data):
-        open_batch(data).require(names)
-        return nw.from_native(data, eager_only=True).select(list(names)).to_numpy()
-    return open_rows(data).map(lambda X: X)
 
 
 def _columns_of(model: Any, features: Any) -> tuple[Column, ...]:
