@@ -223,3 +223,124 @@ def test_what_has_no_robust_covariance_is_refused_with_the_reason():
         separated = sx.LogisticRegression(alpha=0).fit(X, X[:, 0] > 0)
     with pytest.raises(ValueError, match="have no covariance"):
         separated.with_covariance("HC0")
+
+
+# What weights mean, and dispersion
+
+SHARES = rng.uniform(0.2, 3.0, N)
+
+
+def test_precisions_divide_the_variance_of_a_row():
+    result = sm.WLS(REAL, WITH_ONE, weights=SHARES).fit()
+    model = sx.GeneralizedLinearModel(weights="precision").fit(X, REAL, SHARES)
+    table = model.summary()
+    assert_same_errors(table, result.params, result.bse)
+    assert_allclose(table.p, result.pvalues, rtol=1e-5)
+    assert table.facts["N"] == N
+    assert model.degrees_of_freedom_ == N - 3
+    assert model.log_likelihood_ == pytest.approx(result.llf, rel=1e-9)
+    for kind in ("HC0", "HC1", "HC3"):
+        robust = sm.WLS(REAL, WITH_ONE, weights=SHARES).fit(cov_type=kind)
+        assert_allclose(model.with_covariance(kind).summary().standard_error, robust.bse, rtol=1e-7)
+    cluster = sm.WLS(REAL, WITH_ONE, weights=SHARES).fit(cov_type="cluster", cov_kwds={"groups": CITY})
+    assert_allclose(model.with_covariance(("cluster", CITY)).summary().standard_error, cluster.bse, rtol=1e-7)
+
+
+@pytest.mark.parametrize("family", ["gamma", "poisson"])
+def test_precisions_of_other_families(family):
+    kind = sm.families.Gamma(sm.families.links.Log()) if family == "gamma" else sm.families.Poisson()
+    y = np.exp(0.2 * A) * rng.gamma(3.0, 1 / 3, N) if family == "gamma" else COUNT
+    result = sm.GLM(y, WITH_ONE, family=kind, var_weights=SHARES).fit(tol=1e-13, tol_criterion="params")
+    model = sx.GeneralizedLinearModel(family, "log", weights="precision", tol=1e-12).fit(X, y, SHARES)
+    assert_same_errors(model.summary(), result.params, result.bse)
+    assert model.deviance_ == pytest.approx(result.deviance, rel=1e-9)
+    assert model.log_likelihood_ == pytest.approx(result.llf, rel=1e-8)
+
+
+@pytest.mark.parametrize("family", ["logit", "softmax", "bernoulli", "gaussian"])
+def test_probability_weights_have_the_errors_of_a_survey(family):
+    """B [n/(n-1) Σ w² u u'] B, as in the package survey for samples with replacement."""
+    model, y = {
+        "logit": (sx.LogisticRegression(alpha=0, weights="probability", tol=1e-11), BINARY),
+        "softmax": (sx.LogisticRegression(alpha=0, weights="probability", tol=1e-11), CODES),
+        "bernoulli": (sx.GeneralizedLinearModel("bernoulli", weights="probability", tol=1e-12), BINARY),
+        "gaussian": (sx.GeneralizedLinearModel(weights="probability"), REAL),
+    }[family]
+    reference = 0 if family in ("logit", "softmax") else None
+    table = model.fit(X, y, SHARES).summary(reference)
+    if family == "gaussian":
+        rest = (y - model.predict(X))[:, None]
+        H = WITH_ONE.T @ (WITH_ONE * SHARES[:, None])
+    else:
+        K = y.max() + 1
+        mean = model.predict(X)  # of the second class, for a regression
+        P = np.column_stack([1 - mean, mean]) if family == "bernoulli" else model.predict_proba(X)
+        rest = (np.eye(K)[y] - P)[:, 1:]
+        H = sum(
+            w * np.kron(np.diag(p[1:]) - np.outer(p[1:], p[1:]), np.outer(x, x))
+            for w, p, x in zip(SHARES, P, WITH_ONE, strict=True)
+        )
+    U = (SHARES[:, None, None] * rest[:, :, None] * WITH_ONE[:, None, :]).reshape(N, -1)
+    B = np.linalg.inv(H)
+    expected = np.sqrt(np.diag(N / (N - 1) * B @ U.T @ U @ B))
+    assert_allclose(table.standard_error, expected, rtol=1e-6)
+    assert table.facts["N"] == N
+    assert "AIC" not in table.facts
+    assert "covariance: probability weights" in table.title
+    doubled = type(model)(**model.get_params()).fit(X, y, 2 * SHARES)  # the unit of the weights has no meaning
+    assert_allclose(doubled.summary(reference).standard_error, expected, rtol=1e-6)
+    clusters = model.with_covariance(("cluster", CITY)).summary()
+    assert "clusters of 30 groups" in clusters.title
+
+
+def test_probability_weights_count_class_weights_as_weights_of_one_row():
+    weight = {0: 1.0, 1: 5.0}
+    model = sx.LogisticRegression(alpha=0, class_weight=weight, weights="probability").fit(X, BINARY)
+    by_hand = sx.LogisticRegression(alpha=0, weights="probability").fit(X, BINARY, np.where(BINARY, 5.0, 1.0))
+    assert_allclose(model.summary().standard_error, by_hand.summary().standard_error, rtol=1e-7)
+    counted = sx.LogisticRegression(alpha=0, class_weight=weight).fit(X, BINARY).summary()
+    assert "count a row of a class with weight c as c rows" in " ".join(counted.notes)
+    assert (counted.standard_error < model.summary().standard_error).all()
+
+
+def test_fractional_frequencies_are_noted():
+    for model, y in ((sx.GeneralizedLinearModel(), REAL), (sx.LogisticRegression(alpha=0), BINARY)):
+        assert "not whole numbers" in str(model.fit(X, y, SHARES).summary())
+        assert "not whole numbers" not in str(model.fit(X, y, np.ceil(SHARES)).summary())
+
+
+@pytest.mark.parametrize("family", ["poisson", "bernoulli"])
+def test_quasi_families_estimate_the_dispersion(family):
+    y = COUNT if family == "poisson" else BINARY
+    kind = sm.families.Poisson() if family == "poisson" else sm.families.Binomial()
+    result = sm.GLM(y, WITH_ONE, family=kind).fit(scale="X2", tol=1e-13, tol_criterion="params", use_t=True)
+    model = sx.GeneralizedLinearModel(family, dispersion="pearson", tol=1e-12).fit(X, y)
+    table = model.summary()
+    assert model.dispersion_ == pytest.approx(result.scale, rel=1e-8)
+    assert_same_errors(table, result.params, result.bse)
+    assert_allclose(table.p, result.pvalues, rtol=1e-5)
+    few = sm.GLM(y, WITH_ONE[:, :2], family=kind).fit(tol=1e-13, tol_criterion="params")
+    expected = (few.deviance - result.deviance) / result.scale
+    found = model.test("x1")
+    assert found.statistic == pytest.approx(expected, rel=1e-6)
+    assert found.p_value == pytest.approx(stats.f.sf(expected, 1, N - 3), rel=1e-5)
+    assert table.title.startswith("Quasi-")
+    assert "AIC" not in table.facts
+    assert np.isnan(model.aic_)
+
+
+def test_meanings_that_do_not_fit_together_are_refused():
+    with pytest.raises(ValueError, match="weights='survey'"):
+        sx.LogisticRegression(weights="survey").fit(X, BINARY)
+    with pytest.raises(ValueError, match="dispersion='deviance'"):
+        sx.GeneralizedLinearModel("poisson", dispersion="deviance").fit(X, COUNT)
+    with pytest.raises(ValueError, match="needs alpha=0"):
+        sx.GeneralizedLinearModel("poisson", alpha=1.0, weights="probability").fit(X, COUNT)
+    with pytest.raises(ValueError, match="Set alpha=0"):
+        sx.LogisticRegression(weights="probability").fit(X, BINARY, SHARES).summary()
+    model = sx.LogisticRegression(alpha=0, weights="probability").fit(X, BINARY, SHARES)
+    assert model.test("x0").method == "wald"
+    with pytest.raises(ValueError, match="inverse information is not a covariance"):
+        model.with_covariance("nonrobust")
+    with pytest.raises(ValueError, match="likelihood is correct"):
+        model.test("x0", method="likelihood-ratio")

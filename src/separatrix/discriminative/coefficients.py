@@ -45,6 +45,11 @@ from separatrix.solvers import Posterior
 from separatrix.weights import Coefficients, Heading, Reading, Summary, WeightDistribution, columns_of, tabulated
 
 INTERVALS = ("wald", "profile")
+WEIGHTS = ("frequency", "precision", "probability")
+FRACTIONAL = (
+    "Some weights are not whole numbers, but count as frequencies: N is their sum. If they are precisions, or inverse "
+    "probabilities of sampling, set weights='precision' or weights='probability'."
+)
 SEPARATED = (
     "{what}, so the likelihood rises as some coefficients go to infinity. Infinite coefficients have the limits of "
     "profile intervals and p values of likelihood-ratio tests. A coefficient without an estimate may have any value. A "
@@ -58,6 +63,7 @@ class HasCoefficients(KeepsRows):
     A subclass has ``weight_distribution_`` and ``separation_``, and the abstract methods.
     """
 
+    weights: str = "frequency"
     separation_: Separability | None
     _robust: Sandwich | None = None
     _expected: ClassVar[bool] = False  # whether the information is the expected one
@@ -133,12 +139,12 @@ class HasCoefficients(KeepsRows):
             Kind of test; by default the likelihood-ratio test, or Wald's with a robust covariance.
         """
         check_is_fitted(self)
+        q = self.weight_distribution_
         method = ("likelihood-ratio" if self._robust is None else "wald") if method is None else method
         check_option("test", "method", method, TESTS)
         self._require_likelihood(f"test(method={method!r})")
         if method != "wald":
             self._require_nonrobust(f"test(method={method!r})")
-        q = self.weight_distribution_
         hypothesis, C = hypothesis_of(columns, q.names), len(q.approximation.mean)
         chosen, values = list(hypothesis), np.array(list(hypothesis.values()))
         if C > 1 and values.any():
@@ -181,14 +187,25 @@ class HasCoefficients(KeepsRows):
                 f"{owner}: errors of a fit with a prior are those of the posterior under that prior. Other covariances "
                 "are defined for maximum likelihood: set alpha=0."
             )
+        self._require_finite_weights(owner)
+        if name == "nonrobust" and self.weights == "probability":
+            raise ValueError(f"{owner}: with probability weights, the inverse information is not a covariance.")
+        other = copy(self)
+        other._keep_covariance(None if name == "nonrobust" else self._sandwich(kind))
+        return other
+
+    def _sandwich(self, kind: Any) -> Sandwich:
+        """A robust covariance, in one pass over the training rows."""
+        is_frequency = self.weights == "frequency"
+        return sandwich(*self._bread(), kind, expected=self._expected, is_frequency=is_frequency)
+
+    def _require_finite_weights(self, owner: str) -> None:
+        """Raise ValueError if the rows are separable, so that some coefficients are infinite."""
         if self.separation_:
             raise ValueError(
                 f"{owner}: {self._separated[:1].lower()}{self._separated[1:]}, so some coefficients are infinite and "
-                "have no covariance. summary() shows which."
+                "have no covariance. Set alpha > 0, or drop columns."
             )
-        other = copy(self)
-        other._keep_covariance(None if name == "nonrobust" else sandwich(*self._bread(), kind, expected=self._expected))
-        return other
 
     def _summary(
         self, reading: Reading, functions: tuple[Sequence[str], Any] | None = None, notes: tuple[str, ...] = ()
@@ -197,10 +214,12 @@ class HasCoefficients(KeepsRows):
         check_is_fitted(self)
         check_option("summary", "interval", reading.interval, INTERVALS)
         check_option("summary", "test", reading.test, TESTS)
+        if self.weights == "probability":
+            self._require_finite_weights(f"{type(self).__name__}(weights='probability')")
+        q, heading = self.weight_distribution_, self._heading().with_notes(*notes)
         if not reading.is_wald:
             self._require_likelihood(f"summary(interval={reading.interval!r}, test={reading.test!r})")
             self._require_nonrobust(f"summary(interval={reading.interval!r}, test={reading.test!r})")
-        q, heading = self.weight_distribution_, self._heading().with_notes(*notes)
         chosen = Coefficients.of(q, heading.classes, reading.reference, functions)
         columns, methods = columns_of(q, chosen, reading.level), ""
         if q.is_sampling:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_count, check_flags, check_number, check_option, check_positive
 from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix.basis import fit_basis
-from separatrix.discriminative.coefficients import HasCoefficients
+from separatrix.discriminative.coefficients import FRACTIONAL, WEIGHTS, HasCoefficients
 from separatrix.discriminative.glm_fit import (
     GLMFit,
     check_maximum,
@@ -33,7 +33,7 @@ from separatrix.discriminative.glm_fit import (
 )
 from separatrix.discriminative.inference import Estimate
 from separatrix.discriminative.maximum import INTERCEPT, WITHOUT_ROWS
-from separatrix.discriminative.sandwich import Sandwich
+from separatrix.discriminative.sandwich import SURVEY, Sandwich
 from separatrix.estimator import Limit, check_columns, check_results, known_columns, truth_in_memory, unchanged_on_error
 from separatrix.exceptions import CollinearWarning, warn
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
@@ -89,6 +89,14 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
         root mean square slope of the null model. This rule does not depend on units.
     max_steps : int, default 50
         Maximum number of Newton steps.
+    weights : {"frequency", "precision", "probability"}, default "frequency"
+        What ``sample_weight`` means for standard errors; it does not change the estimate. A frequency of k equals k
+        copies of the row. A "precision" divides the variance of the row.
+        A "probability" is the inverse of the probability that the row was sampled: standard errors are then robust.
+    dispersion : {"pearson"}, optional
+        Estimate the dispersion φ of families that have none, by Pearson's X²/(N - P): quasi-Poisson and quasi-binomial
+        regression. Standard errors are √φ times as large, tests are F and t, and there is no likelihood, so that
+        ``log_likelihood_``, ``aic_`` and ``bic_`` are NaN.
 
     Attributes
     ----------
@@ -153,6 +161,8 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
     _aliased: tuple[int, ...] = ()  # positions of columns without a coefficient
     separation_ = None  # in models saved before it was kept
     _expected = True
+    _is_quasi = False  # whether the dispersion of a family without one is estimated
+    _has_fractions = False  # whether frequency weights are not whole numbers
     _n_observations: float | None = None  # None in models saved before it was kept
 
     def __init__(
@@ -165,6 +175,8 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
         fit_intercept: bool = True,
         tol: float = 1e-8,
         max_steps: int = 50,
+        weights: str = "frequency",
+        dispersion: str | None = None,
     ) -> None:
         self.family = family
         self.link = link
@@ -173,6 +185,8 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_steps = max_steps
+        self.weights = weights
+        self.dispersion = dispersion
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
@@ -194,11 +208,17 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
             Known factor of the mean of each row, such as time at risk, area or population. It needs a log link.
         """
         owner = type(self).__name__
+        check_option(owner, "weights", self.weights, WEIGHTS)
+        if self.dispersion is not None:
+            check_option(owner, "dispersion", self.dispersion, ("pearson",), otherwise=", or None")
         family = check_option(owner, "family", self.family, LIKELIHOODS)
         if self.link is not None:
             check_option(owner, "link", self.link, LIKELIHOODS[family], otherwise=f" for family={family!r}, or None")
         likelihood = mean_likelihood(family, self.link)
         alpha = check_number(owner, "alpha", self.alpha, low=0.0)
+        if self.weights == "probability" and (alpha > 0 or family == "binomial"):
+            reason = "alpha=0, because no posterior exists" if alpha > 0 else "family='bernoulli' and one row per trial"
+            raise ValueError(f"{owner}(weights='probability') needs {reason}.")
         check_flags(self)
         solver = Newton(check_positive(owner, "tol", self.tol), check_count(owner, "max_steps", self.max_steps))
         with unchanged_on_error(self):
@@ -207,13 +227,17 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
             check_columns(self, opened.template, reset=True)
             targets = open_targets(
                 y, likelihood, opened.n_rows, sample_weight=sample_weight, offset=offset, exposure=exposure
-            )
+            ).weighted_by(self.weights)
             source = opened.with_numbers(targets.t, targets.weight, targets.offset)
             basis = fit_basis(self.basis, source)
             source = source.mapped(basis)
             fit = fit_glm(source, targets, likelihood, alpha=alpha, fit_intercept=self.fit_intercept, solver=solver)
+            if self.dispersion is not None and not likelihood.response.has_dispersion:
+                fit = replace(fit, is_quasi=True)
             self.separation_ = check_maximum(fit)
             self._keep(fit, source.columns, basis)
+            if self.weights == "probability" and not self.separation_:
+                self._keep_covariance(self._sandwich(SURVEY))
             if fit.aliased is not None:
                 warn(
                     f"Collinear columns: {fit.aliased.describe(source.columns)}. Their coefficients are 0, without "
@@ -247,7 +271,9 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
         self._design = design if fit.aliased is None else Design(origin, design.bias, design.subtract)
         self._unscaled = self._spread_out(fit.unscaled_covariance, 0.0)
         self._fit: GLMFit | None = fit
-        self._robust = None
+        self._robust, self._is_quasi = None, fit.is_quasi
+        counts = fit.targets.count
+        self._has_fractions = counts is not None and bool((counts % 1).any())
 
     @property
     def _positions(self) -> Codes:
@@ -372,9 +398,16 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
             "AIC": self.aic_,
             "BIC": self.bic_,
         }
-        notes = (PENALISED.format(alpha=self.alpha_),) * (self.alpha_ > 0) + (ALIASED,) * bool(self._aliased)
+        notes = (
+            (FRACTIONAL,) * self._has_fractions
+            + (PENALISED.format(alpha=self.alpha_),) * (self.alpha_ > 0)
+            + (ALIASED,) * bool(self._aliased)
+        )
         title = TITLES.get((name, link), f"{name.capitalize()} regression, {link} link")
+        title = f"Quasi-{title[0].lower()}{title[1:]}" if self._is_quasi else title
         known = {fact: value for fact, value in facts.items() if value is not None}
+        if self._is_quasi or self.weights == "probability":  # there is no likelihood
+            known = {fact: known[fact] for fact in known if fact not in ("log likelihood", "AIC", "BIC")}
         return Heading(title, (), known, RATIOS.get(link, ""), notes)
 
     @property
@@ -392,7 +425,7 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
     @property
     def _residual(self) -> float:
         """Degrees of freedom of Student's t; infinite if the dispersion is known."""
-        return self.degrees_of_freedom_ if self.likelihood_.response.has_dispersion else np.inf
+        return self.degrees_of_freedom_ if self._is_quasi or self.likelihood_.response.has_dispersion else np.inf
 
     def _require_likelihood(self, what: str) -> None:
         """Raise ValueError if the fit is penalised."""

@@ -59,29 +59,33 @@ MAX_ON_PLANE = 1e-9  # relative to the change by one standard deviation of all c
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Targets:
-    """Targets t (N,), and the frequency weight, number of trials and offset of each row (None is 1, 1 and 0).
+    """Targets t (N,), and the frequency weight, number of trials, offset and precision of each row.
 
-    A weight of k equals k copies of the row. A fraction of n binomial trials has the weight n in the likelihood, but is
-    one observation.
+    None is 1, for the offset 0. A frequency weight of k equals k copies of the row. A fraction of n binomial trials has
+    the weight n in the likelihood, but is one observation; so is a row whose variance is divided by its precision.
     """
 
     t: Array
     count: Float | None = None
     trials: Float | None = None
     offset: Float | None = None
+    precision: Float | None = None
+
+    def weighted_by(self, weights: str) -> Targets:
+        """Return the same targets with the frequency weights as precisions, unless ``weights`` is "frequency"."""
+        return self if weights == "frequency" else replace(self, count=None, precision=self.count)
 
     @property
     def weight(self) -> Float | None:
-        """Weight of each row in the likelihood: count times trials."""
-        if self.count is None or self.trials is None:
-            return self.count if self.trials is None else self.trials
-        return self.count * self.trials
+        """Weight of each row in the likelihood: the product of count, trials and precision."""
+        factors = [each for each in (self.count, self.trials, self.precision) if each is not None]
+        return np.asarray(np.prod(factors, axis=0)) if factors else None
 
     @property
     def n_observations(self) -> float:
-        """Number of observations N, without rows that have no trials."""
-        tried = np.ones(len(self.t)) if self.trials is None else np.asarray(self.trials > 0, dtype=np.float64)
-        return self.sum(tried)
+        """Number of observations N, without rows that have no trials or no precision."""
+        parts = [each > 0 for each in (self.trials, self.precision) if each is not None]
+        return self.sum(np.logical_and.reduce(parts).astype(np.float64) if parts else np.ones(len(self.t)))
 
     def average(self, values: Array) -> float:
         """Weighted mean of one value per row."""
@@ -301,6 +305,7 @@ class GLMFit:
     solution: Solution[Float]
     null: NullModel
     aliased: SingularError | None = None  # columns without a coefficient, because others determine them
+    is_quasi: bool = False  # whether the dispersion is estimated although the response has none
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -375,7 +380,7 @@ class GLMFit:
 
     def dispersion_of(self, pearson: float, degrees_of_freedom: float) -> float:
         """Dispersion φ from Pearson's statistic."""
-        if not self.likelihood.response.has_dispersion:
+        if not (self.is_quasi or self.likelihood.response.has_dispersion):
             return 1.0
         return pearson / degrees_of_freedom if degrees_of_freedom > 1e-9 * self.targets.n_observations else np.nan
 
@@ -398,8 +403,17 @@ class GLMFit:
     def log_likelihood(self) -> float:
         """Σ ln p(t | μ, φ); for a normal response, φ is its maximum-likelihood estimate."""
         N, deviance = self.targets.n_observations, self.goodness.deviance
+        if self.is_quasi:
+            return np.nan
         phi = deviance / N if isinstance(self.likelihood, NormalIdentity | NormalLog) else self.dispersion
-        at_mean = self.targets.sum(self.likelihood.response.saturated(self.targets.t, phi, self.targets.trials))
+        targets, saturated = self.targets, self.likelihood.response.saturated
+        if targets.precision is None:
+            at_mean = targets.sum(saturated(targets.t, phi, targets.trials))
+        elif self.likelihood.response.has_dispersion:  # the variance of a row is divided by its precision
+            known = targets.precision > 0
+            at_mean = float(saturated(targets.t[known], phi / targets.precision[known]).sum())
+        else:
+            at_mean = targets.weighted_sum(saturated(targets.t, phi))
         return at_mean - 0.5 * (deviance / phi if phi > 0 else N)
 
 

@@ -50,6 +50,10 @@ class LogisticRegression(DiscriminativeClassifier):
     warm_start : bool, default False
         Whether `fit` starts from the weights of the last fit if classes and columns are the same. The result does not
         change; if the rows have hardly changed, fewer steps are needed.
+    weights : {"frequency", "precision", "probability"}, default "frequency"
+        What ``sample_weight`` means for standard errors; it does not change the estimate. A frequency of k equals k
+        copies of the row. A "precision" is part of one row, so that N is the number of rows. A
+        "probability" is the inverse of the probability that the row was sampled: standard errors are then robust.
 
     Attributes
     ----------

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from separatrix._arguments import Estimator
 from separatrix._array import Float
-from separatrix.rows import Block, Targets
+from separatrix.rows import Block, Source, Targets
 from separatrix.separation import has_free_weights
 from separatrix.solvers import Factor, Posterior, Solution
 from separatrix.stats import Design, Tally
@@ -40,7 +41,8 @@ class Maximum:
 
     If the Hessian is known and every weight of a column has a prior, nothing else needs the rows: ``objective`` is
     None. Without any prior (``is_flat``), ``value`` is minus the log likelihood, None if the solver did not keep it.
-    ``n_observations`` is the sum of the weights of the rows, None if it needs a pass.
+    ``n_observations`` is the sum of frequency weights, or the number of rows with other ``weights``; None if it needs a
+    pass.
     """
 
     theta: Float
@@ -51,9 +53,10 @@ class Maximum:
     is_flat: bool
     n_observations: float | None
     value: float | None
+    weights: str = "frequency"
 
     @classmethod
-    def of(cls, objective: Posterior, theta: Float, solution: Solution[Float]) -> Maximum:
+    def of(cls, objective: Posterior, theta: Float, solution: Solution[Float], weights: str = "frequency") -> Maximum:
         """Keep what may be needed of a fit. ``theta`` may differ from the solution by a vector added to all classes."""
         design, end = objective.design, solution.end
         names = (*objective.source.columns, INTERCEPT)[: design.width]
@@ -63,7 +66,8 @@ class Maximum:
         needs_rows = hess is None or has_free_weights(objective)
         kept = replace(objective, sample=None) if needs_rows else None
         value = None if end is None else end.value
-        return cls(theta, design, names, hess, kept, objective.is_flat, known_total(objective), value)
+        known = known_total(objective, weights)
+        return cls(theta, design, names, hess, kept, objective.is_flat, known, value, weights)
 
     @property
     def rows(self) -> Posterior:
@@ -91,30 +95,40 @@ class Maximum:
         """Return N and, without a prior, log likelihood, AIC and BIC; with a pass if needed, unless it is forbidden."""
         N, value, objective = self.n_observations, self.value, self.objective if may_read else None
         if N is None and objective is not None:
-            N = float(objective.source.reduce(total_weight).count)
+            N = float(objective.source.reduce(partial(total_weight, weights=self.weights)).count)
         found = {} if N is None else {"N": N}
         if value is None and self.is_flat and objective is not None:
             value = objective.value_grad(self.theta).value
-        if not self.is_flat or value is None or N is None:
+        if not self.is_flat or value is None or N is None or self.weights == "probability":
             return found
         P = self.design.width * max(1, len(self.theta) - 1)  # the weights of one class are redundant
         criteria = {"AIC": 2.0 * value + 2.0 * P, "BIC": 2.0 * value + float(np.log(N)) * P}
         return found | {"log likelihood": -value, "deviance": 2.0 * value} | criteria
 
 
-def known_total(objective: Posterior) -> float | None:
-    """Sum of the weights of the rows, if it is known without a pass."""
-    targets = objective.source.targets
-    if objective.sample is None or all(isinstance(part, Targets) and part.weight is None for part in targets):
+def known_total(objective: Posterior, weights: str) -> float | None:
+    """Sum of frequency weights, or number of rows with other weights, if it is known without a pass."""
+    is_frequency, parts = weights == "frequency", objective.source.targets
+    if is_frequency and objective.sample is None:
         return objective.units.total
-    if all(isinstance(part, Targets) for part in targets):
-        return float(sum(part.weight.sum() for part in targets))
-    return None
+    if not all(isinstance(part, Targets) for part in parts):
+        return None
+    if any(part.weight is None for part in parts):
+        return objective.units.total
+    return float(sum(part.weight.sum() if is_frequency else np.count_nonzero(part.weight) for part in parts))
 
 
-def total_weight(block: Block) -> Tally:
-    """Sum of the weights of the rows of one block."""
-    return Tally(np.asarray(float(len(block)) if block.weight is None else block.weight.sum()))
+def total_weight(block: Block, weights: str) -> Tally:
+    """Sum of the frequency weights of one block, or its number of rows with other weights."""
+    if block.weight is None:
+        return Tally(np.asarray(float(len(block))))
+    return Tally(np.asarray(block.weight.sum() if weights == "frequency" else float(np.count_nonzero(block.weight))))
+
+
+def has_fractions(source: Source) -> bool:
+    """Whether weights in memory are not whole numbers."""
+    parts = source.targets
+    return any(isinstance(part, Targets) and part.weight is not None and (part.weight % 1).any() for part in parts)
 
 
 class KeepsRows(Estimator):

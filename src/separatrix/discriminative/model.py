@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_count, check_flags, check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
-from separatrix.discriminative.coefficients import HasCoefficients
+from separatrix.discriminative.coefficients import FRACTIONAL, WEIGHTS, HasCoefficients
 from separatrix.discriminative.inference import Estimate
-from separatrix.discriminative.maximum import WITHOUT_ROWS, Maximum
-from separatrix.discriminative.sandwich import Sandwich
+from separatrix.discriminative.maximum import WITHOUT_ROWS, Maximum, has_fractions
+from separatrix.discriminative.sandwich import SURVEY, Sandwich
 from separatrix.estimator import Limit, LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
@@ -61,6 +61,7 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
     regression: ClassVar[str] = "Logistic regression"  # what tables call the model
     ratio: ClassVar[str] = "odds ratios"  # what e^w is
     _facts: Mapping[str, float] | None = None
+    _has_fractions = False  # whether frequency weights are not whole numbers
 
     def __init__(
         self,
@@ -76,6 +77,7 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
         class_weight: Any = None,
         prior_correction: bool = False,
         warm_start: bool = False,
+        weights: str = "frequency",
     ) -> None:
         self.alpha = alpha
         self.prior = prior
@@ -89,6 +91,7 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
         self.class_weight = class_weight
         self.prior_correction = prior_correction
         self.warm_start = warm_start
+        self.weights = weights
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         """p(t | a) for this number of classes."""
@@ -98,6 +101,7 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
         """Fit to labels y, or to soft targets, a table with the probability of each class for each row."""
         check_flags(self)
         name, prior, solver = type(self).__name__, self.prior, self._solver()
+        check_option(name, "weights", self.weights, WEIGHTS)
         if prior is None:
             alpha = check_number(name, "alpha", self.alpha, low=0.0)
             prior = Gaussian(alpha**-0.5) if alpha > 0 else Flat()
@@ -134,7 +138,8 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
         design, centred = objective.design, objective.centre_classes  # so that all solvers give the same weights
         W, w0 = design.in_user_units(centred(solution.value))
         self._keep_weights(W, w0 + self._shift() if self.prior_correction else w0, training)
-        self._fit = Maximum.of(objective, centred(solution.value), solution)
+        self._fit = Maximum.of(objective, centred(solution.value), solution, self.weights)
+        self._has_fractions = self.weights == "frequency" and has_fractions(objective.source)
         self._distribution, self._robust, self._facts = None, None, self._fit.facts(may_read=False)
         if solution.trace:
             steps = (Step(design.in_user_units(centred(step.theta)), *step[1:]) for step in solution.trace)
@@ -170,16 +175,30 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
                     "The distribution of the weights needs a pass over the training rows, which a saved model does not "
                     "contain. Call fit(X, y) again, or read model.weight_distribution_ before saving."
                 )
+            if self.weights == "probability" and self._robust is None:
+                self._robust = self._survey_covariance()
             robust = None if self._robust is None else self._robust.covariance
             found: WeightDistribution = self._fit.distribution(type(self).__name__, robust)
             self._distribution = found.shifted(self._shift())
         return self._distribution
 
+    def _survey_covariance(self) -> Sandwich:
+        """The covariance for probability weights; raises ValueError with a prior, or if the classes are separable."""
+        owner = f"{type(self).__name__}(weights='probability')"
+        if not self._training_fit().is_flat:
+            raise ValueError(
+                f"{owner}: with probability weights there is no likelihood, so no posterior under a prior, only a "
+                "sampling distribution of the estimate without one. Set alpha=0."
+            )
+        self._require_finite_weights(owner)
+        return self._sandwich(SURVEY)
+
     def _heading(self) -> Heading:
         """What the table of coefficients says about the model."""
         if self._fit is not None:
             self._facts = self._fit.facts()
-        reweighted = () if self.class_weight is None else (CLASS_WEIGHT_NOTE,)
+        has_note = self.class_weight is not None and self.weights == "frequency"
+        reweighted = (CLASS_WEIGHT_NOTE,) if has_note else (FRACTIONAL,) * self._has_fractions
         return Heading(self.regression, self.classes_.tolist(), self._facts or {}, self.ratio, reweighted)
 
     def _training_fit(self) -> Maximum:

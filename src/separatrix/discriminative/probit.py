@@ -60,6 +60,10 @@ class ProbitRegression(DiscriminativeClassifier):
         the factors of the classes, and ``intercept_`` is shifted so that the boundary is at zero.
     warm_start : bool, default False
         Whether `fit` starts from the weights of the last fit, as in `LogisticRegression`.
+    weights : {"frequency", "precision", "probability"}, default "frequency"
+        What ``sample_weight`` means for standard errors; it does not change the estimate. A frequency of k equals k
+        copies of the row. A "precision" is part of one row, so that N is the number of rows. A
+        "probability" is the inverse of the probability that the row was sampled: standard errors are then robust.
 
     Attributes
     ----------

@@ -15,7 +15,10 @@ Without M = H, which holds if the model is right, errors remain correct for a wr
              within each of G groups. For two groupings, the sum of both minus that of their intersections, with
              negative eigenvalues set to zero                              (Cameron, Gelbach & Miller 2011)
 
-A weight of k counts as k rows. All of them take one pass over the rows.
+A frequency weight of k counts as k rows. Precision and probability weights belong to one row each, so that M has the
+factor weight² instead of weight, N is the number of rows, and leaving a row out removes all of its weight. For
+probability weights, which represent rows that were not sampled, the covariance is HC0 times N/(N - 1) unless another is
+chosen (`SURVEY`). Each covariance takes one pass over the rows.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from separatrix.solvers import Posterior
 from separatrix.stats import Design
 
 KINDS = ("nonrobust", "HC0", "HC1", "HC3")
+SURVEY = "probability weights"
 CHOICES = f"choose {', '.join(map(repr, KINDS))}, ('cluster', groups) or ('cluster', groups, other_groups)"
 
 
@@ -103,12 +107,14 @@ def parse_kind(kind: Any) -> tuple[str, tuple[Any, ...]]:
     raise ValueError(f"with_covariance(kind={shown}): {CHOICES}.")
 
 
-def sandwich(objective: Posterior, theta: Float, bread: Float, kind: Any, *, expected: bool) -> Sandwich:
+def sandwich(
+    objective: Posterior, theta: Float, bread: Float, kind: Any, *, expected: bool, is_frequency: bool
+) -> Sandwich:
     """Robust covariance of an estimate θ (C, P) with ``bread`` H⁻¹, in one pass over the rows of the objective.
 
-    ``expected`` says that H is the sum of expected curvatures, as for the mean of a response.
+    ``expected`` says that H is the sum of expected curvatures, as for the mean of a response. ``kind`` may be `SURVEY`.
     """
-    name, groups = parse_kind(kind)
+    name, groups = (SURVEY, ()) if isinstance(kind, str) and kind == SURVEY else parse_kind(kind)
     codes = [group_codes(each, objective.source) for each in groups]
     if len(codes) == 2:  # the third grouping are the intersections
         codes.append(np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].ravel())
@@ -120,12 +126,13 @@ def sandwich(objective: Posterior, theta: Float, bread: Float, kind: Any, *, exp
         codes=tuple(codes),
         bread=bread if name == "HC3" else None,
         expected=expected,
+        is_frequency=is_frequency,
     )
     found: Meat = objective.source.sized_for(2.0 * theta.size).reduce(statistic)
     C, P = theta.shape
     N, n_weights = found.total, P * max(1, C - 1)
     if name != "cluster":
-        factor = N / (N - n_weights) if name == "HC1" else 1.0
+        factor = {"HC1": N / (N - n_weights), SURVEY: N / (N - 1)}.get(name, 1.0)
         return Sandwich(bread @ (factor * found.products) @ bread, name, np.inf)
     M, counts = np.zeros_like(bread), [int(each.max()) + 1 for each in codes]
     for sign, part, G in zip((1.0, 1.0, -1.0), found.groups.parts, counts, strict=False):
@@ -145,9 +152,12 @@ def meat(
     codes: tuple[Codes, ...],
     bread: Float | None,
     expected: bool,
+    is_frequency: bool,
 ) -> Meat:
     """Σ weight u u' of one block, or the sums of u by group."""
     block = block.weighted()
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    of_one = 1.0 if is_frequency else weight  # what leaving a row out removes
     Phi, C = to_dense(design.regressors(block.X)), len(theta)
     a = design.activate(block, theta)
     derivatives = likelihood.derivatives(a, block.targets)
@@ -155,14 +165,13 @@ def meat(
     if bread is not None:
         V = np.einsum("np,cpdq,nq->ncd", Phi, bread.reshape(C, Phi.shape[1], C, Phi.shape[1]), Phi, optimize=True)
         curvature = likelihood.expected_curvature(a) if expected else derivatives.curvature
-        left = np.eye(C) - curvatures(curvature, C) @ V
+        left = np.eye(C) - np.reshape(of_one, (-1, 1, 1)) * curvatures(curvature, C) @ V
         slope = np.linalg.solve(left, slope[:, :, None])[:, :, 0]
-    weight = np.ones(len(block)) if block.weight is None else block.weight
     U = (slope[:, :, None] * Phi[:, None, :]).reshape(len(block), -1)
     weighted, row = U * weight[:, None], np.asarray(block.row)
     parts = tuple(GroupSums(each[row], weighted, int(each.max()) + 1).merged() for each in codes)
-    products = np.zeros((0, 0)) if codes else U.T @ weighted
-    return Meat(float(weight.sum()), products, Groupings(parts))
+    products = np.zeros((0, 0)) if codes else U.T @ (weighted * np.broadcast_to(of_one, len(block))[:, None])
+    return Meat(float(weight.sum() if is_frequency else len(block)), products, Groupings(parts))
 
 
 def curvatures(curvature: Any, C: int) -> Float:

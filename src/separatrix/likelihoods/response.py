@@ -44,7 +44,7 @@ class Normal:
         """(t - μ)²."""
         return np.asarray((t - mu) ** 2)
 
-    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+    def saturated(self, t: Array, dispersion: float | Float, trials: Array | None = None) -> Float:
         """-½ ln 2πφ."""
         with np.errstate(divide="ignore"):  # a perfect fit has φ = 0 and an infinite density
             return np.full(np.shape(t), -LOG_SQRT_2PI - 0.5 * np.log(dispersion))
@@ -69,7 +69,7 @@ class Binary:
         """2 [t ln t/μ + (1 - t) ln (1-t)/(1-μ)]."""
         return 2.0 * (divergence(t, mu) + divergence(1.0 - t, 1.0 - mu))
 
-    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+    def saturated(self, t: Array, dispersion: float | Float, trials: Array | None = None) -> Float:
         """t ln t + (1 - t) ln (1 - t): zero for a 0 or a 1."""
         return np.asarray(special.xlogy(t, t) + special.xlogy(1.0 - t, 1.0 - t))
 
@@ -96,7 +96,7 @@ class Binomial(Binary):
         "Use fractions of successes with the trials as sample_weight, or two columns: successes and failures."
     )
 
-    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+    def saturated(self, t: Array, dispersion: float | Float, trials: Array | None = None) -> Float:
         """ln [C(n, k) (k/n)^k (1 - k/n)^(n-k)]; zero for k = 0 and for k = n."""
         n = np.ones(np.shape(t)) if trials is None else trials
         k, rest = n * t, n * (1.0 - t)
@@ -117,7 +117,7 @@ class Poisson:
         """2 [t ln t/μ - t + μ]."""
         return 2.0 * divergence(t, mu)
 
-    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+    def saturated(self, t: Array, dispersion: float | Float, trials: Array | None = None) -> Float:
         """ln [t^t e^-t / t!]; zero for t = 0."""
         safe = np.where(t > 0, t, 1.0)
         return np.where(t > 0, -LOG_SQRT_2PI - 0.5 * np.log(safe) - stirling_error(safe), 0.0)
@@ -148,7 +148,7 @@ class Gamma:
         """2 [t/μ - 1 - ln t/μ]."""
         return 2.0 * divergence(1.0, t / mu)
 
-    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+    def saturated(self, t: Array, dispersion: float | Float, trials: Array | None = None) -> Float:
         """k ln k - k - lnΓ(k) - ln t with k = 1/φ."""
         with np.errstate(divide="ignore"):
             k = np.float64(1.0) / dispersion
