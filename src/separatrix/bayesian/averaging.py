@@ -52,13 +52,11 @@ N_NODES = 5  # nodes for one scale; exact for polynomials of degree 9. With 10, 
 # probabilities are off by 0.0002 (at most 0.001); with half of them, of 10 and 12 scales, by 0.002 (0.01).
 MIN_PAIRS, MAX_PAIRS = 8, 32
 MIN_SPREAD = 0.05  # standard deviation of ln scale below which the average equals the posterior at its mode
-MIN_EFFECT = 0.1  # the same for changes of means and variances by one standard deviation of ln scale
 MAX_SPREAD = 1.5 * LEVEL_STD  # larger estimates occur only if the evidence is not concave at its maximum
 # Fraction of the precision of the tuned Gaussian that a moved one keeps in every direction. Without this limit, some
 # standard deviations of a few posteriors of 6 to 20 rows are up to five times too large.
 MIN_KEPT_PRECISION = 1 / 8
 MAX_SPREAD_RATIO = 1.3  # last change of the spread
-GOLDEN_RATIO = (5**0.5 - 1) / 2
 MAX_GAUSSIAN_ERROR = 1e-3  # average error of probabilities, up to which a mixture becomes one Gaussian
 
 
@@ -98,7 +96,7 @@ def scale_nodes(
     n_fits = n_fits if has_cheap_hessian(objective) else 0
     is_negligible = fitter is None or spread.max() < MIN_SPREAD
     if not is_negligible and G == 1 and n_fits == 0:
-        is_negligible = spread[0] * largest_effect(objective, scales, found) < MIN_EFFECT
+        is_negligible = spread[0] * largest_effect(objective, scales, found) < 0.1  # sd
     if fitter is None or is_negligible:
         return Nodes((found,), np.ones(1), np.ones((1, G)), top + log_volume)
     if G == 1:
@@ -278,7 +276,7 @@ def average_draws(draws: Draws, found: Approximation, nodes: Nodes, rng: np.rand
 
     Multiples of the golden ratio choose the nodes, so that those of neighbouring draws are balanced.
     """
-    u = (rng.random() + np.arange(len(draws.theta)) * GOLDEN_RATIO) % 1.0
+    u = (rng.random() + np.arange(len(draws.theta)) * (5**0.5 - 1) / 2) % 1.0
     node_of = np.minimum(np.searchsorted(np.cumsum(nodes.weights), u), len(nodes.weights) - 1)
     theta = draws.theta.copy()
     for j, fit in enumerate(nodes.fits):

@@ -73,7 +73,6 @@ COLUMN_TOL = 0.5  # nats: smallest predicted gain that is worth a fit
 MIN_PRECISION = 0.5 / GROUP_STD**2  # smallest curvature that a step assumes: half of that of the hyperprior
 MIN_GAIN_FRACTION = 0.05  # predicted gain of a step over that of all steps so far, below which the search ends.
 # With 0.1, the evidence of words is 1.6 nats lower.
-MAX_DRIFT_ERROR = 3.0  # largest factor by which the effect of the moving mode is corrected
 
 # Mean
 MODERATE_SHIFT = 0.3  # sd up to which the corrected mean is accurate enough if a better approximation is expensive
@@ -303,33 +302,16 @@ def coupled_fit(
 
 def rough_mode(objective: Posterior, start: Float | CoupledFit, tol: float) -> Float:
     """Return the mode (C, P) to a tolerance, from weights or from a fit with another prior."""
-    if isinstance(start, CoupledFit):
-        q = start.gaussian
-        if isinstance(q, DiagonalApproximation):
-            start = q.mean
-        else:
-            near = ParabolaByClass(q, start.objective.prior).under(objective.prior)
-            found = LBFGS(tol, RENEWAL_STEPS).minimise(objective, near.mean, inverse=InverseByClass.of(near))
-            if found.is_converged:
-                return found.value
-            start = found.value
-    return Auto(tol).minimise(objective, start).value
-
-
-class InverseByClass(NamedTuple):
-    """M⁻¹ = Σ_i q_i q_i' ⊗ S_i for products with gradients: axes (C, C), and S_i (C, P, P)."""
-
-    axes: Float
-    blocks: Float
-
-    @classmethod
-    def of(cls, q: ByClassApproximation) -> InverseByClass:
-        """Multiply the roots of each S_i."""
-        return cls(q.axes, q.roots @ q.roots.swapaxes(1, 2))
-
-    def solve(self, grad: Float) -> Float:
-        """Return M⁻¹ g for a gradient (C, P)."""
-        return np.asarray(self.axes @ (self.blocks @ (self.axes.T @ grad)[:, :, None])[:, :, 0])
+    if not isinstance(start, CoupledFit):
+        return Auto(tol).minimise(objective, start).value
+    q = start.gaussian
+    if not isinstance(q, ByClassApproximation):
+        return Auto(tol).minimise(objective, q.mean).value
+    near = ParabolaByClass(q, start.objective.prior).under(objective.prior)
+    found = LBFGS(tol, RENEWAL_STEPS).minimise(objective, near.mean, inverse=near)
+    if found.is_converged:
+        return found.value
+    return Auto(tol).minimise(objective, found.value).value
 
 
 def random_signs(q: UncoupledApproximation) -> Float:
@@ -411,7 +393,7 @@ def tune_columns(
     tuned = here.scales.tuned
     moved = float((tuned * (start.gaussian.mean - here.scales.mean) * start.drift).sum())
     rate = 1.0 + (float(here.gradient.sum()) - slope) / moved if moved else 1.0
-    rate = float(np.clip(rate, 1 / MAX_DRIFT_ERROR, MAX_DRIFT_ERROR))
+    rate = float(np.clip(rate, 1 / 3, 3))  # larger corrections are noise
     here = scale_derivatives(start, groups, rate)
     level_precision = np.array([[float(here.precision.sum())]])
     alone = start.log_evidence + one.log_density(np.zeros(1))[0] + log_volume(level_precision)

@@ -62,7 +62,6 @@ from separatrix.solvers import Auto, Solution, Status
 # evidence of 100 x 40 and three classes changes by 1.3 nats, and a probability by 0.04.
 MAX_COUPLED_WEIGHTS = 200
 MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior by class
-MAX_BRIDGE_NOISE = 30.0  # nats, above which the evidence by class is not replaced by that of chains
 N_FEW_CHAINS, FEW_WARM_PATHS = 16, 2  # chains that check a posterior by class, and their paths before
 
 SKEWED_BY_CLASS = (
@@ -234,7 +233,7 @@ def check_by_class(found: Inference, options: Options) -> Inference:
         chains = few(n_paths=SAMPLED_PATHS, n_warm=LONG_WARM_PATHS)
     log_evidence, noise = chains.log_evidence()
     notes = (ROUGH_EVIDENCE.format(noise=noise),) if noise > MAX_EVIDENCE_NOISE else ()
-    if noise > MAX_BRIDGE_NOISE:
+    if noise > 30:  # nats
         log_evidence, notes = q.log_evidence, (LOW_EVIDENCE,)
     found = replace(found, errors=errors, notes=(*found.notes, *notes))
     found = found.did(f"average error of probabilities {errors.average:.2g}, by chains")

@@ -23,10 +23,6 @@ BUDGET = 60.0  # seconds of one core that a posterior may take
 SPARSE_PASSES = 4000  # that a covariance of sparse rows may take: cross-validation of ten scales takes a fifth of them
 MAX_SPARSE_BYTES = 5e8  # memory that a covariance of sparse rows may take
 
-# A posterior with one covariance, as measured for two classes
-N_SWEEPS = 20  # of expectation propagation, in all fits: a sweep has two products of all rows, and a factorisation
-N_MATRICES = 14  # precisions, factors and earlier sweeps, which are in memory at once
-
 # Seconds that a step may take
 LIMITS = {
     "joint": BUDGET / 6,  # a variational posterior with the full covariance of K classes
@@ -68,13 +64,19 @@ def joint_products(objective: Posterior) -> float:
 
 
 def joint_seconds(n_rows: float, n_weights: int) -> float:
-    """Return the time of a posterior with one covariance of all weights."""
-    return N_SWEEPS * 2.0 * (n_rows + n_weights) * n_weights**2 / PRODUCTS_PER_SECOND
+    """Return the time of a posterior with one covariance of all weights: 20 sweeps of expectation propagation.
+
+    A sweep has two products of all rows, and a factorisation.
+    """
+    return 20 * 2.0 * (n_rows + n_weights) * n_weights**2 / PRODUCTS_PER_SECOND
 
 
 def joint_bytes(n_rows: int, n_weights: int) -> float:
-    """Return the memory of a posterior with one covariance of all weights, with rows that are no longer sparse."""
-    return 8.0 * (N_MATRICES * n_weights + n_rows) * n_weights
+    """Return the memory of a posterior with one covariance of all weights, with rows that are no longer sparse.
+
+    There are 14 precisions, factors and earlier sweeps in memory at once.
+    """
+    return 8.0 * (14 * n_weights + n_rows) * n_weights
 
 
 def n_entries(objective: Posterior) -> int:

@@ -51,12 +51,9 @@ from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import ValueGradHess
 
 # The fixed point
-N_MIXED = 5  # earlier iterates that are combined with the latest one
 NEAR_IN_STD = 0.5  # `Iterate.distance` below which iterates are combined
-MAX_GROWTH = 2.0  # ratio of consecutive distances above which a combination is undone
 FIRST_STEP, MIN_STEP = 0.8, 1 / 64  # largest and smallest fraction of a full update
-STEP_SHRINK, STEP_GROWTH = 0.6, 1.1  # factors of that fraction after the distance grew, and after it fell
-MIN_CAVITY = 1e-10  # fraction of a row's precision that its cavity must keep, or else its site is not updated
+STEP_SHRINK = 0.6  # factor of that fraction after the distance grew
 
 # Tilted moments by quadrature
 N_TILTED_NODES = 40
@@ -69,11 +66,8 @@ MAX_CUMULANT_FLOPS = 2e10  # takes one or two seconds
 MAX_CUMULANT_FLOATS = 2.5e7  # floats in memory at once
 MAX_DOUBLE_PRODUCTS = 2e6  # N P² above which products are in single precision: the correction is less accurate
 MAX_SINGLE_ERROR = 1e-3  # nats, of the evidence in a search with sweeps in single precision
-MAX_PAIRED_ROWS = 512  # rows that are multiplied with all others at once
 MIN_SAMPLED_ROWS = 1024  # of which pairs are summed ...
 SAMPLED_FRACTION = 0.9  # ... or as many as have this fraction of the sum of all sizes
-SLOWER_TENSOR = 1.4  # time of an operation of the tensor method, relative to the method of pairs of rows
-MAX_VARIANCE_CHANGE = 3.0  # relative change of a variance above which the correction is not used
 
 
 def expectation_propagation(
@@ -128,11 +122,11 @@ def expectation_propagation(
             break
         there, sweeps = Iterate.of(objective, sites, q, single=single), sweeps + 1
         growth = there.distance / here.distance
-        if near and growth > MAX_GROWTH and fraction > MIN_STEP:  # undo the combination
+        if near and growth > 2 and fraction > MIN_STEP:  # undo the combination
             past, fraction = [(here.sites, here.update)], fraction * STEP_SHRINK
             continue
-        fraction = min(fraction * STEP_GROWTH, FIRST_STEP) if growth < 1 else max(fraction * STEP_SHRINK, MIN_STEP)
-        past, here = [*past, (there.sites, there.update)][-N_MIXED - 1 :], there
+        fraction = min(1.1 * fraction, FIRST_STEP) if growth < 1 else max(fraction * STEP_SHRINK, MIN_STEP)
+        past, here = [*past, (there.sites, there.update)][-6:], there  # the last six are combined
     q, result, prior = here.q, here.result, objective.prior
     mean, is_converged = q.mean[None, :], result.skipped == 0 and here.distance <= tol
     occam = 0.5 * (prior.log_det() - q.factor.log_det) - prior.value_grad(mean)[0]
@@ -312,7 +306,7 @@ def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior, *, sin
     var = objective.design.row_variance(block.X, q.factor.root, single=single)
     power = np.ones(len(block)) if block.weight is None else np.where(block.weight > 0, np.minimum(block.weight, 1), 1)
     left = 1.0 - power * tau * var  # fraction of the precision that remains in the cavity
-    is_density = left > MIN_CAVITY
+    is_density = left > 1e-10  # of the row's precision; otherwise its site is not updated
     left = np.where(is_density, left, 1.0)
     mu_out = np.where(is_density, mu - power * var * (nu - tau * mu) / left, mu)
     return Cavities(tau, nu, mu, var, mu_out, var / left, left, power, is_density)
@@ -499,7 +493,7 @@ def correct(objective: Posterior, ep: Approximation, at: Iterate) -> Approximati
         turn = outer.T @ at.q.factor.root  # from coordinates of the last sweep to those of its prediction
         added = 0.5 * turn @ pairs @ turn.T
         values = linalg.eigvalsh(added)
-        if values[0] <= -0.5 or values[-1] > MAX_VARIANCE_CHANGE:
+        if values[0] <= -0.5 or values[-1] > 3:  # relative changes of variances that are too large for a correction
             return ep
         precision = outer @ linalg.solve(np.eye(len(added)) + added, outer.T, assume_a="pos")
     factor = factorise(0.5 * (precision + precision.T), 1, objective.prior.free)
@@ -511,7 +505,7 @@ def pair_method(N: int, P: int) -> str | None:
     tensor_flops, row_flops = 0.67 * N * P**3, 2.0 * N**2 * P
     by_tensor = P**3 <= MAX_CUMULANT_FLOATS and tensor_flops <= MAX_CUMULANT_FLOPS
     by_rows = N * P <= MAX_CUMULANT_FLOATS and row_flops <= MAX_CUMULANT_FLOPS
-    if by_tensor and (SLOWER_TENSOR * tensor_flops <= row_flops or not by_rows):
+    if by_tensor and (1.4 * tensor_flops <= row_flops or not by_rows):  # its operations take 1.4 times as long
         return "tensor"
     return "rows" if by_rows else None
 
@@ -541,7 +535,7 @@ def pair_sums(objective: Posterior, sweep: Sweep, q: Normal, method: str) -> Flo
         return np.asarray(flat @ flat.T - found.hess)
     gathered = objective.source.reduce(gather)
     psi, weighted, total = gathered.psi, gathered.weight[:, None] * gathered.psi, -gathered.own
-    step = max(1, min(MAX_PAIRED_ROWS, int(MAX_CUMULANT_FLOATS / 4) // max(1, len(psi))))
+    step = max(1, min(512, int(MAX_CUMULANT_FLOATS / 4) // max(1, len(psi))))
     for start in range(0, len(psi), step):  # each pair of different blocks once
         rows, later = slice(start, start + step), slice(start + step, None)
         near = weighted[rows].T @ (psi[rows] @ psi[rows].T) ** 2 @ weighted[rows]

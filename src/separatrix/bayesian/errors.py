@@ -12,7 +12,6 @@ from separatrix._array import Float
 # Average error of probabilities and bounds, and largest error of bounds, up to which a Gaussian predicts instead of the
 # draws: it takes a hundredth of the time.
 NEGLIGIBLE_ERROR, NEGLIGIBLE_LARGE_ERROR = 0.005, 0.05
-LARGE_ERROR_LEVEL = 0.99  # quantile of the errors of rows that is reported
 
 
 @dataclass(frozen=True)
@@ -39,5 +38,5 @@ class Errors:
         for each in (sizes, bounds):
             parts = np.split(each.reshape(len(each), -1), n_kinds)
             found += [float(max(part.mean() for part in parts))]
-            found += [float(max(np.quantile(part.max(axis=1), LARGE_ERROR_LEVEL) for part in parts))]
+            found += [float(max(np.quantile(part.max(axis=1), 0.99) for part in parts))]
         return cls(*found)

@@ -64,7 +64,6 @@ METHODS = ("auto", "laplace", "variational", "ep", "importance", "hmc")
 MAX_LEVEL_WEIGHTS = 1000  # largest number for which groups have scales with the full covariance; a fit takes seconds
 MIN_COUPLED_ROWS = 25  # rows per weight of K classes, above which Laplace's full covariance is accurate and quicker
 MAX_COUPLED_CLASSES = 10  # largest K for which it is quicker: the Hessian takes K²/2 Gram matrices instead of K
-MAX_ROUNDING = 1.0  # nats: largest rounding error of the log likelihood of K classes
 
 ONE_SCALE = (
     "The prior has one scale for all columns: to tune a scale for each of {n_groups} groups, the full precision of the "
@@ -492,7 +491,7 @@ def _require_supported(strategy: Strategy, case: Case) -> None:
 def _require_digits_of_prior(objective: Posterior) -> None:
     """Raise if rounding errors hide the prior of K classes, which alone determines the mean over classes."""
     K, total = objective.shape[0], objective.units.total
-    if K > 1 and np.spacing(total) > MAX_ROUNDING:
+    if K > 1 and np.spacing(total) > 1:  # nats
         raise DataError(
             f"The sample weights add up to {total:.1g}, so that their rounding error hides the prior of {K} classes. "
             "Divide the sample weights by a constant."

@@ -26,7 +26,6 @@ from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, ValueGrad, activation_spreads
 from separatrix.weights import AbstractApproximation, Activations, regressors, row_squares
 
-MAX_LAST_FALL = 1e-3  # nats by which Newton's last step may lower the objective: 0.04 standard deviations
 NEWTON_CONTRACTION = 0.01  # gradient before Newton's last step, relative to the root of the gradient after it
 MAX_ORDERED_WEIGHTS = 500  # roots of more weights take seconds, and their importance weights are unusable
 
@@ -193,7 +192,7 @@ def laplace(
     (value, grad), factor = (known[0].value, known[0].grad), known[1]
     if factor.singular is not None:
         raise improper(objective, factor.singular)
-    max_fall = max_fall or (0.0 if objective.sample is None else MAX_LAST_FALL)
+    max_fall = max_fall or (0.0 if objective.sample is None else 1e-3)  # 0.04 standard deviations
     if max_fall:
         step = factor.solve(grad)
         fall = 0.5 * float(np.vdot(grad, step))

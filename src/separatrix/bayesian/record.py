@@ -26,7 +26,6 @@ from separatrix.solvers import Posterior, Solution
 from separatrix.weights import Blend, Draws
 
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
-MAX_MEAN_WEIGHT = 10.0  # of a row: with larger weights, the posterior may be too skewed for any Gaussian
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +166,7 @@ class Inference:
             f"Try {remedy}."
         )
         total, n_rows = self.objective.units.total, self.objective.source.n_rows
-        if total > MAX_MEAN_WEIGHT * n_rows:
+        if total > 10 * n_rows:  # the posterior may then be too skewed for any Gaussian
             warning += (
                 f" Rows with large weights are a likely cause: the sample weights of {counted(n_rows, 'row')} add up "
                 "to "

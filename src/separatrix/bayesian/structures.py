@@ -29,7 +29,6 @@ from separatrix.weights import AbstractApproximation, Activations, regressors, r
 
 MAX_FULL_WEIGHTS = 5000  # size CP up to which the full structure is the default
 MATRIX_COPIES = 4  # matrices in memory at once: Hessian, correlations, factor and its inverse
-MAX_MEMORY_FRACTION = 0.7  # fraction of the machine's memory for one posterior; the rows need memory too
 ARROW_ROWS_AT_ONCE = 4096  # rows whose products with a covariance are in memory together
 STD_AT_ONCE = 512  # weights whose variances are computed together
 
@@ -294,8 +293,8 @@ LAPLACE: dict[str, Callable[..., AnyApproximation]] = {
 
 
 def fits_into_memory(objective: Posterior, structure: str) -> bool:
-    """Whether this machine has enough memory for a posterior."""
-    return memory_needed(objective, structure) <= MAX_MEMORY_FRACTION * machine_memory()
+    """Whether this machine has enough memory for a posterior and for the rows."""
+    return memory_needed(objective, structure) <= 0.7 * machine_memory()
 
 
 def require_memory(objective: Posterior, structure: str, *, instead: str) -> None:

@@ -59,9 +59,7 @@ from separatrix.stats import Design, Largest
 from separatrix.weights import row_squares
 
 MAX_TUNED_WEIGHTS = 6000  # weights whose full precision is factorised for each fit
-BOUND_TOL = 1e-9  # η this close to a bound is at the bound; rounding occurs if a tuned prior is tuned again
 MAX_NAMED_COLUMNS = 5  # columns named in a note
-MAX_LOST_NATS = 1.0  # gradient of the evidence in the logarithm of a scale; below it, predictions hardly change
 
 # The trust region; radii are in units of η, the logarithm of a scale
 MAX_RADIUS = 2.0
@@ -141,8 +139,8 @@ class TuningReport:
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether the search stopped at a gradient so large that more tuning would change predictions."""
-        return self.status is not TuningStatus.CONVERGED and bool((np.abs(self.gradient) > MAX_LOST_NATS).any())
+        """Whether the search stopped at a gradient, in nats, so large that more tuning would change predictions."""
+        return self.status is not TuningStatus.CONVERGED and bool((np.abs(self.gradient) > 1).any())
 
 
 class Tuned(NamedTuple):
@@ -199,7 +197,8 @@ def reached_limits(
 
     The classes are separable if every row's own label has a probability above ½ at the mean of the weights.
     """
-    sharp, is_wide, boundary = typical > 10.0, typical >= MAX_SCALE * (1 - BOUND_TOL), []
+    sharp, boundary = typical > 10.0, list[Boundary]()
+    is_wide = typical >= MAX_SCALE * (1 - 1e-9)  # a prior that was tuned before has rounding errors
     is_separated = bool(sharp.any()) and tuned.reduce(largest_loss, theta=mean).value < np.log(2)
     for g, label in enumerate(scales.labels):
         limit = Limit.SEPARATED if sharp[g] and is_separated else Limit.WIDE if is_wide[g] else None

@@ -108,6 +108,14 @@ class ByClassApproximation(AbstractApproximation):
         """R_i with R_i R_i' = B_i⁻¹, (C, P, P)."""
         return np.stack([factor.root for factor in self.factors])
 
+    @cached_property
+    def _blocks(self) -> Float:
+        return self.roots @ self.roots.swapaxes(1, 2)
+
+    def solve(self, grad: Float) -> Float:
+        """Return M⁻¹ g for a gradient (C, P)."""
+        return np.asarray(self.axes @ (self._blocks @ (self.axes.T @ grad)[:, :, None])[:, :, 0])
+
     def prior_traces(self, prior: Penalty) -> Float:
         """Return Σ_c (Λ S_cc)_pp for each column p, (P,)."""
         if len(prior.precision) != self.mean.shape[1]:

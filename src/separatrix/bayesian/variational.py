@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize, special
@@ -73,11 +73,9 @@ MAX_CACHED_FLOATS = 2**17  # points of some rows and classes, which the cache of
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio, made odd: products spread over all bits
 N_REMEMBERED_STEPS = 10  # of L-BFGS
 VARIANCE_FACTORS = 2.0 ** -np.arange(6)  # of activations of a mean field; a priori, ln factor ~ N(0, (ln 2)²)
-HELD_OUT_STRIDE, MAX_HELD_OUT_ROWS = 5, 2000  # a fifth of the rows is held out, and about 2000 rows of a large table
-MAX_HELD_OUT_PASSES = 20  # of the ascent without held-out rows: its last digits do not change the factor
 MAX_LOG_SPREAD = 20.0  # |ln s| of a coordinate, beyond which a line search would overflow single precision
 ASCENT_SEED, EVIDENCE_SEED = 0, 1  # scramblings of the points; the evidence is computed from points unknown to q
-TYPICAL_PASSES = 25
+TYPICAL_PASSES = 25  # of an ascent
 
 legendre_nodes = cache(special.roots_legendre)
 
@@ -147,14 +145,6 @@ class Bound:
             fraction /= 2
         return None
 
-    def approximation(self, here: BoundPoint, steps: int, *, is_converged: bool) -> Approximation:
-        """Return q as a posterior whose log evidence is the bound. ln p(D | mean) takes one pass."""
-        penalty, _ = self.objective.prior.value_grad(here.mean)
-        log_likelihood = penalty - self.objective.value_grad(here.mean).value
-        return Approximation(
-            here.mean, here.factor, log_likelihood, here.bound, "variational", steps, is_converged=is_converged
-        )
-
 
 # -- two classes: averages over one activation per row -----------------------------------------------------------
 
@@ -178,7 +168,7 @@ def variational(
             break
         here, fraction = moved
         steps, distance = steps + 1, here.distance()
-    return bound.approximation(here, steps, is_converged=distance <= tol)
+    return _approximation(objective, here.mean, here.factor, here.bound, steps, is_converged=distance <= tol)
 
 
 def scalar_average(block: Block, mean: Float, root: Float, objective: Posterior) -> ValueGradHess:
@@ -267,21 +257,16 @@ def variational_softmax(
     precision = prior.precision if len(prior.precision) == P else _in_order(prior.precision, order)
     posed = replace(objective, prior=replace(prior, mean=prior.mean[order], precision=precision))
 
-    def derivatives(seed: int) -> Callable[..., tuple[float, list[Float], list[Float]]]:
+    def bound(seed: int) -> Bound:
         points = point_sets(C - 1, n_points, seed)
-        bound = Bound(posed, partial(softmax_average, points=points, design=design, order=order), 1.0)
-
-        def at(moves: list[Float], roots: list[Float], log_det: float) -> tuple[float, list[Float], list[Float]]:
-            here = bound.derivatives(mean + moves[0].reshape(C, P), roots[0], log_det)
-            return here.value, [here.grad.ravel()], [here.hess]
-
-        return at
+        return Bound(posed, partial(softmax_average, points=points, design=design, order=order), 1.0)
 
     enough = tol * C * min(P, objective.n_repeats + 1)
-    found = maximise_bound(derivatives(ASCENT_SEED), [first], enough, max_steps)
-    value, _, _ = derivatives(EVIDENCE_SEED)(*found.gaussian)
-    factor = factorise(_in_order(found.precisions()[0], place), C, prior.free)
-    return _approximation(objective, (mean + found.gaussian[0][0].reshape(C, P))[place], factor, value, found)
+    found = maximise_bound(bound(ASCENT_SEED), mean, first, enough, max_steps)
+    value = bound(EVIDENCE_SEED).derivatives(found.mean, found.root, found.log_det).value
+    inverse = np.asarray(linalg.lapack.dtrtri(found.root)[0])
+    factor = factorise(_in_order(inverse.T @ inverse, place), C, prior.free)
+    return _approximation(objective, found.mean[place], factor, value, found.passes, is_converged=found.is_converged)
 
 
 def _in_order(H: Float, order: Array) -> Float:
@@ -415,14 +400,8 @@ def maximise_spreads(
         promised.append(float((variance * g**2).sum() + 0.5 * ((1 - variance * h) ** 2).sum()))
         return -value, -np.concatenate([g.ravel(), (1 - variance * h).ravel()])
 
-    def stop_if_converged(intermediate_result: Any) -> None:
-        if promised[-1] <= enough:
-            raise StopIteration
-
-    limits = {"maxcor": N_REMEMBERED_STEPS, "maxfun": max_steps, "ftol": BOUND_ROUNDING, "gtol": 0}
-    x = np.zeros(2 * shape[0] * shape[1])
-    found = optimize.minimize(descent, x, jac=True, method="L-BFGS-B", callback=stop_if_converged, options=limits)
-    return *unpack(found.x), len(promised), promised[-1] <= enough
+    x = _climb(descent, np.zeros(2 * shape[0] * shape[1]), promised, enough, max_steps)
+    return *unpack(x), len(promised), promised[-1] <= enough
 
 
 def variational_diagonal(
@@ -492,11 +471,12 @@ def held_out_factor(objective: Posterior, start: DiagonalApproximation) -> float
     a prior of its own, so that few held-out rows change it little. The ascent starts at the mean of the prior, because
     the mode depends on the held-out rows.
     """
-    stride = max(HELD_OUT_STRIDE, objective.source.n_rows // MAX_HELD_OUT_ROWS)
+    stride = max(5, objective.source.n_rows // 2000)  # a fifth of the rows, or about 2000 of them
     is_held_out = partial(_is_held_out, stride=stride, units=objective.design.single_units())
     others = objective.source.viewed(partial(without_held_out, is_held_out=is_held_out))
     part = replace(objective, source=others, sample=None)
-    q = variational_diagonal(part, replace(start, mean=objective.prior.mean), max_steps=MAX_HELD_OUT_PASSES)
+    # 20 passes are enough, because the last digits of the ascent do not change the factor.
+    q = variational_diagonal(part, replace(start, mean=objective.prior.mean), max_steps=20)
     log_p = objective.reduce(held_out_log_likelihood, q=q, is_held_out=is_held_out).grad
     return float(VARIANCE_FACTORS[(log_p - 0.5 * np.log2(VARIANCE_FACTORS) ** 2).argmax()])
 
@@ -535,81 +515,66 @@ def by_class_n_points(objective: Posterior) -> int:
     return int(np.clip(2 * CHEAP_EXPS / (objective.n_repeats * objective.shape[0]), MIN_POINTS, MAX_POINTS))
 
 
-@dataclass(frozen=True, eq=False)
-class Maximum:
-    """Result of an ascent: moves of the mean, roots of S and ln |S⁻¹|; the number of passes, and whether it ended."""
+class Maximum(NamedTuple):
+    """Result of an ascent: q with the covariance ``root @ root.T``, the number of passes, and whether it ended."""
 
-    gaussian: tuple[list[Float], list[Float], float]
+    mean: Float
+    root: Float
+    log_det: float
     passes: int
     is_converged: bool
 
-    def precisions(self) -> list[Float]:
-        """Return S⁻¹ for each root."""
-        inverses = [np.asarray(linalg.lapack.dtrtri(root)[0]) for root in self.gaussian[1]]
-        return [inverse.T @ inverse for inverse in inverses]
 
+def maximise_bound(bound: Bound, mean: Float, start: Factor, enough: float, max_steps: int) -> Maximum:
+    """Maximise L over moves R_0 u of the mean and roots R_0 T of S, T upper triangular, by L-BFGS.
 
-def maximise_bound(
-    derivatives: Callable[..., tuple[float, list[Float], list[Float]]],
-    start: list[Factor],
-    enough: float,
-    max_steps: int,
-) -> Maximum:
-    """Maximise L over moves R_0 u of the mean and roots R_0 T of S, for each of some blocks of weights, by L-BFGS.
-
-    ``derivatives(moves, roots, log_det)`` returns L, and for each block its gradient g in the mean and H. The ascent
-    ends if the natural gradient promises a rise of at most ``enough`` nats.
+    The ascent ends if the natural gradient promises a rise of at most ``enough`` nats.
     """
-    size = [len(factor.root) for factor in start]
-    upper = [np.triu_indices(P) for P in size]
-    unit = [np.where(i == j, np.sqrt(0.5), 1.0) for i, j in upper]  # gives -∂²L the diagonal 1 if H = I
-    cuts = np.cumsum([n for P, u in zip(size, unit, strict=True) for n in (P, len(u))])[:-1]
-    promised: list[float] = []
+    R0, P, promised = start.root, len(start.root), list[float]()
+    upper = i, j = np.triu_indices(P)
+    unit = np.where(i == j, np.sqrt(0.5), 1.0)  # gives -∂²L the diagonal 1 if H = I
 
-    def unpack(x: Float) -> tuple[list[Float], tuple[list[Float], list[Float], float]]:
-        """Return T of each block, and the Gaussian."""
-        parts, Ts, log_det = np.split(x, cuts), [], 0.0
-        for P, at, one, part, factor in zip(size, upper, unit, parts[1::2], start, strict=True):
-            T = np.zeros((P, P))
-            T[at] = one * part
-            with np.errstate(divide="ignore"):
-                log_det += factor.log_det - 2 * float(np.log(np.abs(np.diag(T))).sum())
-            Ts.append(T)
-        moves = [factor.root @ u for factor, u in zip(start, parts[::2], strict=True)]
-        return Ts, (moves, [factor.root @ T for factor, T in zip(start, Ts, strict=True)], log_det)
+    def unpack(x: Float) -> tuple[Float, Float, Float, float]:
+        """Return T, the mean, the root of S, and ln |S⁻¹|."""
+        T = np.zeros((P, P))
+        T[upper] = unit * x[P:]
+        with np.errstate(divide="ignore"):
+            log_det = start.log_det - 2 * float(np.log(np.abs(np.diag(T))).sum())
+        return T, mean + (R0 @ x[:P]).reshape(mean.shape), R0 @ T, log_det
 
     def descent(x: Float) -> tuple[float, Float]:
-        Ts, gaussian = unpack(x)
-        value, grads, hessians = derivatives(*gaussian)
-        slopes, promise = [], 0.0
-        for T, R, g, H, factor, at, one in zip(Ts, gaussian[1], grads, hessians, start, upper, unit, strict=True):
-            of_u, of_T = factor.root.T @ g, -factor.root.T @ (H @ R)
-            change = T.T @ of_T + np.eye(len(T))
-            promise += float(np.sum((T.T @ of_u) ** 2) + 0.5 * np.sum(change**2))
-            of_T[np.diag_indices(len(T))] += 1 / np.diag(T)
-            slopes += [of_u, one * of_T[at]]
-        promised.append(promise)
-        return -value, -np.concatenate(slopes)
+        T, moved, R, log_det = unpack(x)
+        here = bound.derivatives(moved, R, log_det)
+        of_u, of_T = R0.T @ here.grad.ravel(), -R0.T @ (here.hess @ R)
+        promised.append(float(np.sum((T.T @ of_u) ** 2) + 0.5 * np.sum((T.T @ of_T + np.eye(P)) ** 2)))
+        of_T[np.diag_indices(P)] += 1 / np.diag(T)
+        return -here.value, -np.concatenate([of_u, unit * of_T[upper]])
+
+    x = _climb(descent, np.concatenate([np.zeros(P), np.eye(P)[upper] / unit]), promised, enough, max_steps)
+    _, best, root, log_det = unpack(x)
+    return Maximum(best, root, log_det, len(promised), promised[-1] <= enough)
+
+
+def _climb(
+    descent: Callable[[Float], tuple[float, Float]], x: Float, promised: list[float], enough: float, max_steps: int
+) -> Float:
+    """Minimise by L-BFGS until ``descent`` appends to ``promised`` a rise of at most ``enough`` nats; return x."""
 
     def stop_if_converged(intermediate_result: Any) -> None:
         if promised[-1] <= enough:
             raise StopIteration
 
-    x = np.concatenate(
-        [part for P, at, u in zip(size, upper, unit, strict=True) for part in (np.zeros(P), np.eye(P)[at] / u)]
-    )
     limits = {"maxcor": N_REMEMBERED_STEPS, "maxfun": max_steps, "ftol": BOUND_ROUNDING, "gtol": 0}
     found = optimize.minimize(descent, x, jac=True, method="L-BFGS-B", callback=stop_if_converged, options=limits)
-    return Maximum(unpack(found.x)[1], len(promised), promised[-1] <= enough)
+    return np.asarray(found.x)
 
 
-def _approximation(objective: Posterior, mean: Float, factor: Factor, bound: float, found: Maximum) -> Approximation:
+def _approximation(
+    objective: Posterior, mean: Float, factor: Factor, bound: float, steps: int, *, is_converged: bool
+) -> Approximation:
     """Return q as a posterior whose log evidence is the bound. ln p(D | mean) takes one pass."""
-    penalty, _ = objective.prior.value_grad(mean)
-    log_likelihood = penalty - objective.value_grad(mean).value
-    return Approximation(
-        mean, factor, log_likelihood, bound, "variational", found.passes, is_converged=found.is_converged
-    )
+    log_likelihood = objective.prior.value_grad(mean)[0] - objective.value_grad(mean).value
+    return Approximation(mean, factor, log_likelihood, bound, "variational", steps, is_converged=is_converged)
 
 
 def default_n_points(objective: Posterior) -> int:
@@ -669,9 +634,8 @@ def by_class_average(
     block: Block, mean: Float, roots: Float, axes: Float, points: Float, design: Design
 ) -> ValueGradHess:
     """Return E[ln p] of the rows of a block with its gradient, and minus its Hessian along each axis, (C - 1, P, P)."""
-    mu, sd = design.activate(block, mean), np.sqrt(design.row_variances(block.X, roots) + MIN_VARIANCE)
-    units = design.single_units()[: block.X.shape[1]]
-    log_p, slope, along = _row_averages(block, mu, sd, partial(axis_averages, axes=axes), points, units)
+    variance = design.row_variances(block.X, roots)
+    log_p, slope, along = _averages_along(block, design.activate(block, mean), variance, axes, points, design)
     positive = np.maximum(along.T, 0.0)  # averages over points may have the wrong sign if they are near zero
     single = block.weight is None or bool(block.weight.max(initial=0.0) <= 1e3)  # rounding would hide the prior
     grams = np.stack([design.gram(block, entry, single=single) for entry in positive])
@@ -692,7 +656,7 @@ def rotated_average(
 
     The covariance of contrast i is R_i diag(variance_i) R_i'. ``known`` keeps the squares of R_i'φ̃_n between passes.
     """
-    mu, key = design.activate(block, mean), (int(block.row[0]), len(block))
+    key = int(block.row[0]), len(block)
     squares = None if known is None else known.get(key)
     if squares is None:
         Phi, unit = design.single(block.X)
@@ -700,9 +664,7 @@ def rotated_average(
         if known is not None:
             known[key] = squares
     var = (squares @ variance.astype(np.float32)[:, :, None])[:, :, 0].T.astype(np.float64)
-    units = design.single_units()[: block.X.shape[1]]
-    average = partial(axis_averages, axes=axes)
-    log_p, slope, along = _row_averages(block, mu, np.sqrt(var + MIN_VARIANCE), average, points, units)
+    log_p, slope, along = _averages_along(block, design.activate(block, mean), var, axes, points, design)
     largest = float(np.abs(along).max(initial=0.0)) or 1.0  # float32 overflows at 1e38
     h = largest * ((along / largest).T.astype(np.float32)[:, None] @ squares)[:, 0].astype(np.float64)
     return ValueGradHess(float(log_p.sum()), design.collect(block, slope), h)
@@ -712,9 +674,8 @@ def diagonal_average(
     block: Block, mean: Float, variance: Float, axes: Float, points: Float, design: Design
 ) -> ValueGradHess:
     """Return E[ln p] of the rows of a block with its gradient, and minus the diagonal of its Hessian, (C - 1, P)."""
-    mu, sd = design.activate(block, mean), np.sqrt(np.maximum(design.squares_dot(block.X, variance), 0) + MIN_VARIANCE)
-    units = design.single_units()[: block.X.shape[1]]
-    log_p, slope, along = _row_averages(block, mu, sd, partial(axis_averages, axes=axes), points, units)
+    var = np.maximum(design.squares_dot(block.X, variance), 0)
+    log_p, slope, along = _averages_along(block, design.activate(block, mean), var, axes, points, design)
     return ValueGradHess(float(log_p.sum()), design.collect(block, slope), design.collect_squares(block.X, along))
 
 
@@ -735,6 +696,14 @@ def _as_probabilities(codes: Array, n_outputs: int) -> Float:
     if codes.ndim == 2:
         return codes
     return np.column_stack([1.0 - codes, codes]) if n_outputs == 1 else np.eye(n_outputs)[codes]
+
+
+def _averages_along(
+    block: Block, mu: Float, variance: Float, axes: Float, points: Float, design: Design
+) -> tuple[Float, Float, Float]:
+    """Return `_row_averages` of activations with independent parts along axes, of which ``variance`` is (n, axes)."""
+    average, units = partial(axis_averages, axes=axes), design.single_units()[: block.X.shape[1]]
+    return _row_averages(block, mu, np.sqrt(variance + MIN_VARIANCE), average, points, units)
 
 
 def _row_averages(

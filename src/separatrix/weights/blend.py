@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,12 +22,6 @@ class Blend:
     of_averages: Float
     theta: Float
     of_vectors: Float
-
-    def shifted(self, shift: Float) -> Blend:
-        """The same predictions with ``shift`` added to the intercepts."""
-        theta = self.theta.copy()
-        theta[..., -1] += shift
-        return replace(self, theta=theta)
 
     @property
     def is_average(self) -> bool:

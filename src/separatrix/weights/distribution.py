@@ -20,7 +20,7 @@ from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._text import counted
 from separatrix.priors import Penalty
 from separatrix.stats import MAX_SPREAD_ENTRIES, Design
-from separatrix.weights.approximation import AbstractApproximation, Activations
+from separatrix.weights.approximation import AbstractApproximation, Activations, with_bias
 from separatrix.weights.blend import Blend
 from separatrix.weights.draws import Draws
 from separatrix.weights.marginals import Marginals
@@ -154,7 +154,7 @@ class WeightDistribution:
         if not shift.any():
             return self
         draws = None if self.draws is None else self.draws.shifted(shift)
-        blend = None if self.blend is None else self.blend.shifted(shift)
+        blend = self.blend and replace(self.blend, theta=with_bias(self.blend.theta, shift))
         return replace(self, approximation=self.approximation.shifted(shift), draws=draws, blend=blend)
 
     def _in_user_units(self, theta: Float) -> Float:
