@@ -18,7 +18,7 @@ from sphinx_gallery.scrapers import matplotlib_scraper
 import separatrix as sx
 
 sys.path.insert(0, str(Path(__file__).parent))
-from parameters import add_shared_parameters
+from docstrings import add_related, add_shared_parameters
 
 project = "separatrix"
 author = copyright = "separatrix developers"  # the name that Sphinx prescribes
@@ -173,7 +173,8 @@ def link_to_pages(_app: Any, _name: str, source: list[str]) -> None:
 
 def setup(app: Any) -> None:
     """Register the functions above."""
-    app.connect("autodoc-process-docstring", add_shared_parameters, priority=100)  # before numpydoc reads the sections
+    for addition in (add_shared_parameters, add_related):  # before numpydoc reads the sections
+        app.connect("autodoc-process-docstring", addition, priority=100)
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", link_to_pages)

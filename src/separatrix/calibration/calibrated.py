@@ -81,6 +81,7 @@ class Calibrated(AbstractWrapper):
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
+        Sorted labels.
     estimator_ : classifier
         Fitted to all rows.
     method_ : str

@@ -214,6 +214,7 @@ class ModelAverage(ClassifierMixin, Estimator):
     models_ : dict
         The fitted models by name.
     classes_ : ndarray of shape (K,)
+        Sorted labels.
     n_features_in_, feature_names_in_
         Number and names of the columns, as in the models.
 

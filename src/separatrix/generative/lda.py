@@ -61,7 +61,9 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
     coef_, intercept_
         The linear scores; for two classes one row, the log-odds. Not available with "predictive".
     means_ : ndarray of shape (K, M)
+        Mean of each class.
     covariance_ : ndarray of shape (M, M)
+        Covariance that the classes share.
     priors_, class_count_
         p(C_k), and the weight of each class.
     class_weight_ : ndarray of shape (K,)

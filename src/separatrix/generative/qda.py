@@ -78,6 +78,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
     means_, priors_, class_count_, class_weight_, shrinkage_, facts_
         As in `LinearDiscriminantAnalysis`.
     covariance_ : ndarray of shape (K, M, M)
+        Covariance of each class.
     quadratic_, coef_, intercept_
         C, w and w0 of x'C x + w'x + w0, which is the log-odds for two classes, and ln p(x, C_k) up to a common term for
         K classes. Not available with "predictive".

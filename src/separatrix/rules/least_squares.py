@@ -201,7 +201,9 @@ class LeastSquaresClassifier(LinearClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, M) or (K, M)
+        Weights of the outputs; one vector for two classes.
     intercept_ : ndarray of shape (1,) or (K,)
+        Biases of the outputs.
     class_weight_ : ndarray of shape (K,)
         The factor of each class.
     solution_ : Solution

@@ -171,6 +171,7 @@ class Perceptron(LinearClassifier):
     n_mistakes_ : int
         Number of mistakes in all epochs.
     mistakes_per_epoch_ : tuple of int
+        Number of mistakes in each epoch.
     criterion_ : float
         Perceptron criterion E_P of the weights (4.54): the sum of -w'φ t over misclassified rows; zero if there are
         none. For K classes, the sum of the largest activation of a row minus that of its class.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameters and results that methods of many models share, for methods whose docstrings do not list them."""
+"""What the reference adds to docstrings: shared parameters and results of methods, and links to related pages."""
 
 from __future__ import annotations
 
@@ -43,6 +43,44 @@ RETURNS = {
     "add_class": ("model", "A model with one class more."),
     "log_density": ("ndarray of shape (N,)", "ln p(x); low for unusual rows."),
 }
+
+# The page that explains each name, and names that do a similar task.
+RELATED = {
+    "LeastSquaresClassifier": ("least_squares", ["FisherDiscriminant", "LogisticRegression"]),
+    "FisherDiscriminant": ("fisher", ["LinearDiscriminantAnalysis", "LeastSquaresClassifier"]),
+    "Perceptron": ("perceptron", ["LogisticRegression", "is_separable"]),
+    "LinearDiscriminantAnalysis": ("normal_classes", ["QuadraticDiscriminantAnalysis", "LogisticRegression"]),
+    "QuadraticDiscriminantAnalysis": ("normal_classes", ["LinearDiscriminantAnalysis", "NaiveBayes"]),
+    "NaiveBayes": ("naive_bayes", ["ExponentialFamilyClassifier", "TableClassifier"]),
+    "ExponentialFamilyClassifier": ("families", ["NaiveBayes", "LinearDiscriminantAnalysis"]),
+    "LogisticRegression": ("newton", ["BayesianLogisticRegression", "GeneralizedLinearModel", "regularization_path"]),
+    "ProbitRegression": ("sigmoid", ["LogisticRegression", "LabelNoiseLogisticRegression"]),
+    "LabelNoiseLogisticRegression": ("discriminative", ["LogisticRegression"]),
+    "GeneralizedLinearModel": ("glm", ["LogisticRegression", "BayesianLogisticRegression"]),
+    "BayesianLogisticRegression": ("laplace", ["LogisticRegression", "TableClassifier", "evidence_surface"]),
+    "laplace_approximation": ("laplace", ["BayesianLogisticRegression"]),
+    "evidence_surface": ("laplace", ["tune_model", "BayesianLogisticRegression"]),
+    "tune_model": ("bayesian", ["evidence_surface"]),
+    "regularization_path": ("discriminative", ["LogisticRegression", "ElasticNet"]),
+    "TableClassifier": ("tables", ["BayesianLogisticRegression", "compare"]),
+    "DecisionRule": ("decisions", ["decide", "expected_cost", "Calibrated"]),
+    "Calibrated": ("calibration", ["DecisionRule"]),
+    "OneVsRest": ("decisions", ["OneVsOne", "LogisticRegression"]),
+    "OneVsOne": ("decisions", ["OneVsRest", "LogisticRegression"]),
+    "compare": ("compare", ["ModelAverage"]),
+    "ModelAverage": ("compare", ["compare"]),
+    "is_separable": ("geometry", ["Perceptron", "LogisticRegression"]),
+}
+
+
+def add_related(_app: Any, what: str, name: str, _value: Any, _options: Any, lines: list[str]) -> None:
+    """Add a link to the page that explains a class or function, and a section See Also."""
+    page, others = RELATED.get(name.rpartition(".")[2], ("", []))
+    if what not in ("class", "function") or not page or "See Also" in lines:
+        return
+    end = lines.index("") if "" in lines else len(lines)
+    lines[end:end] = ["", f"Explained in :doc:`/{page}`."]
+    lines += ["", "See Also", "--------", *(f"separatrix.{other}" for other in others)]
 
 
 def add_shared_parameters(_app: Any, what: str, name: str, value: Any, _options: Any, lines: list[str]) -> None:
