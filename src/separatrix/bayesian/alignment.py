@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The alignment of a prior with the directions in which the columns vary.
+"""Align the prior with the directions in which the columns vary.
 
 A prior with one scale s ignores correlations of columns. Often they matter: words that occur together point to the same
 class, so the weights are large along the leading principal directions. Measurements of one animal differ mostly by its

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Posterior of a category with thousands of levels, in a time proportional to the number of levels.
+"""Compute the posterior of a category with thousands of levels, in a time proportional to their number.
 
 A row has at most one level of a category, so the weights w of its levels are coupled only by the other weights u, which
 include the bias. With curvatures κ_n, indicators x_n and the other regressors z_n, the Hessian is an arrow:

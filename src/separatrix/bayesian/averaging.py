@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A posterior that is averaged over the scales of its prior.                                        PRML §3.5
+"""Average a posterior over the scales of its prior.                                                 PRML §3.5
 
     p(θ | D) = ∫ p(θ | D, η) p(η | D) dη ≈ Σ_j weight_j p(θ | D, η_j),        p(η | D) ∝ p(D | η) p(η)
 

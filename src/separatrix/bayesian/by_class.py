@@ -20,8 +20,8 @@ Second derivatives follow from M. Two or three Newton steps find the most probab
 
 **Alignment** with the correlations of the columns (`alignment`) is tried last, in units of these scales.
 
-Each is kept only if its evidence, integrated over the scales, is higher than that of one scale. The estimate of ln |E|
-is that of Ubaru, Chen & Saad (2017).
+Each is kept only if its evidence, integrated over the scales, is higher than that of one scale. Ubaru, Chen &
+Saad (2017) estimate ln |E| in this way.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far a Gaussian is from the posterior: the shift of its mean, and the errors of its probabilities and intervals.
+"""Estimate how far a Gaussian is from the posterior: the shift of its mean, the errors of probabilities and intervals.
 
 **The shift of the mean** (`skewness`). Laplace's Gaussian ignores the third derivatives of the log posterior at the
 mode. They shift the mean from the mode, to first order by

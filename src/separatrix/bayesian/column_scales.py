@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The scale of the prior of each column, as a power of its standard deviation.
+"""Choose the scale of the prior of each column, as a power of its standard deviation.
 
     w_j sd_j ~ N(0, s² sd_j^2γ),        γ = 0, ½ or 1
 
@@ -7,7 +7,7 @@ With γ = 0, all columns have the same effect a priori, as if they were divided 
 all weights have the same scale in the units of the columns. So a word that occurs in few texts has a small effect a
 priori: one text cannot move its weight far. The evidence chooses γ. On 5 574 messages, it is 280 nats higher for γ = 1.
 
-The search for s is that of `by_class.tune_level`, which needs no matrix of the weights. A larger γ is only tried if the
+`by_class.tune_level` searches for s, without a matrix of the weights. A larger γ is only tried if the
 one before raises the evidence.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steps of an inference that keeps a part of the covariance, because there are too many weights for all of it.
+"""Take the steps of an inference that keeps a part of the covariance, because all of it has too many entries.
 
     by class     K classes: no coupling between contrasts of classes (`ByClassApproximation`)
     mean field   K classes: independent weights along each contrast

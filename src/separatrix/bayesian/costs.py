@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The time and memory of the steps of an inference: one table of speeds, and one budget.
+"""Estimate the time and memory of the steps of an inference, from one table of speeds, for one budget.
 
 Estimates are for one core, within a factor of three. A step that may take long is limited to a fraction of the budget.
 A pass over sparse rows is short, so the budget of a sparse table is shorter, too (`is_affordable`).

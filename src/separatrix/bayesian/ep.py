@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Expectation propagation: a posterior as the prior times one Gaussian factor for each row.         PRML §10.7
+"""Approximate a posterior by the prior times one Gaussian factor for each row: expectation propagation.     PRML §10.7
 
     q(θ) ∝ p(θ) Π_n s_n(a_n)^weight_n,       s_n(a) = exp(ν_n a - ½ τ_n a²),       a_n = θ φ̃_n + offset_n
 

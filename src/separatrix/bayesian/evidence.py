@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The log evidence as a function of the prior's scales, ln p(data | η), and its gradient.           PRML §3.5, §4.4.1
+"""Compute the log evidence as a function of the prior's scales, ln p(data | η), and its gradient.    PRML §3.5, §4.4.1
 
     `PriorScales`       η: logarithms of the factors that multiply the scales of groups of columns, and their hyperprior
     `evidence_slope`    ∂ ln p(data)/∂Λ, and the number of weights that the data determine, (3.91)

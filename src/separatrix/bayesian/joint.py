@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steps of an inference with the covariance of all weights, or of all weights in the span of few rows.
+"""Take the steps of an inference with the covariance of all weights, or of all weights in the span of few rows.
 
     `tune_joint`     the most probable scales of the prior, by the evidence of the method that fits them best
     `shape_joint`    one scale, a scale for each column, and an alignment with the correlations of the columns

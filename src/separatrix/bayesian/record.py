@@ -59,54 +59,37 @@ class Skewness:
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What is known of a posterior. Tuning multiplied the scales of the prior of ``objective`` by ``factors`` (M,).
+    """The state of an inference: the objective, the best approximation so far, and how it was found."""
 
-    ``structure`` is the name of the strategy (`inference`).
-    ``start`` (C, P) is where the search for the mode begins; ``approximation`` and ``solution`` are None before a
-    first fit. ``method`` is the method of the best fit, chosen by the ``shift`` of the mean from the mode. ``outcome``
-    describes the last step.
-    ``posed`` is the objective before any step.
-    If the inference is in the span of few rows, ``whole`` is the posterior of all weights that it started from.
-    ``at_mode`` is the approximation at the most probable scales, if the prior was tuned, and ``tuned`` the fit of
-    the ``fitter`` with which it was tuned; ``log_det_slope`` is its ∂ ln |A|/∂θ, if known. ``widening`` is the
-    average prior variance relative to the most probable one. Averages of probabilities multiply the variances of
-    activations by ``variance_factor``, which is zero if averages would be misleading. ``blend`` combines averages
-    and modes, if held-out rows prefer it, and ``candidates`` are those that were compared. ``errors`` are those of
-    probabilities and intervals. ``notes`` are not warnings. ``warnings`` are reasons to distrust the result. If the
-    prior was aligned, ``shape`` (M, M) is its covariance for scale 1, and ``hyperprior`` has that of its scales.
-    ``simpler`` is the inference with a prior that is not aligned, or with one scale instead of one for each column;
-    the average includes it.
-    """
-
-    objective: Posterior
-    start: Float
-    factors: Float
-    structure: str = "full"
-    approximation: AnyApproximation | None = None
+    objective: Posterior  # with the tuned prior
+    start: Float  # where the search for the mode begins, (C, P)
+    factors: Float  # by which tuning multiplied the scales of the prior, (M,)
+    structure: str = "full"  # name of the strategy
+    approximation: AnyApproximation | None = None  # None before a first fit, as is the solution
     solution: Solution[Float] | None = None
-    method: str = ""
-    shift: Skewness | None = field(default=None, repr=False)
-    outcome: str = ""
+    method: str = ""  # of the best fit, chosen by the shift
+    shift: Skewness | None = field(default=None, repr=False)  # of the mean from the mode
+    outcome: str = ""  # what the last step found
     draws: Draws | None = None
     pareto_k: float = float("nan")
-    variance_factor: float = 1.0
-    blend: Blend | None = None
-    candidates: tuple[Candidate, ...] = ()
+    variance_factor: float = 1.0  # of the activations, in averages; zero if averages would be misleading
+    blend: Blend | None = None  # averages and modes, if held-out rows prefer it
+    candidates: tuple[Candidate, ...] = ()  # averages and modes that held-out rows compared
     tuning: TuningReport | None = field(default=None, repr=False)
-    warnings: tuple[str, ...] = ()
-    at_mode: AnyApproximation | None = field(default=None, repr=False)
-    tuned: Approximation | None = field(default=None, repr=False)
-    fitter: Fitter | None = field(default=None, repr=False)
-    log_det_slope: Float | None = field(default=None, repr=False)
-    widening: float = 1.0
+    warnings: tuple[str, ...] = ()  # reasons to distrust the result
+    at_mode: AnyApproximation | None = field(default=None, repr=False)  # at the most probable scales
+    tuned: Approximation | None = field(default=None, repr=False)  # the last fit of the fitter
+    fitter: Fitter | None = field(default=None, repr=False)  # the method that tuned the prior
+    log_det_slope: Float | None = field(default=None, repr=False)  # ∂ ln |A|/∂θ of the tuned fit, if known
+    widening: float = 1.0  # average prior variance, relative to the most probable one
     errors: Errors = field(default_factory=Errors)
-    notes: tuple[str, ...] = ()
-    hyperprior: PriorScales | None = field(default=None, repr=False)
-    shape: Float | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()  # which are not warnings
+    hyperprior: PriorScales | None = field(default=None, repr=False)  # of the scales, if the prior has another shape
+    shape: Float | None = field(default=None, repr=False)  # covariance of the weights for scale 1, (M, M)
     groups: str | Sequence[Any] | None = None
-    simpler: Inference | None = field(default=None, repr=False)
-    whole: DualApproximation | None = field(default=None, repr=False)
-    posed: Posterior | None = field(default=None, repr=False)
+    simpler: Inference | None = field(default=None, repr=False)  # with one scale, which the average includes
+    whole: DualApproximation | None = field(default=None, repr=False)  # of all weights, if in the span of few rows
+    posed: Posterior | None = field(default=None, repr=False)  # the objective before any step
     plan: Plan | None = None
 
     @property

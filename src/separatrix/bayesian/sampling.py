@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws from the posterior, exact as their number grows: importance sampling and Hamiltonian Monte Carlo.  PRML §11
+"""Draw from the posterior, without an approximation: importance sampling and Hamiltonian Monte Carlo.     PRML §11
 
 **Importance sampling** (`importance`).                                                              PRML §11.1.4
 

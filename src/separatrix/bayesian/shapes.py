@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tuning of a prior and of its shape, for a posterior with the full covariance.                  PRML §3.5
+"""Tune a prior and its shape, for a posterior with the full covariance.                               PRML §3.5
 
     `tune_prior`      the most probable scales of the prior
     `shape_prior`     if no prior is stated: one scale, a scale for each column, and an alignment of either

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Expectation propagation for sparse rows, without a matrix of the rows or of the columns.               PRML §10.7
+"""Run expectation propagation on sparse rows, without a matrix of the rows or of the columns.            PRML §10.7
 
 Expectation propagation (`ep`) needs the variance of the activation of each row in its cavity, c_n. In a sparse table
 two rows have few columns in common. So in the cavity of a row, its weights are nearly independent, and
@@ -12,8 +12,8 @@ other weights of the row are integrated out,
     π_mj = x_mj² / (1/τ_m + c_m - x_mj² s_mj)
 
 This is belief propagation for variances. Means need no such approximation: with the sites fixed, the mean of q solves
-A m = X'ν with A = Λ + X'τX, by conjugate gradients. The evidence is that of `ep`, with ln |A| by Lanczos' method. A
-sweep takes as long as about twenty passes, and ten sweeps are enough.
+A m = X'ν with A = Λ + X'τX, by conjugate gradients. The evidence is computed as in `ep`; Lanczos' method gives ln |A|.
+A sweep takes as long as about twenty passes, and ten sweeps are enough.
 
 On sparse tables, evidence and predictions are nearly those of `ep`: on 600 messages with 2 323 words, ln p(D) is within
 0.6 nats of it, and a fit takes 10 ms. Laplace's evidence is 6 to 11 nats too low there, and lower for wide priors: the

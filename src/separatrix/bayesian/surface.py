@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The log evidence over a grid of widths of the basis functions and scales of the prior.           PRML §3.4, §4.4
+"""Compute the log evidence over a grid of widths of basis functions and scales of the prior.       PRML §3.4, §4.4
 
 The prior has one scale, so one decomposition per width is enough for all scales (`evidence.rotate`). For a width, the
 fit at a scale starts at the mode and curvature that the fit at the previous scale predicts (`tuning.Parabola`). A cell

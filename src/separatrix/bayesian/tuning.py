@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The most probable scales of a prior, given the data.                                          PRML §3.5, §4.4
+"""Find the most probable scales of a prior, given the data.                                     PRML §3.5, §4.4
 
     η* = argmax ln p(D | η) + ln p(η),        η = logarithms of scales, p(η) their own prior (`PriorScales`)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Gaussian q = N(m, S) nearest to the posterior in KL(q || p), and its lower bound on ln p(data).   PRML §10.1
+"""Find the Gaussian q = N(m, S) nearest to the posterior in KL(q || p), and a lower bound on ln p(data). PRML §10.1
 
     ln p(D) ≥ L(m, S) = Σ_n weight_n E_q[ln p(t_n | a_n)] - KL(q || prior)                           (10.2 - 10.4)
 
@@ -417,7 +417,7 @@ def variational_diagonal(
     nearly separable.
     """
     (C, P), N, prior = objective.shape, objective.source.n_rows, objective.prior
-    Q = start.axes[:, 1:] if C > 1 else start.axes  # the rows say nothing on the mean over K classes
+    Q = start.axes[:, 1:] if C > 1 else start.axes  # the likelihood does not depend on the mean over K classes
     J, origin = Q.shape[1], Q.T @ (start.mean - prior.mean)
 
     def derivatives(seed: int) -> Callable[[Float, Float], tuple[float, Float, Float]]:
