@@ -359,3 +359,11 @@ def test_a_curve_among_zeros_is_fitted():
     fitted = log_model().fit(x, np.where(x[:, 0] > 0, 0.0, 1.0))
     assert np.isfinite(fitted.standard_errors_).all()
     assert fitted.coef_[0] < 0
+
+
+def test_labels_and_names_of_columns_have_a_remedy():
+    X, y = counts()
+    with pytest.raises(DataError, match=r"y == 'yes', or use LogisticRegression"):
+        GeneralizedLinearModel("bernoulli").fit(X, np.where(y > 0, "yes", "no"))
+    with pytest.raises(DataError, match=r"offset='age' is a name.*table\['age'\]"):
+        GeneralizedLinearModel("poisson").fit(X, y, offset="age")

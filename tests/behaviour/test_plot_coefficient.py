@@ -148,3 +148,12 @@ def test_dots_are_hollow_if_the_interval_contains_zero():
 def test_the_axis_names_the_quantity_of_the_weights(model, quantity, two_classes):
     X, y = two_classes
     assert Display.from_estimator(model.fit(X, y)).ax_.get_xlabel().startswith(f"{quantity} of yes per unit")
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.SeparationWarning")
+def test_infinite_weights_are_drawn_where_the_fit_stopped(rng):
+    X = rng.normal(size=(60, 2))
+    model = sx.LogisticRegression(alpha=0).fit(X, X[:, 0] > 0)
+    display = Display.from_estimator(model)
+    assert np.isfinite(display.weight).all()
+    assert np.isnan(display.lower).all()

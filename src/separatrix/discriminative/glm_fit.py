@@ -127,7 +127,10 @@ def open_targets(
     try:
         t = to_numbers(y)
     except NOT_NUMBERS as error:
-        raise DataError(f"y must contain numbers ({error}). Convert them, or use a classifier for labels.") from error
+        remedy = "Code the classes as 0 and 1, such as y == 'yes', or use LogisticRegression(alpha=0) for labels."
+        other = "Convert them, or use a classifier for labels."
+        is_binary = likelihood.response.name == "bernoulli"
+        raise DataError(f"y must contain numbers ({error}). {remedy if is_binary else other}") from error
     _require_finite("Input y", t)
     is_binomial = likelihood.response.name == "binomial"
     if is_binomial and t.ndim == 2 and t.shape[1] == 2:
@@ -177,6 +180,8 @@ def per_row(name: str, given: Any, n_rows: int) -> Float | None:
     """An argument with a number for each row, or one for all rows, as float64."""
     if given is None:
         return None
+    if isinstance(given, str):
+        raise DataError(f"{name}={given!r} is a name. Pass the values of the column, such as table[{given!r}].")
     try:
         values = to_numbers(given)
     except NOT_NUMBERS as error:

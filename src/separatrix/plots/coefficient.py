@@ -123,8 +123,11 @@ class CoefficientDisplay:
             if len(names) != W.shape[1]:
                 problem = f"{counted(W.shape[1], 'weight')} but {len(names)} column names. Use from_values."
                 raise DataError(f"{type(inner).__name__} has {problem}")
-            if getattr(inner, "weight_distribution_", None) is not None:
+            try:
                 found = inner.summary(level=level)  # lists the intercept of each class followed by its weights
+            except (AttributeError, ValueError):  # no intervals, or they need rows that a saved model does not have
+                found = None
+            if found is not None and np.isfinite(found.coefficient).all():  # separated classes have infinite weights
                 columns = (found.coefficient, found.lower, found.upper)
                 W, lower, upper = (np.asarray(each).reshape(len(W), -1)[:, -W.shape[1] :] for each in columns)
         classes = getattr(inner, "classes_", None)

@@ -32,7 +32,10 @@ MIN_TALL_BLOCKS = 8  # smallest number of such blocks, which keeps all threads b
 MIN_THREADED_ENTRIES = 800_000  # fewer sparse entries are read in a millisecond, and waking threads would take as long
 ENTRIES_PER_COLUMN = 64  # entries per column of a tall sparse block: each block takes a dozen operations per column
 SINGLE_COLUMN = "X is a single column (a Series or an Arrow array); give a table, such as X.to_frame()."
-TO_ENCODE = "Wrap a classifier: sx.TableClassifier(model).fit(X, y) encodes text and dates. Or drop these columns."
+TO_ENCODE = (
+    "For a classifier, sx.TableClassifier(model).fit(X, y) encodes text and dates; for other models, "
+    "separatrix.table.TableEncoder does. Or drop these columns."
+)
 NOT_A_TABLE = "Pass an array, a data frame, or a list of rows of equal length."
 CONVERTED_AT_ONCE = 2**20  # values of a data frame that are converted at a time
 
