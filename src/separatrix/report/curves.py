@@ -24,6 +24,7 @@ CARDS = (
     ("net benefit", "Net benefit", "threshold", "hits minus weighted false alarms; dashed: act on all rows"),
 )
 COST_CARD = ("cost", "Expected cost", "threshold", "per decision; dashed: the same decision for all rows")
+EVERY = 3  # of the points of a curve is drawn, which keeps the document small
 LOWEST_BENEFIT = -0.25  # of the net benefit that is drawn, relative to its maximum
 
 
@@ -48,13 +49,14 @@ def curves_section(study: Study, perf: Performance, costs: Costs | None) -> list
             low = LOWEST_BENEFIT * top if kind == "net benefit" else 0.0
             scale, wording = nice_scale([low, top], at_ticks=True), number
         ticks = tuple((tick, percent(tick)) for tick in (0.0, 0.25, 0.5, 0.75, 1.0))
+        some = np.unique(np.append(np.arange(0, len(curve.x), EVERY), len(curve.x) - 1))
         picture = drawing.curves(
-            drawing.Axis(curve.x, ticks),
-            [Mark(curve.y, curve.lower, curve.upper)],
-            np.zeros(len(curve.x)),
+            drawing.Axis(curve.x[some], ticks),
+            [Mark(curve.y[some], curve.lower[some], curve.upper[some])],
+            np.zeros(len(some)),
             scale,
             f"{title}: {what}, against {below}",
-            others=[curve.reference],
+            others=[curve.reference[some]],
             wording=wording,
         )
         found.append({"title": title, "caption": what, "below": below, "picture": picture})

@@ -22,6 +22,7 @@ from separatrix.exceptions import optional_import
 from separatrix.report import sections, summary
 from separatrix.report.curves import costs_section, curves_section
 from separatrix.report.performance import performance_of, positive_view
+from separatrix.report.rows import columns_section, explained_section, groups_section
 from separatrix.report.weights import weights_section
 from separatrix.report.words import counted, percent
 from separatrix.study import Study
@@ -67,6 +68,9 @@ def render(
             calibration_sentence=summary.calibration_sentence(perf, study.leaks),
             decisions=sections.decisions_section(study, perf),
             curves=curves_section(study, perf, costs),
+            explained=explained_section(study, perf),
+            groups=groups_section(study, perf),
+            distributions=columns_section(study, perf),
             costs=costs_section(costs, perf.evaluated_rows),
             warnings=warned,
             passed_checks=summary.passed_checks(study, perf, warned),

@@ -39,7 +39,7 @@ N_VISIBLE_LEVELS, N_FOLDED_LEVELS = 6, 40
 MAX_ZOOMED_PROBABILITY = 0.6  # if all values are below this, the axes of the reliability diagram end before 1
 MAX_BANDS = 3  # with more classes, bands overlap too much to be read
 MAX_DRAWN_CLASSES = 12  # the most frequent classes are drawn
-MIN_LEVEL_ROW_PIXELS = 120.0
+MIN_LEVEL_ROW_PIXELS = 90.0
 ROUND_THRESHOLDS = (
     0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5,
     0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999,
@@ -179,15 +179,19 @@ def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
 
 
 def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
-    """One card per column, the most important first, all on one scale. Of two classes, the positive one is drawn."""
+    """One card per column, the most important first, each on its own scale, so that its interval is visible.
+
+    Of two classes, the positive one is drawn.
+    """
     ranked = () if perf.is_prior_only else study.effects
     K = len(perf.labels)
     shown = [1] if K == 2 else np.argsort(-study.counts, kind="stable")[:MAX_DRAWN_CLASSES].tolist()
     drawn = [(k, perf.labels[k], f"{colour(k, K)} c{i}") for i, k in enumerate(shown)]
-    tops = [float(np.nanmax(np.fmax(effect.mean, effect.upper)[:, shown])) for effect in ranked]
-    upright = nice_scale([0.0, max(tops, default=1.0)], at_ticks=True)
     base = float(study.counts[1] / study.counts.sum()) if K == 2 else nan
-    cards = [_card(effect, drawn, upright, base) for effect in ranked[: N_VISIBLE_CARDS + N_FOLDED_CARDS]]
+    cards = []
+    for effect in ranked[: N_VISIBLE_CARDS + N_FOLDED_CARDS]:
+        ends = [np.fmin(effect.mean, effect.lower)[:, shown].min(), np.fmax(effect.mean, effect.upper)[:, shown].max()]
+        cards.append(_card(effect, drawn, nice_scale([*map(float, ends), base], at_ticks=True), base))
     for card, effect in zip(cards, ranked, strict=False):
         if effect.column in study.leaks:  # its curve may be flat, if another column gives the class away, too
             card["caption"] = "; ".join(filter(None, [card["caption"], LEAK_CAPTION]))
@@ -248,13 +252,14 @@ def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, bas
     if effect.missing is not None:
         p, label = max((float(effect.missing.mean[0, k]), label) for k, label, _ in drawn)
         captions.append(f"{percent(p)} if missing" if len(drawn) == 1 else f"{label} {percent(p)} if missing")
-    card: dict[str, Any] = {"column": name, "caption": "; ".join(captions), "legend": []}
+    card: dict[str, Any] = {"column": name, "caption": "; ".join(captions), "legend": [], "rug": ""}
     values, density = np.asarray(effect.values), np.asarray(effect.share, dtype=np.float64)
     is_date = values.dtype.kind == "M"
     if effect.kind not in ("boolean", "categorical") and len(values) > 1 and (is_date or values.dtype.kind in "iuf"):
         title = f"Probability {f'of {drawn[0][1]} ' if len(drawn) == 1 else ''}along {name}, {span}"
         x = values.astype("datetime64[s]").astype(np.float64) / 86400 if is_date else values.astype(np.float64)
         axis = drawing.axis_along(x, is_date=is_date)
+        card["rug"] = f"grey bars: each has up to {percent(float(density.max(initial=0.0)))} of the rows"
         found = [Mark(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], kind) for k, _, kind in drawn]
         return card | {"curve": drawing.curves(axis, found, density, upright, title, reference=base)}
     rows = []

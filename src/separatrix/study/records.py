@@ -248,6 +248,7 @@ class Study:
     seconds: float = float("nan")
     positive: Any = None
     pair_effects: tuple[PairEffect, ...] = ()  # the most important interactions
+    rows: Any = None  # input columns of the rows in ``held_out``
 
     def report(
         self, path: str | os.PathLike[str], *, model_path: str | os.PathLike[str] | None = None, force: bool = False

@@ -167,6 +167,7 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
         classes=table.classes,
         counts=table.counts,
         held_out=HeldOut(compared.test.codes, scored.P, table.classes, scored.test.rows),
+        rows=compared.test.X,
         coefficients=explain(model, level),
         effects=partial_effects(
             model, features, level, compared.question.seed, stages.columns, leaking_columns(compared.table_notes)
@@ -291,6 +292,7 @@ def examine(
         classes=rows.classes,
         counts=rows.counts,
         held_out=HeldOut(rows.codes, P, rows.classes),
+        rows=rows.X,
         coefficients=explain(model, level),
         effects=partial_effects(model, features, level, None, stages.columns, leaking_columns(leaks)),
         pair_effects=pair_effects(model, features, level),
