@@ -78,6 +78,7 @@ VALIDATED = "logistic (cross-validated)"  # for tables with text
         ((50, 5, 2, 5), {CURVED, PAIRED, RADIAL}),  # few rows
         ((100, 300, 2, 200), {"quadratic discriminant", CURVED, PAIRED}),  # more than four curves for each row
         ((5000, 500, 2, 500), {"quadratic discriminant", CURVED, PAIRED}),  # very many curves
+        ((80_000, 398, 2, 34), {"quadratic discriminant", PAIRED}),  # curves with fewer knots
         ((5000, 9, 2, 0), {CURVED, RADIAL}),  # no numbers
         ((50_000, 60, 40, 20), {CURVED, PAIRED, RADIAL}),  # very many weights
         ((9000, 3000, 2, 0), {"linear discriminant", "quadratic discriminant", CURVED, PAIRED, RADIAL}),
@@ -119,7 +120,21 @@ def test_the_stated_limit_on_weights_is_the_largest_number_allowed(size):
     n_rows, n_columns, n_classes, n_numbers = size
     reason = unsuitable(n_rows, n_columns, n_classes, n_numbers=n_numbers)[CURVED]
     found, limit = (int(text.replace(",", "")) for text in re.findall(r"([\d,]+) functions.* is ([\d,]+)", reason)[0])
-    assert found > limit == min(2500, int(np.sqrt(1.5e10 / n_rows / (n_classes if n_classes > 2 else 1))))
+    outputs = n_classes if n_classes > 2 else 1
+    of_sample = np.sqrt(3e9 / max(2000, n_rows // 10) / outputs)
+    assert found > limit == min(2500, int(max(of_sample, np.sqrt(1.5e10 / n_rows / outputs))))
+
+
+def test_curves_of_very_many_columns_have_fewer_knots():
+    sizes = {"wide": (80_000, 398), "narrow": (20_000, 40)}
+    wide, narrow = (candidates(*size, 2, n_numbers=34)[CURVED].curved for size in sizes.values())
+    assert 4 <= wide < 24
+    assert narrow is True
+    columns, labels = make_mixed_types(400, as_frame=True, rng=0)
+    model = TableClassifier(curved=4).fit(columns, labels)
+    assert {len(knots) for knots in model.basis_.functions_.knots.values()} <= {3, 4, 5}
+    with pytest.raises(ValueError, match="curved=2"):
+        TableClassifier(curved=2).fit(columns, labels)
 
 
 # -- labels and splits -------------------------------------------------------------------------------------------------

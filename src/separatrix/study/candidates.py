@@ -23,6 +23,7 @@ from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, Quadra
 from separatrix.priors import Gaussian
 from separatrix.rows import labels_of, watched
 from separatrix.stats import Tally, require_finite
+from separatrix.study.progress import MIN_SAMPLED_FRACTION, MIN_SAMPLED_ROWS
 from separatrix.table import TYPICAL_TERMS
 from separatrix.table_model import (
     MAX_CELLS,
@@ -47,6 +48,8 @@ MODELS = (PRIOR, LOGISTIC, VALIDATED, BAYES, LINEAR, QUADRATIC, CURVED, PAIRED, 
 MAX_CHEAP_OPERATIONS = 2e8  # per pass; below this, checking and correcting Laplace's Gaussian is cheap
 MIN_LAPLACE_ROWS_PER_WEIGHT = 50  # with at least this many, Laplace's Gaussian is accurate
 MAX_CURVED_OPERATIONS = 1.5e10  # per pass; tuning the scales of curves takes about ten such passes
+MAX_SAMPLE_OPERATIONS = 3e9  # the same, for the smallest sample of the rows; tuning then takes about ten seconds
+MIN_KNOTS = 4  # of a curve
 MAX_CURVED_WEIGHTS = 2500  # limit for storing the full covariance of one class
 MIN_CURVED_ROWS, MIN_PAIRED_ROWS = 60, 400
 MIN_ROWS_PER_FUNCTION = 0.25  # the prior scale of each curve is tuned, so there may be more functions than rows
@@ -95,7 +98,8 @@ def candidates(
     models = {name: TableClassifier(model, types) for name, model in straight.items()}
     models[VALIDATED] = TableClassifier(LogisticRegression(solver="lbfgs", tol=VALIDATED_TOL), types, tuned=True)
     model = _logistic(n_rows, _n_bent(n_rows, n_columns, n_numbers) * outputs)
-    models[CURVED] = TableClassifier(model, types, curved=True)
+    n_knots = affordable_knots(n_rows, n_columns, n_classes, n_numbers)
+    models[CURVED] = TableClassifier(model, types, curved=n_knots if n_knots < default_n_knots(n_rows) else True)
     models[PAIRED] = TableClassifier(model, types, curved=True, interactions=True)
     n_radial = n_columns + default_n_centres(n_rows)
     models[RADIAL] = TableClassifier(_logistic(n_rows, n_radial * outputs), types, radial=True)
@@ -105,7 +109,7 @@ def candidates(
 
 def unsuitable(n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 0, n_words: int = 0) -> dict[str, str]:
     """Models that do not suit a table of this size, by name, and the limit that it exceeds; see `candidates`."""
-    outputs, reasons = n_classes if n_classes > 2 else 1, {}
+    reasons: dict[str, str] = {}
     if not n_words:
         reasons[VALIDATED] = NEEDS_TEXT
     if n_columns > MAX_LINEAR_COLUMNS:
@@ -116,14 +120,15 @@ def unsuitable(n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 
     elif n_rows < least:
         of = counted(n_columns, "feature")
         reasons[QUADRATIC] = f"it needs at least {least:,} rows for {of}, and there are {n_rows:,}"
-    bent, radial = _n_bent(n_rows, n_columns, n_numbers), n_columns + default_n_centres(n_rows)
+    n_knots = affordable_knots(n_rows, n_columns, n_classes, n_numbers) or MIN_KNOTS
+    bent, radial = n_columns + n_numbers * n_knots, n_columns + default_n_centres(n_rows)
+    of_all, of_sample = (_max_functions(n_rows, n_classes, from_sample=is_sample) for is_sample in (False, True))
     sizes = {
-        CURVED: (MIN_CURVED_ROWS, bent),
-        PAIRED: (MIN_PAIRED_ROWS, bent + max_products(n_columns)),
-        RADIAL: (MIN_RADIAL_ROWS, radial),
+        CURVED: (MIN_CURVED_ROWS, bent, max(of_all, of_sample)),
+        PAIRED: (MIN_PAIRED_ROWS, bent + max_products(n_columns), of_all),
+        RADIAL: (MIN_RADIAL_ROWS, radial, max(of_all, of_sample)),
     }
-    most = min(MAX_CURVED_WEIGHTS, isqrt(int(MAX_CURVED_OPERATIONS / (n_rows * outputs))))
-    for name, (min_rows, functions) in sizes.items():
+    for name, (min_rows, functions, most) in sizes.items():
         least = max(min_rows, ceil(MIN_ROWS_PER_FUNCTION * (radial if name == RADIAL else bent)))
         if name == CURVED and not n_numbers:
             reasons[name] = "it needs a column of numbers or dates, which may have a curved effect"
@@ -137,6 +142,24 @@ def unsuitable(n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 
             of = f"{n_rows:,} rows" + (f" and {n_classes} classes" if n_classes > 2 else "")
             reasons[name] = f"it may have {functions:,} functions, and the limit for {of} is {most:,}"
     return reasons
+
+
+def affordable_knots(n_rows: int, n_columns: int, n_classes: int, n_numbers: int) -> int:
+    """Largest number of knots of each curve: the default, fewer if there are very many columns, 0 if too many."""
+    default = default_n_knots(n_rows)
+    if _n_bent(n_rows, n_columns, n_numbers) <= _max_functions(n_rows, n_classes, from_sample=False):
+        return default
+    coarse = (_max_functions(n_rows, n_classes, from_sample=True) - n_columns) // max(n_numbers, 1)
+    return min(default, coarse) if coarse >= MIN_KNOTS else 0
+
+
+def _max_functions(n_rows: int, n_classes: int, *, from_sample: bool) -> int:
+    """Largest number of functions of a curved or radial model that is fitted to all rows, or to a sample of them."""
+    n, operations = n_rows, MAX_CURVED_OPERATIONS
+    if from_sample:
+        n = min(n_rows, max(MIN_SAMPLED_ROWS, int(MIN_SAMPLED_FRACTION * n_rows)))
+        operations = MAX_SAMPLE_OPERATIONS
+    return min(MAX_CURVED_WEIGHTS, isqrt(int(operations / (n * (n_classes if n_classes > 2 else 1)))))
 
 
 def _n_bent(n_rows: int, n_columns: int, n_numbers: int) -> int:
@@ -158,10 +181,12 @@ class Size(NamedTuple):
         return self.n_columns - self.n_words + min(self.n_words, TYPICAL_TERMS)
 
 
-def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fits: int) -> float:
+def expected_seconds(
+    name: str, n_rows: int, size: Size, n_test_rows: int, n_fits: int, n_knots: int | None = None
+) -> float:
     """Time to fit and score a candidate on the reference machine, from its operations. Accurate to a factor of three.
 
-    Both the training and the test rows are scored.
+    Both the training and the test rows are scored. ``n_knots`` is the number of knots if it is not the default.
     """
     if name == PRIOR:
         return 0.0  # it is always tried
@@ -177,7 +202,8 @@ def expected_seconds(name: str, n_rows: int, size: Size, n_test_rows: int, n_fit
         seconds = MATRIX_SECONDS * (N + M) * M**2 * K
     else:
         is_curved, outputs = name in (CURVED, PAIRED, RADIAL), K if K > 2 else 1
-        M += default_n_centres(n_rows) if name == RADIAL else n_numbers * default_n_knots(n_rows) * is_curved
+        n_bent = n_numbers * (n_knots or default_n_knots(n_rows)) * is_curved
+        M += default_n_centres(n_rows) if name == RADIAL else n_bent
         search = 0.0
         if name == PAIRED:  # an additive fit to a sample, and products of matrices
             n, cells = min(N, MAX_SEARCH_ROWS), min(4 * n_numbers + 2 * size.n_columns, MAX_CELLS)

@@ -24,6 +24,7 @@ from separatrix.study.candidates import (
     MODELS,
     NEEDS_TEXT,
     Size,
+    affordable_knots,
     candidates,
     expected_seconds,
     selected,
@@ -108,6 +109,7 @@ def compare_models(
     left_out = unsuitable(train.n_rows, **size._asdict())
     offered = offered if models is None else selected(offered, models, left_out)
     sizes: dict[str, Any] = {"size": size, "n_test_rows": test.n_rows, "n_fits": N_FIRST_FITS if n_folds else 1}
+    sizes["n_knots"] = affordable_knots(train.n_rows, size.n_columns, size.n_classes, size.n_numbers)
     costs = {name: partial(expected_seconds, name, **sizes) for name in offered}
     encode_start = perf_counter()
     folds = [

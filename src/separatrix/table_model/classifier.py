@@ -123,10 +123,10 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         Types of some columns; those of the other columns are inferred.
     drop : {"none", "first"}, default "none"
         "first" omits one level of each category, for models without a prior.
-    curved : bool, default False
-        Whether the effect of numbers and dates may be a curve instead of a line (`Ramps`); needs a model with a
-        ``basis``. If the prior is tuned, each curve has its own scale; the log scales have a common normal prior. A
-        warning names two columns whose effects clearly depend on each other, unless interactions are requested.
+    curved : bool or int, default False
+        Whether the effect of numbers and dates may be a curve instead of a line (`Ramps`), or the largest number of
+        knots of a curve, at least 3; needs a model with a ``basis``. If the prior is tuned, each curve has its own
+        scale; the log scales have a common normal prior.
     interactions : bool or list of pairs of columns, default False
         True searches for interactions of two columns and keeps those that held-out rows confirm: a surface for each of
         at most 8 pairs, or products of all pairs. A list of pairs, such as ``[("age", "hours")]``, adds a surface for
@@ -187,7 +187,7 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         estimator: Any = None,
         types: Mapping[str, str] | None = None,
         drop: str = "none",
-        curved: bool = False,
+        curved: Any = False,
         hashing: int | None = None,
         interactions: Any = False,
         tuned: bool = False,
@@ -391,7 +391,8 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
             return radial, Found(), [*groups, *[RADIAL] * n_radial]
         if not self.curved and self.interactions is False:
             return None, Found(), groups
-        ramps = (Ramps(bent) if self.curved else Ramps((), knots=())).fit_source(weighted)
+        n_knots = None if self.curved is True else check_count("TableClassifier", "curved", self.curved or 3, least=3)
+        ramps = (Ramps(bent, n_knots) if self.curved else Ramps((), knots=())).fit_source(weighted)
         groups = [groups[d] for d in ramps.functions_.straight]
         groups += [f"{CURVE_OF}{schema.columns[d]}" for d in ramps.functions_.bent]
         if self.interactions is False:
