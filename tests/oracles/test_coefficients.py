@@ -379,3 +379,39 @@ def test_a_saved_model_without_rows_does_not_show_a_finite_estimate(tmp_path):
 def test_with_a_prior_nothing_is_infinite():
     table = sx.LogisticRegression(alpha=1).fit(GROUP[:, None], OF_GROUP).summary()
     assert np.isfinite(table.coefficient).all()
+
+
+# Columns of a table
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.CollinearWarning")
+@pytest.mark.parametrize("y", [BINARY, CLASSES], ids=["two classes", "three classes"])
+def test_a_category_is_tested_with_all_its_levels(y):
+    """Its levels have one degree of freedom less than their number, for each class but one."""
+    pd = pytest.importorskip("pandas")
+    city = np.array(["a", "b", "c", "d"])[np.random.default_rng(1).integers(0, 4, N)]
+    model = sx.TableClassifier(sx.LogisticRegression(alpha=0, tol=1e-10))
+    model.fit(pd.DataFrame({"x": X[:, 0], "city": city}), y)
+    codes = np.unique(y, return_inverse=True)[1]
+    few = np.column_stack([np.ones(N), X[:, 0]])
+    full = np.column_stack([few, city == "b", city == "c", city == "d"]).astype(float)
+    zero = np.zeros((N, codes.max() + 1))
+    expected = 2 * (log_likelihood(codes, full, zero) - log_likelihood(codes, few, zero))
+    found = model.test("city")
+    assert found.degrees_of_freedom == 3 * codes.max()
+    assert found.statistic == pytest.approx(expected, rel=1e-5)
+    assert str(found).startswith("likelihood-ratio test of city = 0: chi2(")
+    result = sm.MNLogit(codes, full).fit(**TIGHT)
+    R = np.kron(np.eye(codes.max()), np.eye(5)[2:])
+    gap, cov = R @ np.ravel(np.asarray(result.params).T), R @ np.asarray(result.cov_params()) @ R.T
+    assert model.test("city", method="wald").statistic == pytest.approx(gap @ np.linalg.solve(cov, gap), rel=1e-5)
+    with pytest.raises(ValueError, match="Did you mean 'city'"):
+        model.test("cit")
+
+
+def test_a_table_classifier_with_a_posterior_has_no_test():
+    pd = pytest.importorskip("pandas")
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(1.0)))
+    model.fit(pd.DataFrame({"x": X[:, 0]}), BINARY)
+    with pytest.raises(AttributeError, match=r"has no test.*LogisticRegression\(alpha=0\)"):
+        model.test("x")

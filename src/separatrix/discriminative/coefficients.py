@@ -15,12 +15,12 @@ Standard errors do not exist, and a Wald test would accept every hypothesis (Hau
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy import special
+from scipy import linalg, special
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_option
@@ -45,6 +45,7 @@ from separatrix.solvers import Posterior
 from separatrix.weights import Coefficients, Heading, Reading, Summary, WeightDistribution, columns_of, tabulated
 
 INTERVALS = ("wald", "profile")
+SMALLEST_PIVOT = 1e-9  # relative; functions with a smaller pivot are combinations of others
 WEIGHTS = ("frequency", "precision", "probability")
 FRACTIONAL = (
     "Some weights are not whole numbers, but count as frequencies: N is their sum. If they are precisions, or inverse "
@@ -140,29 +141,36 @@ class HasCoefficients(KeepsRows):
         """
         check_is_fitted(self)
         q = self.weight_distribution_
+        hypothesis, C = hypothesis_of(columns, q.names), len(q.approximation.mean)
+        values = np.array(list(hypothesis.values()))
+        if C > 1 and values.any():
+            raise ValueError(f"test(columns={columns!r}): a column has {C - 1} coefficients. Test whether they are 0.")
+        named = {q.names[j]: value for j, value in hypothesis.items()}
+        return self._test(np.eye(len(q.names))[list(hypothesis)], values, named, method)
+
+    def _test(self, L: Float, values: Float, hypothesis: Mapping[str, float], method: str | None) -> TestResult:
+        """Test whether functions l'(w, w0), for the rows l of L (n, P), have the values; with K classes, all are zero.
+
+        Rows that are combinations of others, such as the last level of a category, are left out.
+        """
+        q, C = self.weight_distribution_, len(self.weight_distribution_.approximation.mean)
         method = ("likelihood-ratio" if self._robust is None else "wald") if method is None else method
         check_option("test", "method", method, TESTS)
         self._require_likelihood(f"test(method={method!r})")
         if method != "wald":
             self._require_nonrobust(f"test(method={method!r})")
-        hypothesis, C = hypothesis_of(columns, q.names), len(q.approximation.mean)
-        chosen, values = list(hypothesis), np.array(list(hypothesis.values()))
-        if C > 1 and values.any():
-            raise ValueError(
-                f"test(columns={columns!r}): each column has {C - 1} coefficients. Test whether they are 0."
-            )
-        each = np.eye(len(q.names))[chosen]
         contrasts = np.eye(C)[1:] - np.eye(C)[0] if C > 1 else np.eye(1)
-        is_unknown = ~q.approximation.identifies(q.in_fit_units(each), contrasts)
-        unknown = [q.names[chosen[at]] for at in np.flatnonzero(is_unknown.any(axis=1))]
-        if unknown:
-            raise ValueError(f"test: {columns_are(unknown)} a combination of other columns, so no test is possible.")
-        A = np.kron(contrasts, q.in_fit_units(each))
-        at = values if C == 1 else np.zeros(len(A))
-        names = {q.names[j]: value for j, value in hypothesis.items()}
+        if not q.approximation.identifies(q.in_fit_units(L), contrasts).all():
+            which = columns_are(list(hypothesis))
+            raise ValueError(f"test: {which} a combination of other columns, so no test is possible.")
+        R, order = linalg.qr(L.T, mode="r", pivoting=True)
+        rank = int((np.abs(np.diag(R)) > SMALLEST_PIVOT * abs(R[0, 0])).sum())
+        kept = np.sort(order[:rank])
+        A = np.kron(contrasts, q.in_fit_units(L[kept]))
+        at = values[kept] if C == 1 else np.zeros(len(A))
         if method == "wald":
-            return wald_test(q, A, at, names)
-        return run_test(self._estimate(), self._restrictions(A), self._values_at_zero(A) + at, names, method)
+            return wald_test(q, A, at, hypothesis)
+        return run_test(self._estimate(), self._restrictions(A), self._values_at_zero(A) + at, hypothesis, method)
 
     def with_covariance(self, kind: Any) -> Self:
         """Return a copy whose standard errors, tests, intervals and effects use another covariance of the estimate.

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import Estimator, check_count, check_flags
 from separatrix._array import Array, Codes, Float, to_dense, to_host
-from separatrix._text import listed
+from separatrix._text import did_you_mean, listed
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian import BayesianLogisticRegression, Levels, Products
 from separatrix.discriminative import LogisticRegression
@@ -105,9 +105,12 @@ class ModelMethod:
             return self.function
         model, name = vars(classifier).get("estimator_", classifier.estimator), self.function.__name__
         if getattr(BayesianLogisticRegression if model is None else model, name, None) is None:
+            kind = BayesianLogisticRegression if model is None else type(model)
+            has_it = getattr(BayesianLogisticRegression, name, None) is not None
+            example = "BayesianLogisticRegression(tune='evidence')" if has_it else "LogisticRegression(alpha=0)"
             raise AttributeError(
-                f"{type(model).__name__} has no {name}. A model that has it is sx.BayesianLogisticRegression: "
-                "sx.TableClassifier(sx.BayesianLogisticRegression(tune='evidence'))."
+                f"{kind.__name__} has no {name}. A model that has it is sx.{example.partition('(')[0]}: "
+                f"sx.TableClassifier(sx.{example})."
             )
         return MethodType(self.function, classifier)
 
@@ -567,6 +570,24 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         reading = Reading(reference, exponentiate, level, interval, test)
         found: Summary = self.estimator_._summary(reading, identified_functions(self), (REFERENCE_NOTE,))
         return found
+
+    @ModelMethod
+    def test(self, columns: Any, *, method: str | None = None) -> Any:
+        """Test whether columns of the table have no effect: all weights of their levels, words, curves and days.
+
+        ``columns`` are names of columns of the table, or of interactions such as ``"age × city"``. ``method`` is that
+        of `LogisticRegression.test`; the model inside must have no prior (``alpha=0``).
+        """
+        check_is_fitted(self)
+        wanted, known = [columns] if isinstance(columns, str) else list(columns), list(dict.fromkeys(self.sources_))
+        unknown = [name for name in wanted if name not in known]
+        if unknown or not wanted:
+            raise ValueError(
+                f"test(columns={columns!r}): choose columns of the table.{did_you_mean(str(columns), known)}"
+            )
+        is_tested = np.isin(self.sources_, wanted) & ~self.is_new_level_
+        L = to_dense(identified_functions(self)[1])[: len(is_tested)][is_tested]
+        return self.estimator_._test(L, np.zeros(len(L)), dict.fromkeys(wanted, 0.0), method)
 
     @ModelMethod
     def with_covariance(self, kind: Any) -> Self:
