@@ -48,6 +48,7 @@ def test_the_default_has_a_posterior_with_the_names_of_the_encoded_columns():
     assert model.summary().names == ("intercept", *model.encoder_.schema_.columns)
     bounds, p = model.predict_interval(TABLE), model.predict_proba(TABLE)[:, 1]
     assert ((bounds[:, 0] <= p) & (p <= bounds[:, 1])).all()
+    assert model.plan_ is model.estimator_.plan_
 
 
 def test_types_weights_rows_and_names():
@@ -72,6 +73,7 @@ def test_methods_that_the_model_lacks_do_not_exist():
     for name in ("predict_interval", "decision_distribution"):
         with pytest.raises(AttributeError, match=f"LogisticRegression has no {name}.*BayesianLogisticRegression"):
             getattr(point, name)
+    assert not hasattr(point, "plan_")
     assert TableClassifier(TUNED).fit(TABLE, Y).decision_distribution(TABLE).mean.shape == (300,)
     with pytest.raises(AttributeError):
         TableClassifier(sx.Perceptron()).predict_proba  # noqa: B018

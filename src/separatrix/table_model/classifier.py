@@ -551,6 +551,12 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         check_is_fitted(self)
         return self.estimator_.weight_distribution_
 
+    @property
+    def plan_(self) -> Any:
+        """How the posterior was computed, if the model has one; ``print(model.plan_)`` shows its steps."""
+        check_is_fitted(self)
+        return self.estimator_.plan_
+
     @ModelMethod
     def summary(
         self,
