@@ -415,3 +415,21 @@ def test_a_table_classifier_with_a_posterior_has_no_test():
     model.fit(pd.DataFrame({"x": X[:, 0]}), BINARY)
     with pytest.raises(AttributeError, match=r"has no test.*LogisticRegression\(alpha=0\)"):
         model.test("x")
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.SeparationWarning")
+def test_quasi_families_test_infinite_coefficients_by_f():
+    y = np.r_[np.arange(20) % 4, np.zeros(10, dtype=int)]
+    model = sx.GeneralizedLinearModel("poisson", dispersion="pearson").fit(GROUP[:, None], y)
+    table = model.summary(test="likelihood-ratio")
+    assert table.coefficient[1] == -np.inf
+    assert table.p[1] == pytest.approx(model.test("x0").p_value, rel=1e-9)
+    assert table.F[1] == pytest.approx(model.test("x0").statistic, rel=1e-9)
+    assert np.isnan(model.summary().t[1])
+
+
+def test_wrong_labels_make_separated_coefficients_finite():
+    x = np.r_[np.linspace(-3, -0.2, 60), np.linspace(0.2, 3, 60)][:, None]
+    model = sx.LabelNoiseLogisticRegression(noise=0.05, alpha=0.5).fit(x, x[:, 0] > 0)
+    assert model.separation_
+    assert np.isfinite(model.summary().coefficient).all()

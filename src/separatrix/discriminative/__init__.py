@@ -5,7 +5,9 @@ model        `fit` and `predict_proba` of the classifiers
 logistic     logistic and softmax regression;   probit: probit regression
 label_noise  logistic regression with wrong labels;   noise_rates: joint estimate of weights and label noise
 path         weights along a decreasing strength of the prior, and a choice by cross-validation
-glm          generalised linear models;   glm_fit: maximum likelihood;   inference: tests, intervals, summary table
+glm          generalised linear models;   glm_fit: maximum likelihood
+coefficients the table of coefficients, with tests, covariances and separation, of all these models
+maximum      the distribution of an estimate;   inference: tests and profile intervals;   sandwich: robust covariances
 """
 
 from separatrix.discriminative.glm import GeneralizedLinearModel

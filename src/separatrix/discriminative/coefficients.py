@@ -20,7 +20,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy import linalg, special
+from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_option
@@ -34,7 +34,6 @@ from separatrix.discriminative.inference import (
     hypothesis_of,
     profile_distance,
     profile_interval,
-    ratio_statistic,
     run_test,
     wald_test,
 )
@@ -50,6 +49,10 @@ WEIGHTS = ("frequency", "precision", "probability")
 FRACTIONAL = (
     "Some weights are not whole numbers, but count as frequencies: N is their sum. If they are precisions, or inverse "
     "probabilities of sampling, set weights='precision' or weights='probability'."
+)
+UNDECIDED = (
+    "Whether a hyperplane separates the classes could not be decided. If one does, some coefficients are infinite, and "
+    "the table shows where the fit stopped. A prior (alpha > 0) makes all of them finite."
 )
 SEPARATED = (
     "{what}, so the likelihood rises as some coefficients go to infinity. Infinite coefficients have the limits of "
@@ -238,6 +241,8 @@ class HasCoefficients(KeepsRows):
                 columns = self._refitted(columns, chosen.rows(q), reading, signs)
             if signs.any():
                 heading = heading.with_notes(SEPARATED.format(what=self._separated))
+            if self.separation_ is not None and self.separation_.status == "unknown":
+                heading = heading.with_notes(UNDECIDED)
         return tabulated(q, heading, chosen, reading, columns, methods)
 
     @property
@@ -249,32 +254,23 @@ class HasCoefficients(KeepsRows):
         """Replace limits and tests by those of restricted fits: those requested, and those of infinite coefficients."""
         fit, zeros = self._estimate(), self._values_at_zero(A)
         A, reach = self._restrictions(A), half_width(reading.level, fit.residual)
-        of_test = "F" if np.isfinite(fit.residual) and reading.test != "score" else "chi2"
-        statistic = next(name for name in columns if name in "zt") if reading.test == "wald" else of_test
+        of_fits = "F" if np.isfinite(fit.residual) and reading.test != "score" else "chi2"
+        statistic = next(name for name in columns if name in "zt") if reading.test == "wald" else of_fits
         order = ("coefficient", "standard_error", statistic, "p", "lower", "upper")
         found = {name: columns[name].copy() if name in columns else np.full(len(A), np.nan) for name in order}
-        if reading.test != "wald":
-            found["p"][:] = np.nan
-        for j in range(len(A)):
-            row: dict[str, float] = {}
-            center = float(found["coefficient"][j])
-            if signs[j] == ANY_VALUE:
-                row = dict(zip(order, (np.nan, np.nan, np.nan, 1.0, -np.inf, np.inf), strict=True))
-            elif signs[j]:
-                side = float(signs[j])
-                chi2 = ratio_statistic(fit, A[[j]], zeros[[j]])
-                end = center - side * profile_distance(fit, A[j], -side, reach, abs(center) or 1.0)
-                shown = np.nan if reading.test == "wald" else chi2
-                limits = (end, np.inf) if side > 0 else (-np.inf, end)
-                row = dict(zip(order, (side * np.inf, np.nan, shown, special.chdtrc(1, chi2), *limits), strict=True))
-            elif not np.isnan(found["standard_error"][j]):
-                if reading.interval == "profile":
-                    below, above = profile_interval(fit, A[j], reach)
-                    row |= {"lower": center + below, "upper": center + above}
-                if reading.test != "wald":
-                    one = run_test(fit, A[[j]], zeros[[j]], {}, reading.test)
-                    row |= {statistic: one.statistic, "p": one.p_value}
-            for name, value in row.items():
+        has_error = ~np.isnan(columns["standard_error"])
+        for j in np.flatnonzero(has_error & (signs == 0)):
+            if reading.interval == "profile":
+                below, above = profile_interval(fit, A[j], reach)
+                found["lower"][j], found["upper"][j] = found["coefficient"][j] + np.array([below, above])
+            if reading.test != "wald":
+                one = run_test(fit, A[[j]], zeros[[j]], {}, reading.test)
+                found[statistic][j], found["p"][j] = one.statistic, one.p_value
+        for j in np.flatnonzero(signs):
+            row = at_infinity(fit, A[j], zeros[j], float(columns["coefficient"][j]), int(signs[j]), reach)
+            if reading.test == "wald":
+                row["statistic"] = np.nan  # that of the likelihood ratio is not z
+            for name, value in zip(order, row.values(), strict=True):
                 found[name][j] = value
         return found
 
@@ -293,3 +289,16 @@ class HasCoefficients(KeepsRows):
     @abstractmethod
     def _require_likelihood(self, what: str) -> None:
         """Raise ValueError if the model has a prior."""
+
+
+def at_infinity(fit: Estimate, a: Float, zero: float, center: float, sign: int, reach: float) -> dict[str, float]:
+    """The line of a coefficient a'θ that is infinite, or has any value; the fit stopped at ``center``."""
+    if sign == ANY_VALUE:
+        estimate, test, limits = np.nan, (0.0, 1.0), (-np.inf, np.inf)
+    else:
+        one = run_test(fit, a[None], np.array([zero]), {}, "likelihood-ratio")
+        end = center - sign * profile_distance(fit, a, -sign, reach, abs(center) or 1.0)
+        estimate, test = sign * np.inf, (one.statistic, one.p_value)
+        limits = (end, np.inf) if sign > 0 else (-np.inf, end)
+    names = ("coefficient", "standard_error", "statistic", "p_value", "lower", "upper")
+    return dict(zip(names, (estimate, np.nan, *test, *limits), strict=True))

@@ -276,6 +276,11 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         notes = (SHARP,) * self._is_sharp + (KNOWN_RATES,) * (self.noise is None)
         return super()._heading().with_notes(*notes)
 
+    def _require_finite_weights(self, owner: str) -> None:
+        """Raise ValueError if the weights would grow without limit."""
+        if self._is_sharp:
+            raise ValueError(f"{owner}: {SHARP}")
+
     def _signs_at_infinity(self, chosen: Coefficients) -> Array:
         """No signs: labels may be wrong, so no hyperplane that separates them makes a coefficient infinite."""
         return np.zeros(len(chosen), dtype=np.intp)
