@@ -3,7 +3,7 @@ One prediction, explained
 =========================
 
 Why did this loan get this probability? The log-odds of a linear model are a sum over the columns of the table, so each
-column has a contribution. A Bayesian model also knows how uncertain each contribution is.
+column has a contribution. The posterior of a Bayesian model gives each contribution an interval.
 """
 
 import matplotlib.pyplot as plt

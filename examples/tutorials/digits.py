@@ -3,7 +3,7 @@ Digits: weights as images
 =========================
 
 1797 images of digits, each of 8 x 8 pixels, are rows of 64 columns. Every linear model has a weight for each pixel and
-class, so its weights are images too, which show what the model looks at.
+class, so its weights are images too, which show the pixels that matter.
 """
 
 import matplotlib.pyplot as plt
