@@ -41,7 +41,7 @@ from separatrix.bayesian.mode_prior import RARITY_POWERS, ModePrior, median_scal
 from separatrix.bayesian.plan import Candidate
 from separatrix.bayesian.posterior import Approximation
 from separatrix.bayesian.predictive import class_probabilities
-from separatrix.bayesian.record import Inference, Options
+from separatrix.bayesian.record import ONE_SCALE, Inference, Options
 from separatrix.bayesian.sparse_ep import SparseEP, SparseRows
 from separatrix.bayesian.structures import AnyApproximation
 from separatrix.bayesian.uncoupled import ByClassApproximation, DiagonalApproximation
@@ -298,8 +298,9 @@ def _refit(found: Inference, options: Options, steps: Sequence[Step], source: So
         part = Inference(
             posed, np.zeros(posed.shape), np.ones(len(found.factors)), found.structure, groups=options.groups
         )
+        of_kind = replace(options, kind=None if found.kind == ONE_SCALE else found.kind)  # others are less probable
         for step in steps:
-            part = step(part, options)
+            part = step(part, of_kind)
         return part.gaussian
     q, objective = found.at_mode or found.gaussian, replace(found.objective, source=source, sample=None)
     if q.name == "laplace" and not isinstance(q, Approximation):
