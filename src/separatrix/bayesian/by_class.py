@@ -18,7 +18,8 @@ u = H⁻¹v for the slope v of the log determinant, and so the gradient of ln p(
 
 Second derivatives follow from M. Two or three Newton steps find the most probable scales of hundreds of columns.
 
-**Alignment** with the correlations of the columns (`alignment`) is tried last, in units of these scales.
+**Alignment** with the correlations of the columns (`alignment`) is tried last, in units of these scales. The evidence
+includes the uncertainty of the differences that it adds to the scales (`shapes`).
 
 Each is kept only if its evidence, integrated over the scales, is higher than that of one scale. Ubaru, Chen &
 Saad (2017) estimate ln |E| in this way.
@@ -29,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,9 +164,9 @@ def shape_by_class(level: Level, tol: float) -> TunedByClass | None:
     """Give each column a scale, and then align the prior, if the evidence rises; None if neither does."""
     fit, found = level.fit, level.found()
     columns = tune_columns(fit, "columns", tol, level.slope, is_rough=True)
-    if columns.gain > LOG_ODDS:
+    if by_column := columns.gain > LOG_ODDS:
         fit, found = columns.fit, found.with_scales(columns)
-    aligned = align_by_class(fit, tol)
+    aligned = align_by_class(fit, tol, by_column=by_column)
     if aligned is None:
         return None if fit is level.fit else found
     (fit, shape, factor), report = aligned, found.report
@@ -473,12 +475,22 @@ def log_volume(precision: Float) -> float:
     return 0.5 * float(np.log(2 * np.pi / values).sum())
 
 
-def align_by_class(found: CoupledFit, tol: float) -> tuple[CoupledFit, Float, float] | None:
+def widening_gain(found: CoupledFit, power: float) -> float:
+    """Return the change of ln p(D), integrated over the scales of columns, by a hyperprior 1 + b times as wide."""
+    here = scale_derivatives(found, "columns")
+    wide = replace(here.scales, group_std=max(1.0, 1.0 + power) * here.scales.group_std)
+    precision = here.precision - here.scales.log_density_precision() + wide.log_density_precision()
+    rise = wide.log_density(np.zeros(len(precision)))[0] - here.log_density
+    return rise + log_volume(precision) - log_volume(here.precision)
+
+
+def align_by_class(found: CoupledFit, tol: float, *, by_column: bool = False) -> tuple[CoupledFit, Float, float] | None:
     """Return the fit with the best alignment, its shape (M, M) and the factor of the scale; None if b = 0 is best.
 
-    Independent weights are not aligned: their precision is diagonal under every prior.
-    The scale of each alignment is predicted by parabolas of all axes. Their slope in η is corrected by that at b = 0,
-    where it should be zero.
+    Independent weights are not aligned: their precision is diagonal under every prior. If each column has a tuned scale
+    (``by_column``), an alignment also multiplies the differences of the scales, as in `shapes`: the evidence counts
+    that, and an alignment without the correlations is tried, too. Parabolas of all axes predict the scale of each
+    alignment. Their slope in η is corrected by that at b = 0, where it should be zero.
     """
     objective, scales = found.objective, prior_scales(found.objective)
     if scales.fixed.ndim > 1 or not isinstance(found.gaussian, ByClassApproximation):
@@ -489,16 +501,18 @@ def align_by_class(found: CoupledFit, tol: float) -> tuple[CoupledFit, Float, fl
     tilt = -float(here.gradient[0])
     predicted = parabola.under(objective.prior).log_evidence + here.log_density
     level, candidates = found.log_evidence + here.log_density, []
-    for sign in (1.0, -1.0):
+    kinds = [directions, directions.without_correlations()] if by_column else [directions]
+    for kind, sign in product(kinds, (1.0, -1.0)):
         for b in sign * ALIGNMENTS:
-            aligned, shape = directions.aligned(scales, b)
+            aligned, shape = kind.aligned(scales, b)
             eta, height = best_scale(parabola, aligned, tilt, 0.2)
             if height <= predicted + LOG_ODDS:
                 break
-            candidates.append((height, eta, aligned, shape))
-    for _, eta, aligned, shape in sorted(candidates, key=lambda each: -each[0]):
+            gain = widening_gain(found, b) if by_column else 0.0
+            candidates.append((height + gain, gain, eta, aligned, shape))
+    for _, gain, eta, aligned, shape in sorted(candidates, key=lambda each: -each[0]):
         fit = coupled_fit(replace(objective, prior=aligned.prior(np.array([eta]))), found, tol)
-        height = fit.log_evidence + scales.log_density(np.array([eta]))[0]
+        height = fit.log_evidence + scales.log_density(np.array([eta]))[0] + gain
         if height > level + LOG_ODDS:
             return fit, shape, float(np.exp(eta))
         if height < level:  # the others promise less
