@@ -58,7 +58,7 @@ def test_a_basis_gives_named_coefficients():
     np.testing.assert_allclose(model.coef_, by_hand.coef_, rtol=1e-8, atol=1e-10)
     assert "a" in model.coefficient_names_
     assert model.coefficient_names_[-1] == "intercept"
-    assert model.test("a", method="wald").names == ("a",)
+    assert model.test("a", method="wald").hypothesis == {"a": 0.0}
 
 
 @pytest.mark.slow

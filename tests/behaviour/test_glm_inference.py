@@ -103,3 +103,14 @@ def test_the_boundary_of_the_inverse_link_is_not_crossed():
     assert np.isfinite([table.lower, table.upper]).all()
     assert (table.lower < table.coefficient).all()
     assert (table.coefficient < table.upper).all()
+
+
+def test_a_test_is_a_sentence_and_a_table():
+    result = GeneralizedLinearModel("poisson").fit(*table_of("poisson", effect=0.2)).test(["x0", "x1"])
+    assert str(result).startswith("likelihood-ratio test of x0, x1 = 0: chi2(2) = ")
+    assert repr(result) == str(result)
+    frame = result.to_pandas()
+    assert list(frame.index) == ["x0, x1 = 0"]
+    assert list(frame.columns) == ["chi2", "degrees_of_freedom", "p"]
+    assert "<table>" in result._repr_html_()
+    assert "residual" in GeneralizedLinearModel().fit(*table_of("gaussian")).test("x0").to_dict()

@@ -38,6 +38,7 @@ from scipy import linalg, special
 
 from separatrix._arguments import as_float
 from separatrix._array import Float
+from separatrix._output import Tabular
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 from separatrix.solvers import Posterior, descend, factorise
@@ -49,7 +50,7 @@ MAX_RESTRICTED_STEPS = 100
 
 
 @dataclass(frozen=True, repr=False)
-class TestResult:
+class TestResult(Tabular):
     """Test whether coefficients have the values of a ``hypothesis``, {name: value}.
 
     ``p_value`` is the probability of a statistic at least this large under the hypothesis. ``residual`` is the residual
@@ -66,19 +67,31 @@ class TestResult:
     p_value: float
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the coefficients."""
-        return tuple(self.hypothesis)
+    def names(self) -> tuple[str]:
+        """The hypothesis as text, such as "age, income = 0"."""
+        if not any(self.hypothesis.values()):
+            return (f"{', '.join(self.hypothesis)} = 0",)
+        return (", ".join(f"{name} = {value:g}" for name, value in self.hypothesis.items()),)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The numbers by name."""
+        freedom = {"degrees_of_freedom": [self.degrees_of_freedom]}
+        if np.isinf(self.residual):
+            return {"chi2": [self.statistic], **freedom, "p": [self.p_value]}
+        return {"F": [self.statistic], **freedom, "residual": [self.residual], "p": [self.p_value]}
+
+    @property
+    def title(self) -> str:
+        """The kind of test."""
+        return f"{self.method} test"
+
+    notes, formats = (), {"p": "p", "degrees_of_freedom": "d"}
 
     def __str__(self) -> str:
         q, left = self.degrees_of_freedom, self.residual
         law = f"chi2({q})" if np.isinf(left) else f"F({q}, {left:g})"
-        which = ", ".join(f"{name} = {value:g}" for name, value in self.hypothesis.items())
-        if not any(self.hypothesis.values()):
-            which = f"{', '.join(self.hypothesis)} = 0"
-        return f"{self.method} test of {which}: {law} = {self.statistic:.5g}, p = {self.p_value:.3g}"
-
-    __repr__ = __str__
+        return f"{self.title} of {self.names[0]}: {law} = {self.statistic:.5g}, p = {self.p_value:.3g}"
 
 
 @dataclass(frozen=True, eq=False)

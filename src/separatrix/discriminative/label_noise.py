@@ -150,7 +150,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
 
     has_own_limits = True
     _is_sharp = False  # whether the weights would grow without limit
-    regression = "Logistic regression with wrong labels"
+    regression, reweighting = "Logistic regression with wrong labels", ""
     confusion_: Float
 
     def __init__(
