@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from separatrix.datasets import make_mixed_types
+from separatrix.effects import importance
 from separatrix.metrics import log_likelihoods
 from separatrix.report import render
 from separatrix.report.curves import costs_section, curves_section
 from separatrix.report.performance import performance_of, positive_view
 from separatrix.report.rows import columns_section, explained_section, groups_section
-from separatrix.report.sections import effects_section
+from separatrix.report.sections import effects_section, importance_rows
+from separatrix.report.words import number
 from separatrix.study import conduct, examine
 from separatrix.thresholds import cost_report
 
@@ -113,3 +115,15 @@ def test_three_classes_are_explained_by_their_most_probable_class():
     assert len(explained_section(study, perf)["rows"]) == 3
     assert curves_section(study, perf, None) == []
     assert "Group by group" in render(study)
+
+
+def test_importances_have_the_intervals_of_the_spread(study):
+    found = importance(study.model, study.rows)
+    rows = importance_rows(study)
+    assert {name for name, *_ in rows} == set(found.names)
+    for name, picture, value in rows:
+        at = found.names.index(name)
+        assert value == number(found["estimate"][at], 2)
+        assert f"interval {number(found['lower'][at], 2)} to {number(found['upper'][at], 2)}" in picture
+    assert all("interval" not in picture for _, picture, _ in importance_rows(replace(study, rows=None)))
+    assert "Lines are 95" in render(study)

@@ -49,6 +49,7 @@ def render(
     warned = summary.warnings_on(study, perf)
     style = TEMPLATES.joinpath("report.css").read_text(encoding="utf-8")
     path = "model.sx" if model_path is None else os.fspath(model_path)
+    importance = sections.importance_rows(study)
     page = str(
         _template().render(
             study=study,
@@ -60,7 +61,8 @@ def render(
             caveat=summary.main_caveat(warned, study.leaks),
             data=sections.data_section(whole if perf.is_one_of_many else study) | {"positive": whole.on_positive},
             models=sections.models_section(study),
-            importance=sections.importance_rows(study),
+            importance=importance,
+            has_spreads=any("whisker" in picture for _, picture, _ in importance),
             weights=weights_section(study, perf),
             effects=sections.effects_section(study, perf),
             interactions=sections.interactions_section(study, perf),

@@ -201,12 +201,16 @@ def _short(value: float) -> str:
     return number(value, 4)
 
 
-def bar(fraction: float, title: str, kind: str = "k0") -> Picture:
-    """Bar over a fraction of the width."""
+def bar(fraction: float, title: str, kind: str = "k0", ends: tuple[float, float] | None = None) -> Picture:
+    """Bar over a fraction of the width, with a whisker between two other fractions if they are given."""
     box = {"x": 0, "y": "25%", "height": "50%", "rx": 2}
     track = element("rect", {"class": "track", "width": "100%", **box})
     filled = element("rect", {"class": f"bar {kind}", "width": place(fraction), **box})
-    return picture(ROW_PIXELS, title, [track, filled], kind="row")
+    parts = [track, filled]
+    if ends is not None:
+        x1, x2 = map(place, ends)
+        parts.append(element("line", {"class": "whisker ink", "x1": x1, "x2": x2, "y1": "50%", "y2": "50%"}))
+    return picture(ROW_PIXELS, title, parts, kind="row")
 
 
 def whiskers(marks: Sequence[Mark], scale: Scale, title: str, *, reference: float = math.nan) -> Picture:

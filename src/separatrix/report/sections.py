@@ -19,6 +19,9 @@ from separatrix import metrics
 from separatrix._array import Float
 from separatrix._text import enumerated
 from separatrix.comparison import Comparison, notes_on
+from separatrix.effects import importance
+from separatrix.exceptions import DataError
+from separatrix.reductions import take_rows
 from separatrix.report import drawing
 from separatrix.report.drawing import Mark, Scale, bar, nice_scale
 from separatrix.report.performance import Performance
@@ -28,6 +31,7 @@ from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number,
 from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study
 
 N_COLOURS = 8  # colours in the style sheet; further classes reuse them with dashed lines
+MAX_SPREAD_FEATURES, MAX_SPREAD_ROWS = 1000, 5000  # of the intervals of importances
 MAX_NAME_LETTERS, MAX_COLUMN_LETTERS = 60, 80
 LEAK_CAPTION = "gives the class away"
 N_LISTED_FEATURES = 6  # number of features that are listed for one column
@@ -163,12 +167,17 @@ def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
     The importance of such a column is only limited by the prior, or not at all. The same holds for columns that correct
     for it, whose weights are not determined either.
     """
-    rows, leaks, found = [], study.leaks, influential(study)
+    rows, leaks, found, spreads = [], study.leaks, influential(study), _spreads(study)
     limit = log(MAX_STATED_FACTOR) if leaks else inf
     stated = [e.importance for e in found if e.column not in leaks and e.importance <= limit]
-    most = max(stated, default=1.0)
+    most = max([*stated, *(upper for _, _, upper in spreads.values())], default=1.0)
     for effect in found:
         name, value = shortened(effect.column, MAX_NAME_LETTERS), number(effect.importance, 2)
+        if effect.column in spreads:
+            size, *ends = spreads[effect.column]
+            title = f"{name}: {number(size, 2)} nats, interval {number(ends[0], 2)} to {number(ends[1], 2)}"
+            rows.append((name, bar(size / most, title, ends=(ends[0] / most, ends[1] / most)), number(size, 2)))
+            continue
         if effect.column in leaks:
             rows.append((name, bar(1.0, f"{name}: {LEAK_CAPTION}"), LEAK_CAPTION))
         elif effect.importance > limit:
@@ -176,6 +185,20 @@ def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
         else:
             rows.append((name, bar(effect.importance / most, f"{name}: {value} nats"), value))
     return rows
+
+
+def _spreads(study: Study) -> dict[str, tuple[float, float, float]]:
+    """Importance of each column on the evaluated rows, with its interval; empty if the model has none."""
+    if study.rows is None or study.leaks or len(study.schema.columns) > MAX_SPREAD_FEATURES:
+        return {}
+    n_rows = len(study.held_out.codes)
+    some = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MAX_SPREAD_ROWS)).astype(np.intp))
+    try:
+        found = importance(study.model, take_rows(study.rows, some), level=study.level)
+    except (DataError, TypeError, ValueError, AttributeError):  # no distribution of the weights
+        return {}
+    columns = (found[name].tolist() for name in ("estimate", "lower", "upper"))
+    return dict(zip(found.names, zip(*columns, strict=True), strict=True))
 
 
 def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
