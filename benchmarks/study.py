@@ -14,9 +14,9 @@ the same data frame:
     boosting    HistGradientBoostingClassifier with early stopping; categories stay categories
     linear      one-hot columns, StandardScaler, and LogisticRegressionCV(Cs=10, cv=5) by log-loss
 
-With ``--clock cpu``, the limit is on the processor time of the study, as on an idle machine with one core; use it if other
-programs run. ``printed`` is the log-loss that the study reports, with its standard error. Scores that the file has are not computed
-again. Scores of another limit on time, or of fewer rows, go to another file.
+``printed`` is the log-loss that the study reports, with its standard error. With ``--clock cpu``, the limit is on the
+processor time of the study, as on an idle machine with one core; use it if other programs run. Scores that the file has
+are not computed again. Scores of another limit on time, or of fewer rows, go to another file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -316,9 +316,8 @@ def read_scores(file: Path) -> dict[tuple[str, int], Score]:
     if not file.exists():
         return {}
     with file.open(newline="", encoding="utf-8") as source:
-        kinds = Score.__annotations__
-        convert = {"str": str, "int": int, "float": float}
-        found = [Score(**{k: convert[kinds[k]](v) for k, v in line.items()}) for line in csv.DictReader(source)]
+        kinds = get_type_hints(Score)
+        found = [Score(**{name: kinds[name](text) for name, text in line.items()}) for line in csv.DictReader(source)]
     return {(each.table, each.split): each for each in found}
 
 

@@ -46,7 +46,7 @@ RADIAL = "radial logistic (Bayesian)"
 MODELS = (PRIOR, LOGISTIC, VALIDATED, BAYES, LINEAR, QUADRATIC, CURVED, PAIRED, RADIAL)  # from simple to rich
 
 MAX_CHEAP_OPERATIONS = 2e8  # per pass; below this, checking and correcting Laplace's Gaussian is cheap
-MIN_LAPLACE_ROWS_PER_WEIGHT = 50  # with at least this many, Laplace's Gaussian is accurate
+MIN_LAPLACE_ROWS_PER_WEIGHT = 50  # of a class; with at least this many, Laplace's Gaussian is accurate
 MAX_CURVED_OPERATIONS = 1.5e10  # per pass; tuning the scales of curves takes about ten such passes
 MAX_SAMPLE_OPERATIONS = 3e9  # the same, for the smallest sample of the rows; tuning then takes about ten seconds
 MIN_KNOTS = 4  # of a curve
@@ -92,17 +92,17 @@ def candidates(
         PRIOR: PriorOnly(),
         BAYES: NaiveBayes(temper=True),
         LINEAR: LinearDiscriminantAnalysis(shrinkage="evidence"),
-        LOGISTIC: _logistic(n_rows, n_columns * outputs),
+        LOGISTIC: _logistic(n_rows, n_columns, outputs),
         QUADRATIC: QuadraticDiscriminantAnalysis(shrinkage="evidence"),
     }
     models = {name: TableClassifier(model, types) for name, model in straight.items()}
     models[VALIDATED] = TableClassifier(LogisticRegression(solver="lbfgs", tol=VALIDATED_TOL), types, tuned=True)
-    model = _logistic(n_rows, _n_bent(n_rows, n_columns, n_numbers) * outputs)
+    model = _logistic(n_rows, _n_bent(n_rows, n_columns, n_numbers), outputs)
     n_knots = affordable_knots(n_rows, n_columns, n_classes, n_numbers)
     models[CURVED] = TableClassifier(model, types, curved=n_knots if n_knots < default_n_knots(n_rows) else True)
     models[PAIRED] = TableClassifier(model, types, curved=True, interactions=True)
     n_radial = n_columns + default_n_centres(n_rows)
-    models[RADIAL] = TableClassifier(_logistic(n_rows, n_radial * outputs), types, radial=True)
+    models[RADIAL] = TableClassifier(_logistic(n_rows, n_radial, outputs), types, radial=True)
     left_out = unsuitable(n_rows, n_columns, n_classes, n_numbers=n_numbers, n_words=n_words)
     return {name: models[name] for name in MODELS if name not in left_out}
 
@@ -219,11 +219,11 @@ def expected_seconds(
             seconds = N_FIELD_PASSES * WORDS_SECONDS * N * size.n_dense * outputs
             return n_fits * (seconds + scores + PAIR_SECONDS * (N + n_test_rows) * K**2)
         passes = N_CURVED_PASSES if is_curved else N_LOGISTIC_PASSES
-        passes *= N_CLASS_PASSES if is_curved and K > 2 else 1
+        is_corrected = K > 2 and not _is_gaussian(N, M)
+        passes *= N_CLASS_PASSES if is_curved and is_corrected else 1
         seconds = MATRIX_SECONDS * (passes * (N * W**2 + 2 * W**3) + search)
         if K > 2:
             scores += (N + n_test_rows) * (PAIR_SECONDS * K**2 + MATRIX_SECONDS * W**2 * (1 + 2 * K / M))
-            is_corrected = N < MIN_LAPLACE_ROWS_PER_WEIGHT * W
             seconds += CORRECTION_SECONDS * (N_CLASS_PASSES if is_curved else 1) * is_corrected
     return n_fits * (seconds + scores)
 
@@ -257,15 +257,19 @@ def selected(
     return {name: offered[name] for name in chosen}
 
 
-def _logistic(n_rows: int, weights: int) -> BayesianLogisticRegression:
+def _logistic(n_rows: int, functions: int, outputs: int) -> BayesianLogisticRegression:
     """Bayesian logistic model that omits the check of Laplace's Gaussian if rows are many and the check is expensive.
 
     With few rows per weight, Laplace's Gaussian can be inaccurate: predictions are then close to class proportions.
     """
-    is_accurate = n_rows >= MIN_LAPLACE_ROWS_PER_WEIGHT * weights
-    is_expensive = n_rows * float(weights) ** 2 > MAX_CHEAP_OPERATIONS
-    approximation = "laplace" if is_accurate and is_expensive else "auto"
+    is_expensive = n_rows * (float(functions) * outputs) ** 2 > MAX_CHEAP_OPERATIONS
+    approximation = "laplace" if _is_gaussian(n_rows, functions) and is_expensive else "auto"
     return BayesianLogisticRegression(tune="evidence", approximation=approximation)
+
+
+def _is_gaussian(n_rows: float, functions: float) -> bool:
+    """Whether Laplace's Gaussian is accurate because there are many rows for each weight of a class."""
+    return n_rows >= MIN_LAPLACE_ROWS_PER_WEIGHT * functions
 
 
 class PriorOnly(Classifier):
