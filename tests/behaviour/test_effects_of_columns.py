@@ -6,8 +6,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 import separatrix as sx
+from separatrix.datasets import make_loans
 from separatrix.effects import averages, comparisons, predictions, slopes
 from separatrix.exceptions import DataError
 
@@ -157,13 +159,12 @@ def test_a_whole_step_of_a_linear_mean_is_its_slope(table):
     """For a mean that is linear in the columns, effects are coefficients, with their errors and degrees of freedom."""
     X = table[["age", "income"]].fillna(40)
     model = sx.GeneralizedLinearModel("gaussian").fit(X, 3 * X["age"] + np.sin(np.arange(N)))
-    summary = model.summary()
+    interval = model.weight_distribution_.functions(np.eye(3)).quantiles(np.array([0.025, 0.975]))[:2]
     for found in (slopes(model, X), comparisons(model, X, {"age": 1, "income": 1})):
         assert_allclose(found["estimate"], model.coef_, rtol=1e-10)
-        assert_allclose(found["standard_error"], model.standard_errors_[:2], rtol=1e-8)
-        assert_allclose(found["lower"], summary.lower[:2], rtol=1e-8)
-        assert_allclose(found["p"], summary.p_value[:2], rtol=1e-6, atol=1e-300)
-        assert "t" in found.columns
+        assert_allclose(found["standard_error"], model.weight_distribution_.std[:2], rtol=1e-8)
+        assert_allclose(np.column_stack([found["lower"], found["upper"]]), interval, rtol=1e-8)
+        assert_allclose(found["p"], 2 * stats.t(N - 3).sf(np.abs(found["t"])), rtol=1e-9)
 
 
 def test_weights_of_a_posterior_are_drawn(table):
@@ -171,7 +172,7 @@ def test_weights_of_a_posterior_are_drawn(table):
     X, y = table[["income"]].assign(age=table["age"].fillna(40)), three(table)
     model = sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(X, y)
     found = comparisons(model, X, {"age": 10}, comparison="odds ratio")
-    W = model.posterior_.sample(20_000, 1)
+    W = model.posterior_.sample(3000, 1)
     sides = []
     for step in (0, 10):
         rows = np.column_stack([X["income"], X["age"] + step, np.ones(N)])
@@ -180,12 +181,29 @@ def test_weights_of_a_posterior_are_drawn(table):
         p = (P / P.sum(axis=2, keepdims=True)).mean(axis=1)
         sides.append(np.log(p / (1 - p)))
     log_odds = sides[1] - sides[0]
-    assert_allclose(np.log(found["estimate"]), log_odds.mean(axis=0), atol=0.05 * log_odds.std(axis=0).min())
-    assert_allclose(found["standard_error"] / found["estimate"], log_odds.std(axis=0), rtol=0.05)
+    assert_allclose(np.log(found["estimate"]), log_odds.mean(axis=0), atol=0.08 * log_odds.std(axis=0).min())
+    assert_allclose(found["standard_error"] / found["estimate"], log_odds.std(axis=0), rtol=0.06)
     for name, level in (("lower", 0.025), ("upper", 0.975)):
-        assert_allclose(np.log(found[name]), np.quantile(log_odds, level, axis=0), atol=0.15 * log_odds.std())
+        assert_allclose(np.log(found[name]), np.quantile(log_odds, level, axis=0), atol=0.2 * log_odds.std())
     assert "posterior draws" in str(found)
     assert_allclose(slopes(model, X)["estimate"], slopes(model, X, rng=3)["estimate"], atol=2e-4)
+
+
+@pytest.mark.parametrize("question", [comparisons, predictions, slopes])
+def test_in_large_tables_some_rows_are_enough_for_what_is_not_linear_in_the_weights(question, monkeypatch):
+    model = sx.TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(0.5)))
+    model.fit(*make_loans(300, as_frame=True, rng=0))
+    rows, _ = make_loans(4000, as_frame=True, rng=1)
+    wanted = {"income": [20, 200], "age": [30]} if question is predictions else ["income", "age"]
+    expected = question(model, rows, wanted, by="owns_home", rng=1)
+    monkeypatch.setattr(averages, "MAX_DRAWN_PREDICTIONS", 1)
+    monkeypatch.setattr(averages, "MIN_DRAWN_ROWS", 1000)
+    found = question(model, rows, wanted, by="owns_home", rng=1)
+    assert "every 4th row" in str(found).replace("\n", " ")
+    error = expected["standard_error"]
+    assert_allclose(found["standard_error"], error, rtol=0.05)
+    for name, most in (("estimate", 0.05), ("lower", 0.15), ("upper", 0.15)):
+        assert (np.abs(found[name] - expected[name]) < most * error).all()
 
 
 def test_slopes_of_draws_are_limits_of_steps(table):

@@ -69,6 +69,7 @@ def test_the_spread_of_a_column_is_the_deviation_of_its_part_of_the_log_odds(mod
     assert (found["lower"] >= 0).all()
 
 
+@pytest.mark.filterwarnings("ignore:The effects of:UserWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_spread_of_curves_and_levels_is_that_of_their_sum(n_classes):
     table, y = make_loans(300, as_frame=True, rng=0)

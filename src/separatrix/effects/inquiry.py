@@ -307,6 +307,8 @@ class Inquiry:
             notes[0] += f" Up to {weight.max() - weight.min():,.0f} rows are left out, because the value is missing."
         kind = DRAWN if isinstance(averages.numbers, Drawn) else PENALISED if self.is_posterior else SAMPLED
         notes.append(kind.format(percent=f"{100 * self.level:g} %", n=len(averages.theta)))
+        if averages.stride > 1:
+            notes[-1] += f" What is not linear in the weights is computed from every {averages.stride:,}th row."
         if q.blend is not None and not q.blend.is_average:
             notes.append(BLENDED)
         elif q.variance_factor != 1.0:
