@@ -218,6 +218,13 @@ def test_a_hypothesis_may_have_values():
     found = model.test({"x0": center + 2 * error}, method="wald")
     assert found.statistic == pytest.approx(4.0, rel=1e-9)
     assert f"x0 = {center + 2 * error:g}" in str(found)
+    result = sm.GLM(BINARY, WITH_ONE, family=sm.families.Binomial()).fit(tol=1e-13)
+    wald = result.wald_test(np.array([[0.0, 1.0, -1.0, 0.0]]), scalar=True)
+    equal = model.test("x0 = x1", method="wald")
+    assert equal.statistic == pytest.approx(float(wald.statistic), rel=1e-6)
+    assert "test of x0 - x1 = 0" in str(equal)
+    few = sm.GLM(BINARY, np.column_stack([np.ones(N), X[:, 0] + X[:, 1], X[:, 2]]), family=sm.families.Binomial())
+    assert model.test("x0 = x1").statistic == pytest.approx(2 * (result.llf - few.fit(tol=1e-13).llf), rel=1e-6)
     assert model.test({"x0": float(center)}).statistic == pytest.approx(0.0, abs=1e-8)
     for wrong in (True, {"x0": "much"}, np.eye(4)[:2]):
         with pytest.raises(ValueError, match="columns="):

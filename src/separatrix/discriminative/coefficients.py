@@ -137,19 +137,19 @@ class HasCoefficients(KeepsRows):
         Parameters
         ----------
         columns : str, int, a list of them, or a mapping
-            Names or positions of coefficients, for example ``"intercept"``. A mapping, such as ``{"age": -0.03}``,
-            tests whether they have these values; it needs one coefficient per column, so not more than two classes.
+            Names or positions of coefficients, for example ``"intercept"``. ``"age = income"`` tests whether two are
+            equal, and a mapping, such as ``{"age": -0.03}``, whether they have these values; the latter needs one
+            coefficient per column, so not more than two classes.
         method : {"likelihood-ratio", "wald", "score"}, optional
             Kind of test; by default the likelihood-ratio test, or Wald's with a robust covariance.
         """
         check_is_fitted(self)
         q = self.weight_distribution_
-        hypothesis, C = hypothesis_of(columns, q.names), len(q.approximation.mean)
-        values = np.array(list(hypothesis.values()))
+        L, hypothesis = hypothesis_of(columns, q.names)
+        values, C = np.array(list(hypothesis.values())), len(q.approximation.mean)
         if C > 1 and values.any():
             raise ValueError(f"test(columns={columns!r}): a column has {C - 1} coefficients. Test whether they are 0.")
-        named = {q.names[j]: value for j, value in hypothesis.items()}
-        return self._test(np.eye(len(q.names))[list(hypothesis)], values, named, method)
+        return self._test(L, values, hypothesis, method)
 
     def _test(self, L: Float, values: Float, hypothesis: Mapping[str, float], method: str | None) -> TestResult:
         """Test whether functions l'(w, w0), for the rows l of L (n, P), have the values; with K classes, all are zero.

@@ -210,19 +210,38 @@ def half_width(level: float, residual: float) -> float:
     return float(special.ndtri(tail) if np.isinf(residual) else special.stdtrit(residual, tail))
 
 
-def hypothesis_of(columns: Any, names: tuple[str, ...]) -> dict[int, float]:
-    """Position and value of each coefficient under a hypothesis; coefficients are given by name or position."""
-    wanted = columns if isinstance(columns, Mapping) else None
-    if wanted is None:
-        listed = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-        wanted = dict.fromkeys(listed, 0.0) if all(isinstance(c, str | int | np.integer) for c in listed) else {}
-    known = [c in names if isinstance(c, str) else not isinstance(c, bool) and 0 <= c < len(names) for c in wanted]
-    if not wanted or not all(known):
-        raise ValueError(f"columns={columns!r}: choose from {', '.join(map(repr, names))}, or their positions.")
-    values = {names.index(c) if isinstance(c, str) else int(c): as_float(value) for c, value in wanted.items()}
-    if not np.isfinite(list(values.values())).all():
+def hypothesis_of(columns: Any, names: tuple[str, ...]) -> tuple[Float, dict[str, float]]:
+    """Linear functions (q, P) of the coefficients, and their values under a hypothesis by name.
+
+    Coefficients are given by name or position, in a list or as a mapping to values; ``"a = b"`` states that two are
+    equal.
+    """
+    listed = [columns] if isinstance(columns, str | int | np.integer) else columns
+    wanted = columns if isinstance(columns, Mapping) else dict.fromkeys(map(plain, listed), 0.0)
+    rows: dict[str, Float] = {}
+    for column in wanted:
+        left, equals, right = ("", "", "") if column in names else str(column).rpartition(" = ")
+        pair = (left, right) if equals else (column,)
+        known = [c in names if isinstance(c, str) else type(c) is not bool and 0 <= c < len(names) for c in pair]
+        if not all(known):
+            break
+        at = [names.index(c) if isinstance(c, str) else int(c) for c in pair]
+        row = np.eye(len(names))[at[0]] - (np.eye(len(names))[at[1]] if equals else 0.0)
+        rows[" - ".join(names[c] for c in at)] = row
+    if not rows or len(rows) < len(wanted):
+        raise ValueError(
+            f"columns={columns!r}: choose from {', '.join(map(repr, names))}, or their positions; 'a = b' tests "
+            "whether two coefficients are equal, and {name: value} whether one has a value."
+        )
+    values = [as_float(value) for value in wanted.values()]
+    if not np.isfinite(values).all():
         raise ValueError(f"columns={columns!r}: the values of a hypothesis must be finite numbers.")
-    return dict(sorted(values.items()))
+    return np.stack(list(rows.values())), dict(zip(rows, values, strict=True))
+
+
+def plain(column: Any) -> Any:
+    """The column itself if it is a name or a position; otherwise, as for an array, a text that is neither."""
+    return column if isinstance(column, str | int | np.integer) else repr(column)
 
 
 def profile_interval(fit: Estimate, a: Float, reach: float) -> tuple[float, float]:
