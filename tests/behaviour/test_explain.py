@@ -368,3 +368,20 @@ def test_text_columns_of_naive_bayes_are_levels():
     assert "(missing)" in found[4].values
     changes = model.explain(table[3:4])[0].changes
     assert changes.never == ("plan",) or changes.single[0].columns == ("plan",)
+
+
+def test_an_empty_table_is_refused(mixed):
+    table, _, model = mixed
+    with pytest.raises(DataError, match="no rows"):
+        model.explain(table[:0])
+
+
+def test_weights_beyond_the_memory_are_drawn_in_batches(numbers, monkeypatch):
+    X, y = numbers
+    model = sx.BayesianLogisticRegression().fit(X, y)
+    whole = model.explain(X[:1])[0]
+    monkeypatch.setattr("separatrix.explanation.scores.MAX_DRAWN_FLOATS", 3000)
+    batches = model.explain(X[:1])[0]
+    np.testing.assert_array_equal(whole.columns["lower"], batches.columns["lower"])
+    ends = whole.columns["probability_lower"], whole.columns["probability_upper"]
+    np.testing.assert_allclose(batches.columns["probability_lower"], ends[0], atol=0.15 * np.nanmax(ends[1] - ends[0]))

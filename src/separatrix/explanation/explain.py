@@ -132,6 +132,8 @@ def explain_rows(
             )
     if label is not None and label not in classes:
         raise ValueError(f"explain(label={label!r}): the classes are {listed(classes)}.")
+    if model.X.shape[0] == 0:
+        raise DataError("explain: the table has no rows. Pass the rows to explain.")
     P = model.probabilities(model.X)
     codes = P.argmax(axis=1) if len(classes) > 2 else np.ones(len(P), dtype=np.intp)
     if label is not None:

@@ -19,8 +19,9 @@ of the columns. With one activation, it is A_c (p(x) - p_0) / (a(x) - a_0).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -134,16 +135,26 @@ class LinearScores(Scores):
         return L if is_sparse(phi) else to_dense(L)
 
     def _drawn(self, L: Rows) -> Float:
-        """Draws (S, C + 2, K) of the lines, in batches that limit the memory; the same draws on every call."""
-        assert self.distribution is not None
-        rng, size = np.random.default_rng(0), max(1, self.distribution.mean.size)
-        at_once, found, left = max(1, min(N_DRAWS, MAX_DRAWN_FLOATS // size)), [], N_DRAWS
-        while left:
-            n = min(at_once, left)
-            W = self.distribution.sample(n, rng).reshape(-1, L.shape[1])
-            found.append(np.asarray((L @ W.T).T).reshape(n, -1, L.shape[0]))
-            left -= n
+        """Draws (S, C + 2, K) of the lines; the same draws on every call."""
+        drawn = (np.asarray((L @ W.reshape(-1, L.shape[1]).T).T) for W in self._draws())
+        found = [each.reshape(-1, len(self.weights), L.shape[0]) for each in drawn]
         return np.moveaxis(np.concatenate(found), 1, 2)
+
+    def _draws(self) -> Iterator[Float]:
+        """Yield draws of the weights, in batches that limit the memory."""
+        if N_DRAWS * self.weights.size <= MAX_DRAWN_FLOATS:
+            yield self._all_draws
+            return
+        assert self.distribution is not None
+        rng, at_once = np.random.default_rng(0), max(1, MAX_DRAWN_FLOATS // self.weights.size)
+        for start in range(0, N_DRAWS, at_once):
+            yield self.distribution.sample(min(at_once, N_DRAWS - start), rng)
+
+    @cached_property
+    def _all_draws(self) -> Float:
+        """All draws, if they fit into memory, so that many rows are explained without drawing again."""
+        assert self.distribution is not None
+        return self.distribution.sample(N_DRAWS, np.random.default_rng(0))
 
 
 @dataclass(frozen=True, eq=False)
