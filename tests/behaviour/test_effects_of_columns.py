@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Predictions, comparisons and slopes against the averages of predict_proba of changed tables."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,6 +14,7 @@ import separatrix as sx
 from separatrix.datasets import make_loans
 from separatrix.effects import averages, comparisons, predictions, slopes
 from separatrix.exceptions import DataError
+from separatrix.weights import Blend
 
 N = 240
 
@@ -199,7 +202,7 @@ def test_in_large_tables_some_rows_are_enough_for_what_is_not_linear_in_the_weig
     monkeypatch.setattr(averages, "MAX_DRAWN_PREDICTIONS", 1)
     monkeypatch.setattr(averages, "MIN_DRAWN_ROWS", 1000)
     found = question(model, rows, wanted, by="owns_home", rng=1)
-    assert "every 4th row" in str(found).replace("\n", " ")
+    assert "one row in 4" in str(found).replace("\n", " ")
     error = expected["standard_error"]
     assert_allclose(found["standard_error"], error, rtol=0.05)
     for name, most in (("estimate", 0.05), ("lower", 0.15), ("upper", 0.15)):
@@ -302,6 +305,35 @@ def test_groups_in_which_a_column_is_missing_are_left_out_with_a_note(model, tab
     assert "Left out" in str(found)
     with pytest.raises(DataError, match="every value of age is missing"):
         comparisons(model, table.assign(age=np.nan), {"age": 5})
+
+
+def test_texts_have_no_default_comparison_but_can_be_compared():
+    words = np.random.default_rng(0).choice(["good", "bad", "fine", "poor", "nice"], (200, 3))
+    table = pd.DataFrame({"review": [f"a {a} and {b} and {c} day" for a, b, c in words], "n": np.arange(200) % 7})
+    y = (words == "good").any(axis=1)
+    model = sx.TableClassifier(sx.LogisticRegression(), types={"review": "text"}).fit(table, y)
+    found = comparisons(model, table)
+    assert found.names == ("n",)
+    assert "left out: 'review'" in str(found)
+    with pytest.raises(DataError, match="'review' is text, so it has no default comparison. List the values"):
+        comparisons(model, table, "review")
+    texts = ["a poor day", "a good day"]
+    low, high = (model.predict_proba(table.assign(review=text))[:, 1].mean() for text in texts)
+    assert_allclose(comparisons(model, table, {"review": texts})["estimate"], high - low, rtol=1e-12)
+
+
+def test_estimates_of_a_blend_are_those_of_the_posterior_and_a_note_says_so(table):
+    X = table[["income"]]
+    model = sx.BayesianLogisticRegression(sx.Gaussian(1.0)).fit(X, table["paid"])
+    plain, q = predictions(model, X), model.posterior_
+    theta = q.approximation.mean[None] + 1.0
+    blend = Blend(np.ones(1), np.full(1, 0.5), theta, np.full(1, 0.5))
+    for changed, word in ((replace(q, blend=blend), "single weight vectors"), (replace(q, variance_factor=0.5), "0.5")):
+        model.posterior_ = changed
+        assert abs(model.predict_proba(X)[:, 1].mean() - plain["estimate"][0]) > 1e-6
+        found = predictions(model, X)
+        assert_array_equal(found["estimate"], plain["estimate"])
+        assert word in " ".join(str(found).split("predict_proba")[1].split())
 
 
 def test_collinear_columns_have_effects_without_errors_and_a_note(table):

@@ -286,12 +286,12 @@ class Inquiry:
         """Name of the line of a prediction."""
         return "mean" if label is None else str(label)
 
-    def heading(self, title: str, averages: Averages, given: tuple[str, ...]) -> Heading:
+    def heading(self, title: str, averages: Averages, given: tuple[str, ...], notes: tuple[str, ...] = ()) -> Heading:
         """Title and notes of a table."""
         return Heading(
             self.owner,
             title,
-            self._notes(averages),
+            (*notes, *self._notes(averages)),
             self.population.by,
             given,
             self.level,
@@ -308,7 +308,7 @@ class Inquiry:
         kind = DRAWN if isinstance(averages.numbers, Drawn) else PENALISED if self.is_posterior else SAMPLED
         notes.append(kind.format(percent=f"{100 * self.level:g} %", n=len(averages.theta)))
         if averages.stride > 1:
-            notes[-1] += f" What is not linear in the weights is computed from every {averages.stride:,}th row."
+            notes[-1] += f" What is not linear in the weights is computed from one row in {averages.stride:,}."
         if q.blend is not None and not q.blend.is_average:
             notes.append(BLENDED)
         elif q.variance_factor != 1.0:

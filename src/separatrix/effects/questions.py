@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from separatrix._arguments import check_option
+from separatrix._text import first_few
 from separatrix.effects.averages import Term
 from separatrix.effects.columns import contrasts_of, grid_values, wanted_columns
 from separatrix.effects.inquiry import Inquiry
@@ -160,8 +161,8 @@ def comparisons(
         raise DataError(f"{ask.owner}(comparison='odds ratio') needs probabilities, but the model predicts means.")
     given = ask.at(at)
     settings = ask.settings(given)
-    terms, found = Terms(), []
-    for column, wanted in ask.compared(variables):
+    terms, found, compared = Terms(), [], ask.compared(variables)
+    for column, wanted in compared:
         for label, low, high in contrasts_of(ask.owner, column, wanted, ask.survey):
             present = (column,) if low is None and column.has_gaps else ()
             for setting, edits in settings:
@@ -173,7 +174,10 @@ def comparisons(
         for name, what, setting, low, high in found
         for g, group, k, label in ask.cells
     ]
-    heading = ask.heading(f"{COMPARISONS[comparison]} {ask.quantity}", averages, tuple(given))
+    names = {column.name for column, _ in compared}
+    left = [repr(column.name) for column in ask.columns if variables is None and column.name not in names]
+    notes = (f"Without a default comparison, left out: {first_few(left)}. List values to compare.",) * bool(left)
+    heading = ask.heading(f"{COMPARISONS[comparison]} {ask.quantity}", averages, tuple(given), notes)
     return table_of(ask.owner, heading, averages, lines, comparison=comparison, hypothesis=hypothesis)
 
 
