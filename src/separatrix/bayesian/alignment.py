@@ -74,19 +74,44 @@ def align(objective: Posterior, found: Approximation, *, by_column: bool = False
     if not is_shapeable(objective, found) or not scales.tuned.ndim == scales.fixed.ndim == 1:
         return []
     parabola, better = Parabola(found, objective.prior), list[Aligned]()
-    here, directions = found.log_evidence + scales.log_density(np.zeros(1))[0], Directions.of(objective, scales)
-    kinds = [directions, directions.without_correlations()] if by_column else [directions]
-    for kind, sign in product(kinds, (1.0, -1.0)):
+    here = found.log_evidence + scales.log_density(np.zeros(1))[0]
+    for each in promising(Directions.of(objective, scales), scales, parabola, here, by_column=by_column):
+        prior = each.scales.prior(np.array([each.eta]))
+        posed, factor = replace(objective, prior=prior), float(np.exp(each.eta))
+        better.append(Aligned(posed, each.power, each.shape, factor, parabola.under(prior), each.height - here))
+    return sorted(better, key=lambda each: -each.gain)
+
+
+class Promising(NamedTuple):
+    """Predicted ln p(D, η) under an alignment, b, the best η, and the aligned scales with their shape c Σ^b (M, M)."""
+
+    height: float
+    power: float
+    eta: float
+    scales: PriorScales
+    shape: Float
+
+
+def promising(
+    directions: Directions,
+    scales: PriorScales,
+    parabola: Predictor,
+    here: float,
+    *,
+    by_column: bool,
+    tilt: float = 0.0,
+    tol: float = 0.05,
+) -> list[Promising]:
+    """Return the alignments that are predicted to be more probable than b = 0, where ln p(D, η) is ``here``."""
+    found = list[Promising]()
+    for kind, sign in product((directions, directions.without_correlations())[: 1 + by_column], (1.0, -1.0)):
         for b in sign * ALIGNMENTS:
             aligned, shape = kind.aligned(scales, b)
-            eta, height = best_scale(parabola, aligned)
+            eta, height = best_scale(parabola, aligned, tilt, tol)
             if height <= here + LOG_ODDS:
                 break
-            prior = aligned.prior(np.array([eta]))
-            prediction = parabola.under(prior)
-            posed = replace(objective, prior=prior)
-            better.append(Aligned(posed, b, shape, float(np.exp(eta)), prediction, height - here))
-    return sorted(better, key=lambda each: -each.gain)
+            found.append(Promising(height, b, eta, aligned, shape))
+    return found
 
 
 class Directions(NamedTuple):

@@ -30,14 +30,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from separatrix._array import Float, device_aware
-from separatrix.bayesian.alignment import ALIGNMENTS, LOG_ODDS, MAX_DETERMINED, Directions, best_scale
+from separatrix.bayesian.alignment import LOG_ODDS, MAX_DETERMINED, Directions, promising
 from separatrix.bayesian.averaging import MAX_SPREAD
 from separatrix.bayesian.evidence import GROUP_STD, PriorScales, effective_parameters, prior_scales
 from separatrix.bayesian.sampling import Products
@@ -500,21 +499,15 @@ def align_by_class(found: CoupledFit, tol: float, *, by_column: bool = False) ->
     here = scale_derivatives(uncoupled, None)
     tilt = -float(here.gradient[0])
     predicted = parabola.under(objective.prior).log_evidence + here.log_density
-    level, candidates = found.log_evidence + here.log_density, []
-    kinds = [directions, directions.without_correlations()] if by_column else [directions]
-    for kind, sign in product(kinds, (1.0, -1.0)):
-        for b in sign * ALIGNMENTS:
-            aligned, shape = kind.aligned(scales, b)
-            eta, height = best_scale(parabola, aligned, tilt, 0.2)
-            if height <= predicted + LOG_ODDS:
-                break
-            gain = widening_gain(found, b) if by_column else 0.0
-            candidates.append((height + gain, gain, eta, aligned, shape))
-    for _, gain, eta, aligned, shape in sorted(candidates, key=lambda each: -each[0]):
-        fit = coupled_fit(replace(objective, prior=aligned.prior(np.array([eta]))), found, tol)
-        height = fit.log_evidence + scales.log_density(np.array([eta]))[0] + gain
+    level = found.log_evidence + here.log_density
+    candidates = promising(directions, scales, parabola, predicted, by_column=by_column, tilt=tilt, tol=0.2)
+    gains = [widening_gain(found, each.power) if by_column else 0.0 for each in candidates]
+    for each, gain in sorted(zip(candidates, gains, strict=True), key=lambda pair: -pair[0].height - pair[1]):
+        prior = each.scales.prior(np.array([each.eta]))
+        fit = coupled_fit(replace(objective, prior=prior), found, tol)
+        height = fit.log_evidence + scales.log_density(np.array([each.eta]))[0] + gain
         if height > level + LOG_ODDS:
-            return fit, shape, float(np.exp(eta))
+            return fit, each.shape, float(np.exp(each.eta))
         if height < level:  # the others promise less
             break
     return None
