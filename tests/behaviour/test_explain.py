@@ -1,5 +1,6 @@
 """Explanations of single predictions: contributions, their intervals, and what would change the decision."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -385,3 +386,55 @@ def test_weights_beyond_the_memory_are_drawn_in_batches(numbers, monkeypatch):
     np.testing.assert_array_equal(whole.columns["lower"], batches.columns["lower"])
     ends = whole.columns["probability_lower"], whole.columns["probability_upper"]
     np.testing.assert_allclose(batches.columns["probability_lower"], ends[0], atol=0.15 * np.nanmax(ends[1] - ends[0]))
+
+
+def test_the_words_of_a_text_are_listed():
+    rng = np.random.default_rng(0)
+    topics = {
+        "spam": "win free prize money now call claim offer",
+        "ham": "meeting lunch tomorrow home see later thanks you",
+    }
+    common = [
+        "the",
+        "a",
+        "of",
+        "and",
+        "to",
+        "in",
+        "it",
+        "is",
+        "was",
+        "for",
+        "on",
+        "with",
+        "as",
+        "at",
+        "by",
+        "from",
+        "that",
+        "this",
+        "be",
+        "are",
+    ]
+    texts, labels = [], []
+    for _ in range(400):
+        label = str(rng.choice(["spam", "ham"]))
+        own = rng.choice(topics[label].split(), 3)
+        texts.append(" ".join(rng.permutation([*own, *rng.choice(common, 7)])))
+        labels.append(label)
+    table = pd.DataFrame({"message": texts})
+    model = sx.TableClassifier(sx.LogisticRegression(), types={"message": "text"}).fit(table, labels)
+    row = model.explain({"message": "win a free prize and lunch"})[0]
+    (details,) = row.details
+    listed = dict(part.rsplit(" ", 1) for part in details.removeprefix("Words of message: ").split(", "))
+    assert all(float(listed[word]) > 0 for word in ("free", "win", "prize"))
+    assert float(listed["lunch"]) < 0
+    assert details in " ".join(str(row).split())
+
+
+def test_an_explanation_can_be_pickled(mixed):
+    table, _, model = mixed
+    found = model.explain(table.iloc[:2])
+    again = pickle.loads(pickle.dumps(found))
+    assert str(again) == str(found)
+    assert list(map(str, again[1].changes.single)) == list(map(str, found[1].changes.single))

@@ -115,6 +115,7 @@ def _print_row(row: RowExplanation, place: str, printer: Printer) -> None:
     for texts in row.shortened().texts:
         table.add_row(*texts)
     printer.text(table)
+    printer.text(*row.details)
     for warning in row.warnings:
         printer.text(f"Warning: {warning}", style="yellow")
     if row.change_lines:
@@ -152,6 +153,7 @@ def _document(row: RowExplanation, number: int) -> dict[str, Any]:
         "reference": row.reference,
         "scale": row.scale,
         "contributions": lines,
+        "details": row.details,
         "changes": changes,
         "warnings": row.warnings,
     }

@@ -17,15 +17,16 @@ import numpy as np
 from scipy import special
 
 from separatrix._arguments import check_number
-from separatrix._array import Array, Codes, Float, Rows
+from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix._text import did_you_mean, first_few, listed
 from separatrix.exceptions import DataError
 from separatrix.explanation.changes import Decision, changes_of, costs_of_threshold
 from separatrix.explanation.columns import Column
 from separatrix.explanation.result import Explanation, RowExplanation
-from separatrix.explanation.scores import Scores, class_contrast
+from separatrix.explanation.scores import LinearScores, Scores, class_contrast
 from separatrix.weights import interval_tails
 
+N_WORDS = 8  # words of a text that are listed
 MIN_ADJUSTMENT = 1e-9  # on the log-odds; smaller differences from the sum of the contributions are rounding errors
 REFERENCE, THIS_ROW = "(reference)", "(this row)"
 
@@ -40,6 +41,7 @@ class Explained:
     what changes the probability after the sum over the columns. If it is more than an average over the weights,
     ``is_adjusted``, intervals of the sum are not those of the probability. One classifier for each class against the
     rest has a description for each class, ``against_rest``, whose scores are those of the second of two classes.
+    ``words`` has the functions of each text column, and what they count.
     """
 
     classes: Array
@@ -61,6 +63,7 @@ class Explained:
     warnings: tuple[tuple[str, ...], ...] = ()
     notes: tuple[str, ...] = ()
     decision: Decision | None = None
+    words: tuple[tuple[str, Codes, tuple[str, ...]], ...] = ()
 
 
 class Explains:
@@ -228,8 +231,24 @@ def _explain_row(
         references=tuple(starts),
         columns=columns,
         warnings=model.warnings[n] if model.warnings else (),
+        details=_words_of(model, model.functions(x), 1 if is_binary else code),
         search=search,
     )
+
+
+def _words_of(model: Explained, phi: Rows, code: int) -> tuple[str, ...]:
+    """The words of each text column with the largest contributions to the log-odds, at the mean weights."""
+    found = []
+    for name, at, words in model.words:
+        x = to_dense(phi[:, at])[0]
+        present = np.flatnonzero(x)
+        if not isinstance(model.scores, LinearScores) or not len(present):
+            continue
+        w = class_contrast(len(model.scores.weights), code) @ model.scores.weights[:, at]
+        size = w * x
+        largest = present[np.argsort(-np.abs(size[present]), kind="stable")][:N_WORDS]
+        found.append(f"Words of {name}: " + ", ".join(f"{words[j]} {size[j]:+.2f}" for j in largest.tolist()))
+    return tuple(found)
 
 
 def on_scale(P: Float, code: int, scores: Scores, *, is_binary: bool) -> float:

@@ -23,6 +23,16 @@ MAX_SHOWN_ROWS = 5
 MAX_SHOWN_CHANGES, MAX_SHOWN_PAIRS = 4, 2
 
 
+@dataclass(frozen=True)
+class _Found:
+    """The result of a search, in an explanation that was pickled."""
+
+    changes: Changes
+
+    def __call__(self) -> Changes:
+        return self.changes
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class RowExplanation(Tabular):
     """Explanation of one row: why the class ``label`` has this ``probability``.
@@ -47,6 +57,7 @@ class RowExplanation(Tabular):
     columns: Mapping[str, Float]
     warnings: tuple[str, ...]
     search: Callable[[], Changes] = field(repr=False)
+    details: tuple[str, ...] = ()
 
     formats: ClassVar[dict[str, str]] = {}
 
@@ -80,8 +91,8 @@ class RowExplanation(Tabular):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warnings about unusual values."""
-        return tuple(f"Warning: {text}" for text in self.warnings)
+        """Details of text columns, and warnings about unusual values."""
+        return (*self.details, *(f"Warning: {text}" for text in self.warnings))
 
     @property
     def change_lines(self) -> tuple[str, ...]:
@@ -144,6 +155,10 @@ class RowExplanation(Tabular):
     def _cells(self) -> list[list[str]]:
         """Texts of the heading and of each line."""
         return [["", "value", "reference", self.scale, "probability"], *map(list, self.texts)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything with the changes, but without the model that finds them."""
+        return vars(self) | {"search": _Found(self.changes)}
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the contributions as a waterfall from the reference to the row; the display is returned."""

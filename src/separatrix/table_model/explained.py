@@ -23,7 +23,7 @@ from separatrix.explanation import (
     outside,
 )
 from separatrix.rows import RowStore
-from separatrix.table import MISSING, Batch, NumberPlan, Schema, open_batch
+from separatrix.table import MISSING, Batch, NumberPlan, Schema, TextPlan, open_batch
 from separatrix.table_model.radial import RADIAL, Radial
 
 
@@ -67,6 +67,7 @@ def explained_table(model: Any, rows: Any, reference: Any, named: Callable[..., 
         intervals=None if bounds is None else lambda X, level: np.asarray(bounds(named(X, schema, estimator), level)),
         warnings=tuple(_warnings(schema, columns, batch.take(np.array([n])), row) for n, row in enumerate(cells)),
         notes=notes,
+        words=_words(model),
     )
 
 
@@ -91,6 +92,18 @@ def _owners(model: Any) -> tuple[tuple[str, ...], Codes]:
     lines = tuple(dict.fromkeys([*names, *sources]))
     place = {name: at for at, name in enumerate(lines)}
     return lines, np.array([place[name] for name in sources], dtype=np.intp)
+
+
+def _words(model: Any) -> tuple[tuple[str, Codes, tuple[str, ...]], ...]:
+    """Functions of the words of each text column, and the words; empty with a basis, which may change them."""
+    schema = model.encoder_.schema_
+    if model.basis_ is not None:
+        return ()
+    return tuple(
+        (plan.column, np.arange(len(plan.terms)) + schema.groups[plan.column].start, plan.terms)
+        for plan in schema.plans
+        if isinstance(plan, TextPlan) and plan.column in schema.groups
+    )
 
 
 def _averages(schema: Schema) -> tuple[Any, ...]:
