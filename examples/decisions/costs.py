@@ -9,6 +9,7 @@ The best threshold follows from the costs, and rows that the model has not seen 
 import matplotlib.pyplot as plt
 
 import separatrix as sx
+from separatrix.plots.drawing import new_figure
 
 # %%
 # 1500 loans to fit, 1500 others to evaluate.
@@ -20,7 +21,7 @@ test, truth = X[1500:], y[1500:]
 # The net benefit compares the model with acting on all loans (dashed) and on none (zero), for every threshold. The
 # expected cost has its minimum near the threshold 1/6 that follows from the costs 1 and 5.
 costs = [[0, 1], [5, 0]]
-figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+figure, axes = new_figure(2, 1, size=(6, 8))
 figure.set_label(
     "Net benefit and expected cost of the decision that a loan defaults, against the threshold, with bands"
 )
@@ -29,7 +30,7 @@ for ax, kind in zip(axes, ("net benefit", "cost"), strict=True):
 axes[1].axvline(1 / 6, color="0.4", linestyle=":")
 
 # %%
-# What the rule costs on these loans, beside simpler rules:
+# What the rule costs on these loans, compared with simpler rules:
 P, codes = model.predict_proba(test)[:, ::-1], (truth == "defaulted").astype(int)
 found = sx.thresholds.cost_report(P, codes, costs, ("repaid", "defaulted"))
 print(f"smallest expected cost {found.cost.value:.3f}, most probable class {found.by_probability.value:.3f}")
