@@ -139,7 +139,7 @@ class HasCoefficients(KeepsRows):
         columns : str, int, a list of them, or a mapping
             Names or positions of coefficients, for example ``"intercept"``. ``"age = income"`` tests whether two are
             equal, and a mapping, such as ``{"age": -0.03}``, whether they have these values; the latter needs one
-            coefficient per column, so not more than two classes.
+            coefficient per column, of the log-odds of the second of two classes.
         method : {"likelihood-ratio", "wald", "score"}, optional
             Kind of test; by default the likelihood-ratio test, or Wald's with a robust covariance.
         """
