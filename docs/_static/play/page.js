@@ -17,6 +17,7 @@
     const NEAR_PIXELS = 16;                             // a press this close to a row takes hold of it
     const FRAME_MS = 700;                               // between steps that are played
     const SETTLED_MS = 150;                             // without a change, before the evidence surface is computed
+    const WORK_MS = 25;                                 // on the surface, before the page may respond
     const SCALES = logSpaced(0.1, 30, 10), WIDTHS = logSpaced(0.25, 4, 10);
     const SHOWN_NATS = 20;                              // evidence this far below the best one has the palest colour
 
@@ -571,16 +572,23 @@
             const {basis, rows} = this.state, widths = basis === "rbf" ? WIDTHS : [1];
             const key = JSON.stringify([basis, rows]);
             if (key === this.surfaceKey) return this.drawSurface();
-            const surface = [];
-            const nextWidth = () => {                   // one width at a time, so that the page responds in between
-                try { surface.push(...engine.evidenceSurface(rows, basis, [widths[surface.length]], SCALES)); } catch (error) { return; }
-                if (surface.length < widths.length) { this.surfaceTimer = setTimeout(nextWidth); return; }
-                const highest = Math.max(...surface.flat()), i = surface.findIndex(line => line.includes(highest));
-                this.best = {scale: SCALES[surface[i].indexOf(highest)], ...(basis === "rbf" && {width: widths[i]})};
-                Object.assign(this, {surface, surfaceKey: key});
+            const cells = widths.flatMap(width => SCALES.map(scale => ({width, scale}))), evidences = [];
+            const nextCells = () => {                   // a few at a time, so that the page responds in between
+                const pause = performance.now() + WORK_MS;
+                try {
+                    while (evidences.length < cells.length && performance.now() < pause) {
+                        const {width, scale} = cells[evidences.length];
+                        evidences.push(engine.evidenceSurface(rows, basis, [width], [scale])[0][0]);
+                    }
+                } catch (error) { return; }             // the fit has shown the problem
+                if (evidences.length < cells.length) { this.surfaceTimer = setTimeout(nextCells); return; }
+                const best = cells[evidences.indexOf(Math.max(...evidences))];
+                this.best = basis === "rbf" ? best : {scale: best.scale};
+                this.surface = widths.map((_, i) => evidences.slice(i * SCALES.length, (i + 1) * SCALES.length));
+                this.surfaceKey = key;
                 this.drawSurface();
             };
-            this.surfaceTimer = setTimeout(nextWidth, SETTLED_MS);
+            this.surfaceTimer = setTimeout(nextCells, SETTLED_MS);
         }
 
         drawSurface() {
