@@ -63,6 +63,19 @@ def test_slopes_and_steps_of_two_classes_are_those_of_logit(table, model, peer):
     assert_allclose(found["standard_error"], dummy.margeff_se[2], rtol=1e-7)
 
 
+@pytest.mark.parametrize("kind", ["HC0", "cluster"])
+def test_robust_covariances_give_robust_effects(table, kind):
+    X, y, _ = table
+    t, groups = (y > 0).astype(int), np.arange(N) // 6
+    options = {"cov_kwds": {"groups": groups}} if kind == "cluster" else {}
+    margins = sm.Logit(t, sm.add_constant(X)).fit(disp=0, tol=1e-14, cov_type=kind, **options).get_margeff()
+    model = sx.LogisticRegression(alpha=0, tol=1e-12).fit(X, t)
+    found = sx.effects.slopes(model.with_covariance(("cluster", groups) if kind == "cluster" else kind), X)
+    assert_allclose(found["estimate"], margins.margeff, rtol=1e-9)
+    assert_allclose(found["standard_error"], margins.margeff_se, rtol=1e-7)
+    assert kind in str(found)
+
+
 def test_slopes_of_counts_are_those_of_poisson(table):
     X, _, t = table
     fit = sm.Poisson(t, sm.add_constant(X)).fit(disp=0, tol=1e-14)

@@ -33,7 +33,6 @@ from separatrix.effects.results import IDENTITY, LOG, LOGIT, Heading, Scale
 from separatrix.estimator import known_columns
 from separatrix.exceptions import DataError
 from separatrix.meta import is_ours
-from separatrix.priors import Flat
 from separatrix.table import DatePlan
 from separatrix.table_model import TableClassifier
 from separatrix.weights import NormalApproximation, WeightDistribution, interval_tails
@@ -51,7 +50,9 @@ PENALISED = (
     "Standard errors and {percent} intervals: delta method, with Laplace's Gaussian posterior under the prior. The "
     "prior shrinks estimates towards zero."
 )
-SAMPLED = "Standard errors and {percent} intervals: delta method, with the sampling distribution of the weights."
+SAMPLED = (
+    "Standard errors and {percent} intervals: delta method, with the sampling distribution of the weights{robust}."
+)
 SEPARATED = (
     "The classes are separated, so some weights are infinite at the maximum of the likelihood. Standard errors and "
     "intervals of effects that depend on them are not valid. Use a prior."
@@ -209,11 +210,7 @@ class Inquiry:
     @property
     def is_posterior(self) -> bool:
         """Whether the distribution of the weights is a posterior under a prior."""
-        estimator = self.estimator
-        if self.is_drawn or getattr(estimator, "alpha_", 0.0) > 0:
-            return True
-        prior = getattr(estimator, "prior", None)
-        return not isinstance(prior, Flat) if prior is not None else getattr(estimator, "alpha", 0.0) > 0
+        return not self.distribution.is_sampling
 
     def at(self, at: Any) -> dict[str, list[Any]]:
         """Values of each column of the user's ``at``."""
@@ -306,7 +303,9 @@ class Inquiry:
         if weight.min() < weight.max():
             notes[0] += f" Up to {weight.max() - weight.min():,.0f} rows are left out, because the value is missing."
         kind = DRAWN if isinstance(averages.numbers, Drawn) else PENALISED if self.is_posterior else SAMPLED
-        notes.append(kind.format(percent=f"{100 * self.level:g} %", n=len(averages.theta)))
+        robust = getattr(estimator, "_robust", None)
+        which = "" if robust is None else f" (covariance: {robust.name})"
+        notes.append(kind.format(percent=f"{100 * self.level:g} %", n=len(averages.theta), robust=which))
         if averages.stride > 1:
             notes[-1] += f" What is not linear in the weights is computed from one row in {averages.stride:,}."
         if q.blend is not None and not q.blend.is_average:
