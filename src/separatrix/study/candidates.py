@@ -43,7 +43,7 @@ VALIDATED, LOGISTIC = "logistic (cross-validated)", "logistic (Bayesian)"
 CURVED = "curved logistic (Bayesian)"
 PAIRED = "curved logistic with interactions (Bayesian)"
 RADIAL = "radial logistic (Bayesian)"
-MODELS = (PRIOR, LOGISTIC, VALIDATED, BAYES, LINEAR, QUADRATIC, CURVED, PAIRED, RADIAL)  # from simple to rich
+MODELS = (PRIOR, VALIDATED, LOGISTIC, BAYES, LINEAR, QUADRATIC, CURVED, PAIRED, RADIAL)  # from simple to rich
 
 MAX_CHEAP_OPERATIONS = 2e8  # per pass; below this, checking and correcting Laplace's Gaussian is cheap
 MIN_LAPLACE_ROWS_PER_WEIGHT = 50  # of a class; with at least this many, Laplace's Gaussian is accurate

@@ -42,7 +42,7 @@ from separatrix.comparison import (
 from separatrix.generative import NaiveBayes
 from separatrix.metrics import Estimate, weighted_mean
 from separatrix.rows import watched
-from separatrix.study.candidates import CURVED, LOGISTIC, PriorOnly
+from separatrix.study.candidates import CURVED, LOGISTIC, PRIOR, PriorOnly
 from separatrix.study.notes import captured
 from separatrix.study.progress import MAX_CANDIDATE_FRACTION, MIN_SAMPLED_ROWS, Budget, Stages
 from separatrix.study.records import Note
@@ -73,6 +73,10 @@ class Entry:
     def seconds(self) -> float:
         """Time of a fold."""
         return float(np.mean(self.fold_seconds))
+
+    def is_costly(self, cheap: float) -> bool:
+        """Whether a fold takes longer than ``cheap`` seconds; the baseline never counts as costly."""
+        return self.name != PRIOR and self.seconds > cheap
 
     def score(self, split: Split, classes: Array) -> None:
         """Fit to the training rows of a split and predict its test rows; a failed fit makes a failed trial."""
@@ -211,9 +215,9 @@ def _finish_folds(entries: list[Entry], splits: Sequence[Split], classes: Array,
         behind = {name: f"{decimals(-gap.value)} ± {decimals(gap.standard_error)}" for name, gap in gaps.items()}
         for entry in _active(entries):
             gap = gaps[entry.name]
-            if entry.seconds > cheap and -gap.value > max(STOP_IN_STD * gap.standard_error, MIN_SHOWN_NATS):
+            if entry.is_costly(cheap) and -gap.value > max(STOP_IN_STD * gap.standard_error, MIN_SHOWN_NATS):
                 entry.stop(done, len(splits), f"it was {behind[entry.name]} nats per row behind {leader}.")
-        while costly := [entry for entry in _active(entries) if entry.seconds > cheap]:
+        while costly := [entry for entry in _active(entries) if entry.is_costly(cheap)]:
             final = max(entry.trial.fit_seconds for entry in costly) + FINAL_FRACTION * budget.seconds
             if sum(entry.seconds for entry in _active(entries)) <= budget.left - final:
                 break
