@@ -346,6 +346,20 @@ def test_collinear_columns_have_effects_without_errors_and_a_note(table):
     assert np.isfinite(predictions(model, X)["standard_error"]).all()
 
 
+def test_columns_that_a_generalised_linear_model_leaves_out_are_refused_and_do_not_matter(table):
+    X = table[["income"]].assign(age=table["age"].fillna(40), both=table["income"] + table["age"].fillna(40))
+    t = np.arange(N) % 5
+    with pytest.warns(sx.exceptions.CollinearWarning):
+        model = sx.GeneralizedLinearModel("poisson").fit(X, t)
+    smaller = sx.GeneralizedLinearModel("poisson").fit(X[["income", "age"]], t)
+    found, expected = comparisons(model, X), comparisons(smaller, X)
+    assert "left out: 'both'" in str(found)
+    for name in ("estimate", "standard_error"):
+        assert_allclose(found[name], expected[name], rtol=1e-8)
+    with pytest.raises(DataError, match="does not use column 'both': it is constant, or a combination"):
+        comparisons(model, X, "both")
+
+
 def test_separation_is_stated(table):
     X = table[["income"]]
     with pytest.warns(sx.exceptions.SeparationWarning):

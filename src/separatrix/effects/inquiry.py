@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -95,6 +95,11 @@ class Inquiry:
         except AttributeError as error:
             why = f"{type(estimator).__name__} is not a model of separatrix that has them."
             raise DataError(f"{needs}. {error if is_ours(type(estimator)) else why}") from error
+        if getattr(
+            estimator, "_aliased", ()
+        ):  # the model leaves these columns out, so the others determine all effects
+            gaussian = cast(NormalApproximation, found.approximation)
+            found = replace(found, approximation=replace(gaussian, null=None))
         return found
 
     @cached_property
