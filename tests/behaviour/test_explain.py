@@ -438,3 +438,15 @@ def test_an_explanation_can_be_pickled(mixed):
     again = pickle.loads(pickle.dumps(found))
     assert str(again) == str(found)
     assert list(map(str, again[1].changes.single)) == list(map(str, found[1].changes.single))
+
+
+def test_robust_covariances_give_robust_intervals(numbers):
+    X, y = numbers
+    model = sx.LogisticRegression(alpha=0).fit(X, y)
+    robust = model.with_covariance("HC1")
+    plain, other = model.explain(X[:1])[0], robust.explain(X[:1])[0]
+    np.testing.assert_allclose(other.columns["estimate"], plain.columns["estimate"])
+    at = other.names.index("x1")
+    expected = abs(X[0, 1] - X[:, 1].mean()) * np.sqrt(robust.weight_distribution_.covariance[1, 1])
+    assert other.columns["standard_error"][at] == pytest.approx(expected)
+    assert other.columns["standard_error"][at] != plain.columns["standard_error"][at]
