@@ -23,7 +23,7 @@ from separatrix.exceptions import DataError
 from separatrix.explanation.changes import Decision, changes_of, costs_of_threshold
 from separatrix.explanation.columns import Column
 from separatrix.explanation.result import Explanation, RowExplanation
-from separatrix.explanation.scores import LinearScores, Scores, class_contrast
+from separatrix.explanation.scores import LinearScores, Lines, Scores, class_contrast
 from separatrix.weights import interval_tails
 
 N_WORDS = 8  # words of a text that are listed
@@ -166,52 +166,25 @@ def _explain_row(
     model = model.against_rest[code] if is_binary else model
     x, C, scores = model.X[[n]], len(model.lines), model.scores
     found = scores.lines(model.functions(x), model.start, model.owner, C, 1 if is_binary else code, level)
-    if not np.isfinite(found.estimate).all():
-        at = int(np.flatnonzero(~np.isfinite(found.estimate))[0])
-        name = model.lines[at - 1] if 1 <= at <= C else "the row"
-        raise DataError(
-            f"The contribution of {name!r} is not finite: a class gives its value the probability 0. With "
-            "estimate='map', probabilities are positive."
-        )
-    order = 1 + np.argsort(-np.abs(found.estimate[1:-1]), kind="stable")
-    final = on_scale(P, code, scores, is_binary=is_binary)
+    _require_finite(found.estimate, model.lines)
+    final, columns = on_scale(P, code, scores, is_binary=is_binary), found.columns
     rest = final - found.estimate[-1] if np.isfinite(final) else 0.0
-    has_rest = abs(rest) > MIN_ADJUSTMENT * max(1.0, abs(final))
-    kept = np.concatenate([[0], order, [C + 1]])
-    texts = [*(c.show(v) for c, v in zip(model.columns, model.cells[n], strict=True)), *[""] * C]
-    before = [*(c.show(v) for c, v in zip(model.columns, model.start_cells, strict=True)), *[""] * C]
-    lines = [REFERENCE, *(model.lines[j - 1] for j in order), THIS_ROW]
-    values = ["", *(texts[j - 1] for j in order), ""]
-    starts = ["", *(before[j - 1] for j in order), ""]
-    estimate, probability = found.estimate[kept], found.probability[kept]
-    probability_rest = float(P[code]) - probability[-1]
-    columns: dict[str, Any] = {"estimate": estimate, "probability": probability}
-    if found.error is not None and found.lower is not None and found.upper is not None and found.bounds is not None:
-        columns = {
-            "estimate": estimate,
-            "standard_error": found.error[kept],
-            "lower": found.lower[kept],
-            "upper": found.upper[kept],
-            "probability": probability,
-            "probability_lower": found.bounds[kept, 0],
-            "probability_upper": found.bounds[kept, 1],
-        }
-    interval = None if found.bounds is None or model.is_adjusted else (found.bounds[-1, 0], found.bounds[-1, 1])
-    if bounds is not None:
-        own = bounds[n] if bounds.ndim == 2 else bounds[n, code]
-        if bounds.ndim == 2 and code == 0:
-            own = 1.0 - own[::-1]
-        interval = (float(own[0]), float(own[1]))
-    columns["estimate"][-1], columns["probability"][-1] = final if has_rest else estimate[-1], float(P[code])
-    if has_rest:
-        lines.insert(-1, model.adjustment)
-        values.insert(-1, "")
-        starts.insert(-1, "")
-        inserted = dict.fromkeys(columns, np.nan) | {"estimate": rest, "probability": probability_rest}
-        columns = {name: np.insert(column, len(column) - 1, inserted[name]) for name, column in columns.items()}
+    texts, before = (
+        ["", *(c.show(v) for c, v in zip(model.columns, cells, strict=True)), *[""] * (C + 2 - len(model.columns))]
+        for cells in (model.cells[n], model.start_cells)
+    )
+    order = [0, *(1 + np.argsort(-np.abs(found.estimate[1:-1]), kind="stable")).tolist(), C + 1]
+    if abs(rest) > MIN_ADJUSTMENT * max(1.0, abs(final)):  # another line, before the last one
+        order.insert(-1, C + 2)
+        inserted = {"estimate": rest, "probability": float(P[code]) - found.probability[-1]}
+        columns = {name: np.append(column, inserted.get(name, np.nan)) for name, column in columns.items()}
+        columns["estimate"][C + 1] = final
+    columns["probability"][C + 1] = float(P[code])
+    interval = _interval(model, found, bounds, n, code)
     if "lower" in columns:
         ends = (np.nan, np.nan) if interval is None else interval
-        columns["probability_lower"][-1], columns["probability_upper"][-1] = ends
+        columns["probability_lower"][C + 1], columns["probability_upper"][C + 1] = ends
+    names = (REFERENCE, *model.lines, THIS_ROW, model.adjustment)
     is_joint = len(P) > 2 and scores.scale == "log-odds"
     against = " against the rest" if is_binary else " against the mean of the classes" if is_joint else ""
     search = partial(changes_of, x, model.columns, model.cells[n], fixed, model.probabilities, decision, code)
@@ -226,14 +199,36 @@ def _explain_row(
         decision=decision.labels[int(decision.decide(P[None])[0])],
         rule=decision.text,
         reference=model.reference,
-        names=tuple(lines),
-        values=tuple(values),
-        references=tuple(starts),
-        columns=columns,
+        names=tuple(names[at] for at in order),
+        values=tuple(texts[at] for at in order),
+        references=tuple(before[at] for at in order),
+        columns={name: column[order] for name, column in columns.items()},
         warnings=model.warnings[n] if model.warnings else (),
         details=_words_of(model, model.functions(x), 1 if is_binary else code),
         search=search,
     )
+
+
+def _require_finite(estimate: Float, lines: Sequence[str]) -> None:
+    """Raise if a contribution is infinite; naive Bayes by maximum likelihood may give a value the probability 0."""
+    bad = np.flatnonzero(~np.isfinite(estimate))
+    if len(bad):
+        name = lines[bad[0] - 1] if 1 <= bad[0] <= len(lines) else "the row"
+        raise DataError(
+            f"The contribution of {name!r} is not finite: a class gives its value the probability 0. With "
+            "estimate='map', probabilities are positive."
+        )
+
+
+def _interval(model: Explained, found: Lines, bounds: Float | None, n: int, code: int) -> tuple[float, float] | None:
+    """Interval of the probability of row n: that of the model or, if its probability is that of the sum, of the sum."""
+    if bounds is not None:
+        ends = bounds[n] if bounds.ndim == 2 else bounds[n, code]
+        low, high = ends if bounds.ndim == 3 or code == 1 else 1.0 - ends[::-1]
+        return float(low), float(high)
+    if found.bounds is None or model.is_adjusted:
+        return None
+    return float(found.bounds[-1, 0]), float(found.bounds[-1, 1])
 
 
 def _words_of(model: Explained, phi: Rows, code: int) -> tuple[str, ...]:

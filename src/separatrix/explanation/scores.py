@@ -56,6 +56,17 @@ class Lines(NamedTuple):
     probability: Float
     bounds: Float | None
 
+    @property
+    def columns(self) -> dict[str, Float]:
+        """Copies of the numbers by name, with those of intervals if there are any."""
+        found = {"estimate": self.estimate}
+        if self.error is not None and self.lower is not None and self.upper is not None:
+            found |= {"standard_error": self.error, "lower": self.lower, "upper": self.upper}
+        found["probability"] = self.probability
+        if self.bounds is not None:
+            found |= {"probability_lower": self.bounds[:, 0], "probability_upper": self.bounds[:, 1]}
+        return {name: column.copy() for name, column in found.items()}
+
 
 class Scores(ABC):
     """How a model computes the activations of classes as a sum. ``reference`` are the average functions of a row."""
