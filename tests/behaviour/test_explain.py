@@ -450,3 +450,12 @@ def test_robust_covariances_give_robust_intervals(numbers):
     expected = abs(X[0, 1] - X[:, 1].mean()) * np.sqrt(robust.weight_distribution_.covariance[1, 1])
     assert other.columns["standard_error"][at] == pytest.approx(expected)
     assert other.columns["standard_error"][at] != plain.columns["standard_error"][at]
+
+
+def test_adjusted_log_odds_have_no_interval_of_the_sum(iris):
+    model = sx.OneVsRest(sx.LogisticRegression()).fit(*iris)
+    row = model.explain(iris[0].iloc[[60]])[0]
+    assert row.interval is None
+    assert np.isnan(row.columns["lower"][-1])
+    assert np.isfinite(row.columns["lower"][0])
+    assert "(sum to one)" in row.names

@@ -184,6 +184,9 @@ def _explain_row(
     if "lower" in columns:
         ends = (np.nan, np.nan) if interval is None else interval
         columns["probability_lower"][C + 1], columns["probability_upper"][C + 1] = ends
+        if model.is_adjusted:  # the interval of the sum is not that of the adjusted log-odds
+            for name in ("standard_error", "lower", "upper"):
+                columns[name][C + 1] = np.nan
     names = (REFERENCE, *model.lines, THIS_ROW, model.adjustment)
     is_joint = len(P) > 2 and scores.scale == "log-odds"
     against = " against the rest" if is_binary else " against the mean of the classes" if is_joint else ""
