@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn.linear_model import LinearRegression
 
 import separatrix as sx
 from separatrix.datasets import make_loans
@@ -382,6 +383,10 @@ def test_separation_is_stated(table):
         (lambda m, t: comparisons(m, t, {"age": 5}, hypothesis="pairwise"), "nothing to compare"),
         (lambda m, t: comparisons(m, t, {"age": 5}, hypothesis="b1 = b2"), "choose 'pairwise', 'reference'"),
         (lambda m, t: comparisons(m, t, by="sate"), "Did you mean 'state'?"),
+        (lambda m, t: comparisons(m, t, by=3), "name a column of the table, or list several"),
+        (lambda m, t: comparisons(m, t, by="income"), "240 groups, more than 200"),
+        (lambda m, t: comparisons(None, t), "pass a fitted model"),
+        (lambda m, t: comparisons(LinearRegression().fit([[1]], [1]), t), "sklearn.LinearRegression has none"),
         (lambda m, t: comparisons(m, t, at=["age"]), "map columns to values"),
         (lambda m, t: comparisons(m, t, at={"member": "maybe"}), "Its values are 'no' and 'yes'"),
         (lambda m, t: comparisons(m, t, at={"age": "old"}), "It contains numbers"),

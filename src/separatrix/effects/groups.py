@@ -23,7 +23,7 @@ from separatrix.rows import Block, ColumnTargets, Source, is_dask, open_rows, re
 from separatrix.table import MISSING, Batch, Kind, open_batch, read_values
 from separatrix.table_model import TableClassifier
 
-MAX_GROUPS = 1000
+MAX_GROUPS = 200  # more are probably numbers or dates, whose table nobody could read
 
 Group = tuple[Any, ...]  # the value of each column of ``by``
 
@@ -39,10 +39,10 @@ class Population:
 
 def open_population(owner: str, model: Any, data: Any, by: Any) -> Population:
     """Open the rows of any table for a fitted model, and divide them into groups by the columns ``by``."""
-    names = (by,) if isinstance(by, str) else tuple(() if by is None else by)
-    for name in names:
-        if not isinstance(name, str):
-            raise DataError(f"{owner}(by={by!r}): name a column of the table, or list several.")
+    is_list = isinstance(by, Sequence) and all(isinstance(name, str) for name in by)
+    if by is not None and not is_list:
+        raise DataError(f"{owner}(by={by!r}): name a column of the table, or list several.")
+    names = (by,) if isinstance(by, str) else tuple(by or ())
     if isinstance(data, str | os.PathLike):
         texts = model.encoder_.schema_.text_types if isinstance(model, TableClassifier) else {}
         data = scan(data, types={name: kind for name, kind in texts.items() if kind == "text"})

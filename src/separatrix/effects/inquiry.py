@@ -93,8 +93,13 @@ class Inquiry:
         try:
             found: WeightDistribution = estimator.weight_distribution_
         except AttributeError as error:
-            why = f"{type(estimator).__name__} is not a model of separatrix that has them."
-            raise DataError(f"{needs}. {error if is_ours(type(estimator)) else why}") from error
+            kind = type(estimator)
+            why = (
+                f"{kind.__module__.partition('.')[0]}.{kind.__name__} has none: use sx.LogisticRegression, "
+                "sx.BayesianLogisticRegression or another linear model, on its own or in sx.TableClassifier."
+            )
+            is_explained = is_ours(kind) and "has no attribute" not in str(error).partition(":")[0]
+            raise DataError(f"{needs}. {error if is_explained else why}") from error
         if getattr(
             estimator, "_aliased", ()
         ):  # the model leaves these columns out, so the others determine all effects
