@@ -43,7 +43,6 @@ LOG_ODDS = np.log(STATED_PROBABILITY / (1 - STATED_PROBABILITY))
 # the truth; with 0.94, one case of two is lost; 0.985 finds more, but its predictions take a third of the time of
 # fitting 50 000 x 100.
 MAX_DETERMINED = 0.97
-MAX_SHAPED_WEIGHTS = 1000  # of all outputs; each prediction costs their cube
 
 
 class Predictor(Protocol):
@@ -157,10 +156,10 @@ class Directions(NamedTuple):
 
 
 def is_shapeable(objective: Posterior, found: Approximation) -> bool:
-    """Whether the shape of the prior matters and its evidence is cheap to predict."""
+    """Whether the shape of the prior matters and is cheap to predict, which takes the cube of the number of weights."""
     (C, P), M = objective.shape, len(objective.design.origin)
     determined = effective_parameters(found, objective.prior) / (P * max(1, C - 1))
-    return M > 1 and C * P <= MAX_SHAPED_WEIGHTS and determined <= MAX_DETERMINED
+    return M > 1 and C * P <= 1000 and determined <= MAX_DETERMINED
 
 
 def best_scale(parabola: Predictor, scales: PriorScales, tilt: float = 0.0, tol: float = 0.05) -> tuple[float, float]:

@@ -59,8 +59,6 @@ from separatrix.weights import MAX_DRAW_ACTIVATIONS, row_squares
 # Random signs, and products with E for each of them. Half of them changes the evidence of four classes of words by 0.06
 # and 0.3 nats, and a probability by 0.005 and 0.011.
 N_PROBES, N_LANCZOS_STEPS = 16, 12
-MIN_DIAGONAL_PROBES, MAX_DIAGONAL_PROBES = 4, 32  # limits of the number of probes if M is diagonal
-MAX_PROBED_FLOATS = 2**20  # entries of all probes if M is diagonal: averages over more weights need fewer probes
 LOG_DET_TOL = 0.2  # nats: Lanczos' method ends if another product changes ln |E| by less
 MIN_OFF_DIAGONAL = 1e-6  # entry of the tridiagonal matrix below which a probe has no further part of the spectrum
 # First and largest step of the logarithm of a scale. Other values end in another maximum of the noisy evidence: twice
@@ -319,7 +317,7 @@ def random_signs(q: UncoupledApproximation) -> Float:
     """Return random signs for all weights (probes, CP), always the same, in coordinates of the axes."""
     n_probes = N_PROBES
     if not q.couples_columns:
-        n_probes = int(np.clip(MAX_PROBED_FLOATS // q.mean.size, MIN_DIAGONAL_PROBES, MAX_DIAGONAL_PROBES))
+        n_probes = int(np.clip(2**20 // q.mean.size, 4, 32))  # averages over more weights need fewer probes
     return np.random.default_rng(0).choice([-1.0, 1.0], size=(n_probes, q.mean.size))
 
 

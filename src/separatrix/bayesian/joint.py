@@ -56,7 +56,6 @@ from separatrix.solvers import Posterior, has_cheap_hessian
 
 # Shifts of the mean, in posterior standard deviations
 NEGLIGIBLE_SHIFT = 0.05  # up to this, Laplace's Gaussian is accurate; with 0.1, a probability changes by 0.004
-CORRECTED_SHIFT = 0.01  # above this, the mean of Laplace's Gaussian is corrected, which takes a pass
 
 # Tolerances of expectation propagation, in posterior standard deviations: of the fits of tuning, and of the nodes of
 # the average over the scales
@@ -247,7 +246,7 @@ def fit_joint(found: Inference, options: Options) -> Inference:
         return replace(better.warned(warning), variance_factor=0.0).did(
             "Laplace's Gaussian; probabilities are those at the mode"
         )
-    if shift.largest > CORRECTED_SHIFT:
+    if shift.largest > 0.01:  # the correction takes a pass
         moved = third_order(better.objective, better.full, shift)
         better = replace(better, approximation=moved)
     return better.did(_method_of(better))

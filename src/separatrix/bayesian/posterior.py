@@ -26,7 +26,6 @@ from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, ValueGrad, activation_spreads
 from separatrix.weights import AbstractApproximation, Activations, regressors, row_squares
 
-NEWTON_CONTRACTION = 0.01  # gradient before Newton's last step, relative to the root of the gradient after it
 MAX_ORDERED_WEIGHTS = 500  # roots of more weights take seconds, and their importance weights are unusable
 
 
@@ -208,7 +207,7 @@ def tol_near_mode(objective: Posterior, tol: float) -> float:
 
     On small tables the search ends with Newton's steps anyway.
     """
-    return max(tol, NEWTON_CONTRACTION * np.sqrt(tol)) if objective.sample is not None else tol
+    return max(tol, 0.01 * np.sqrt(tol)) if objective.sample is not None else tol
 
 
 def weight_names(objective: Posterior) -> tuple[str, ...]:

@@ -41,20 +41,18 @@ from separatrix.rows import Block
 from separatrix.solvers import Posterior, conjugate_gradients
 from separatrix.stats import collect_sample
 
-BYTES_PER_ENTRY = 100  # a copy of the rows, the positions of their entries, and messages between rows and weights
 FRACTION = 0.8  # of a full update of the sites
 TOL_IN_STD = 1e-3  # change of an activation and of its precision, in standard deviations of an average row
 MAX_SWEEPS = 60
-MAX_FITS, FIRST_STEP, MAX_STEP = 8, 0.35, 1.0  # fits of tuning; first and largest step of the logarithm of a scale
-MIN_STEP, MAX_SLOPE = 0.05, 0.2  # last step, and nats per unit of the logarithm of the scale that are zero
-MEAN_TOL, MAX_MEAN_STEPS = 0.01, 30  # relative residual of the mean of a sweep, and steps of conjugate gradients
+FIRST_STEP, MIN_STEP, MAX_STEP = 0.35, 0.05, 1.0  # of the logarithm of a scale: the first, the last and the largest
 
 
 def is_possible(objective: Posterior) -> bool:
     """Whether there are two classes, and the rows fit into memory with their messages."""
     if objective.shape[0] > 1:
         return False
-    return costs.n_entries(objective) * BYTES_PER_ENTRY <= costs.MAX_SPARSE_BYTES
+    # 100 bytes per entry: copies of the rows, the positions, and messages between rows and weights
+    return 100 * costs.n_entries(objective) <= costs.MAX_SPARSE_BYTES
 
 
 class Sites(NamedTuple):
@@ -153,7 +151,7 @@ class SparseEP:
             A = self._precision(objective, tau)
             rest = design.collect(block, weight * (nu - tau * pull)) + prior.dot(prior.mean - sites.mean)
             rest -= design.collect(block, weight * tau * (mu - pull))
-            step = conjugate_gradients(A.product, rest, A.diagonal, tol=np.full(1, MEAN_TOL), max_steps=MAX_MEAN_STEPS)
+            step = conjugate_gradients(A.product, rest, A.diagonal, tol=np.full(1, 0.01), max_steps=30)
             sites = Sites(tau, nu, rows.messages(tau, out), sites.mean + step.value)
         self.memory.append(sites)
         log_evidence, log_p = np.nan, objective.likelihood.derivatives(mu, block.codes).log_p
@@ -182,7 +180,7 @@ class SparseEP:
         scales = prior_scales(objective)
         (low,), (high,) = scales.bounds(objective)
         live, eta, before = scales.groups != FIXED_GROUP, 0.0, None
-        for _ in range(MAX_FITS):
+        for _ in range(8):  # fits
             prior = scales.prior(np.array([eta]))
             q = self.fit(replace(objective, prior=prior), mode)
             each = prior.diagonal * (1 / q.precision + (q.mean - prior.mean) ** 2)
@@ -191,7 +189,7 @@ class SparseEP:
             if before is not None:
                 bend = (before[1] - slope) / (eta - before[0])
                 step = float(np.clip(slope / bend, -MAX_STEP, MAX_STEP)) if bend > 0 else 2 * step
-            if abs(slope) < MAX_SLOPE or abs(step) < MIN_STEP or not low <= eta + step <= high:
+            if abs(slope) < 0.2 or abs(step) < MIN_STEP or not low <= eta + step <= high:
                 break
             before, eta = (eta, slope), eta + step
         return eta

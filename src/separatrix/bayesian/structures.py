@@ -29,7 +29,6 @@ from separatrix.weights import AbstractApproximation, Activations, regressors, r
 
 MAX_FULL_WEIGHTS = 5000  # size CP up to which the full structure is the default
 MATRIX_COPIES = 4  # matrices in memory at once: Hessian, correlations, factor and its inverse
-ARROW_ROWS_AT_ONCE = 4096  # rows whose products with a covariance are in memory together
 STD_AT_ONCE = 512  # weights whose variances are computed together
 
 
@@ -253,7 +252,7 @@ class ArrowApproximation(AbstractApproximation):
         cov_u, of_level = self.root @ self.root.T, self.variance[self.levels]
         mixed = -2 * self.border @ cov_u
         found = np.empty(X.shape[0])
-        for at in gen_batches(len(found), ARROW_ROWS_AT_ONCE):
+        for at in gen_batches(len(found), 4096):
             x, z = split_rows(X[at], design, self.levels, self.others)
             found[at] = (x * x) @ of_level + (z * (z @ cov_u + x @ mixed)).sum(axis=1)
         return found

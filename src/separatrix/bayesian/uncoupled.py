@@ -26,9 +26,6 @@ from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, Grad, ValueGrad
 from separatrix.weights import AbstractApproximation, Activations, regressors, row_squares
 
-MAX_PASS_BYTES = 2**27  # bytes that one pass may return for each block of rows; more bytes take more passes
-ROUNDING_OF_AXES = 1e-9  # above the rounding error of a contrast between classes
-
 
 @dataclass(frozen=True, eq=False)
 class ByClassApproximation(AbstractApproximation):
@@ -159,7 +156,7 @@ def laplace_by_class(
     """
     prior, (C, P) = objective.prior, objective.shape
     precision = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
-    at_once, factors = max(1, MAX_PASS_BYTES // (8 * P * P)), []
+    at_once, factors = max(1, 2**27 // (8 * P * P)), []  # a pass returns at most 128 MB for each block of rows
     with np.errstate(under="ignore"):
         here = objective.reduce(total_curvature, theta=mode)
         axes = _contrasts(here.grad) if axes is None else axes
@@ -203,7 +200,7 @@ def _contrasts(total: Float) -> Float:
     # Averages over points depend on the signs: neither rounding nor the order of the classes may choose them. Only
     # contrasts of classes that are exchangeable have no third moment and no part in the diagonal.
     asymmetry = np.sum(axes**3, axis=0) + total.diagonal() @ axes / max(np.trace(total), np.finfo(float).tiny)
-    axes *= np.copysign(1.0, asymmetry + ROUNDING_OF_AXES * np.sqrt(np.arange(C)) @ axes)
+    axes *= np.copysign(1.0, asymmetry + 1e-9 * np.sqrt(np.arange(C)) @ axes)
     return np.column_stack([np.full(C, C**-0.5), axes])
 
 

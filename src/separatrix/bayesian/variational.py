@@ -69,7 +69,6 @@ CHEAP_EXPS = 2**19  # exponentials of a pass, up to which a row uses more than t
 POINTS_PER_AXIS = 3  # smallest number of points per dimension, so that they can have unit covariance ...
 MIN_POINTS_PER_AXIS = 2  # ... and for averages along contrasts, which need no covariances
 MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every covariance has a Cholesky factor
-MAX_CACHED_FLOATS = 2**17  # points of some rows and classes, which the cache of a core holds
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio, made odd: products spread over all bits
 N_REMEMBERED_STEPS = 10  # of L-BFGS
 VARIANCE_FACTORS = 2.0 ** -np.arange(6)  # of activations of a mean field; a priori, ln factor ~ N(0, (ln 2)²)
@@ -721,7 +720,7 @@ def _row_averages(
     K = mu.shape[1]
     found = log_sum, P, curvature = np.empty(len(mu)), np.empty_like(mu), np.empty_like(spread)
     of_row = _point_set(block.X, units) % np.uint64(len(points))
-    at_once = max(1, MAX_CACHED_FLOATS // (K * points.shape[1]))
+    at_once = max(1, 2**17 // (K * points.shape[1]))  # values that the cache of a core holds
     for j, z in enumerate(points):
         all_rows = np.flatnonzero(of_row == j)
         for at in row_blocks(len(all_rows), at_once):
