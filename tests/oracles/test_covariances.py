@@ -344,3 +344,12 @@ def test_meanings_that_do_not_fit_together_are_refused():
         model.with_covariance("nonrobust")
     with pytest.raises(ValueError, match="likelihood is correct"):
         model.test("x0", method="likelihood-ratio")
+
+
+def test_wrong_labels_are_weighted_like_correct_ones(tmp_path):
+    model = sx.LabelNoiseLogisticRegression(noise=0.05, alpha=0, weights="probability").fit(X, BINARY, SHARES)
+    table = model.summary()
+    assert "covariance: probability weights" in table.title
+    doubled = sx.LabelNoiseLogisticRegression(noise=0.05, alpha=0, weights="probability").fit(X, BINARY, 2 * SHARES)
+    assert_allclose(doubled.summary().standard_error, table.standard_error, rtol=1e-4)
+    assert str(sx.load(sx.save(model, tmp_path / "model.sx")).summary()) == str(table)

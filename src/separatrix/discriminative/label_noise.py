@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_count, check_flags, check_option, check_positive
 from separatrix._array import Array, Float
 from separatrix._text import counted, listed
-from separatrix.discriminative.maximum import Maximum
+from separatrix.discriminative.maximum import Maximum, has_fractions
 from separatrix.discriminative.model import DiscriminativeClassifier, require_shiftable
 from separatrix.discriminative.noise_rates import (
     STRUCTURES,
@@ -90,6 +90,8 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     warm_start : bool, default False
         Whether `fit` starts from the weights and rates of the last fit. If the likelihood has several maxima, the
         result may be another one.
+    weights : {"frequency", "precision", "probability"}, default "frequency"
+        What ``sample_weight`` means for standard errors, as in `LogisticRegression`.
 
     Attributes
     ----------
@@ -150,7 +152,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
 
     has_own_limits = True
     _is_sharp = False  # whether the weights would grow without limit
-    regression, reweighting = "Logistic regression with wrong labels", ""
+    regression = "Logistic regression with wrong labels"
     confusion_: Float
 
     def __init__(
@@ -169,11 +171,13 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         class_weight: Any = None,
         prior_correction: bool = False,
         warm_start: bool = False,
+        weights: str = "frequency",
     ) -> None:
         super().__init__(alpha, prior, basis, fit_intercept, solver, tol, max_steps, trace, rng)
         self.class_weight = class_weight
         self.prior_correction = prior_correction
         self.warm_start = warm_start
+        self.weights = weights
         self.noise = noise
         self.rates = rates
 
@@ -256,7 +260,8 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
                 warn(SHARP, SeparationWarning)
         in_units = objective.design.in_user_units
         self._keep_weights(*in_units(theta), training)
-        self._fit = Maximum.of(noisy, theta, found)
+        self._fit = Maximum.of(noisy, theta, found, self.weights)
+        self._has_fractions = self.weights == "frequency" and has_fractions(objective.source)
         self._distribution, self._robust, self._facts = None, None, self._fit.facts(may_read=False)
         self.likelihood_, self.confusion_ = likelihood, confusion
         if self.noise is None:

@@ -50,7 +50,10 @@ SOLVERS: Mapping[str, type[Any]] = {
     "stochastic": StochasticGradient,
 }
 DEFAULT_TOL = 1e-8
-CLASS_WEIGHT_NOTE = "N, the likelihood and standard errors count a row of a class with weight c as c rows."
+CLASS_WEIGHT_NOTE = (
+    "N, the likelihood and standard errors count a row of a class with weight c as c rows. With "
+    "weights='probability', standard errors do not."
+)
 
 
 class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
@@ -60,7 +63,6 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
     has_own_limits: ClassVar[bool] = False  # whether tol and max_steps are used although solver is an object
     regression: ClassVar[str] = "Logistic regression"  # what tables call the model
     ratio: ClassVar[str] = "odds ratios"  # what e^w is
-    reweighting: ClassVar[str] = " With weights='probability', standard errors do not."
     _facts: Mapping[str, float] | None = None
     _has_fractions = False  # whether frequency weights are not whole numbers
 
@@ -199,7 +201,7 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
         if self._fit is not None:
             self._facts = self._fit.facts()
         has_note = self.class_weight is not None and self.weights == "frequency"
-        reweighted = (CLASS_WEIGHT_NOTE + self.reweighting,) if has_note else (FRACTIONAL,) * self._has_fractions
+        reweighted = (CLASS_WEIGHT_NOTE,) if has_note else (FRACTIONAL,) * self._has_fractions
         return Heading(self.regression, self.classes_.tolist(), self._facts or {}, self.ratio, reweighted)
 
     def _training_fit(self) -> Maximum:
