@@ -796,6 +796,11 @@ def test_fit_with_costs_saves_a_rule_that_predict_and_explain_use(folder, loans)
     (row,) = run_json("explain", "rule.sx", "--rows", "loans.csv", "--row", "3")["rows"]
     assert (row["rule"], row["decision"]) == ("by expected cost", predicted[2])
     assert "Weights, strongest first" in run("explain", "rule.sx").stdout
+    assert run("plot", "rule.sx", "-o", "weights.png").exit_code == 0
+    assert run("report", "rule.sx", "loans.csv", "-o", "later.html").exit_code == 0
+    refused = run("effects", "rule.sx", "loans.csv", "--variable", "income")
+    assert "LinearDiscriminantAnalysis" in one_line(refused.stderr)  # it has no distribution of its weights
+    assert "decisions by expected cost" in one_line(run("export", "rule.sx", "-o", "rule.onnx").stdout)
     text = run(*words, "--no-report", "--force").stdout
     assert "smallest expected cost (defaulted if its" in one_line(text)
 

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from separatrix.table_model import Coefficient
 
 N_LISTED_WEIGHTS = 20
+ONNX_RULE = (
+    "The graph computes probabilities, and the most probable class. It does not contain the decisions by expected cost "
+    "that were saved with the model."
+)
 BLOCKS = "▁▂▃▄▅▆▇█"
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 WHISKER_LEVEL = 0.95
@@ -122,7 +126,7 @@ def explain(
     With --rows, explain single predictions: what each column contributes, and what would change the decision.
     """
     printer = Printer(as_json=as_json)
-    saved, names = files.load_model(model, of_tables=True)
+    saved, names = files.load_model(model, of_tables=True, with_rule=True)
     fitted = files.table_model_of(saved)
     _require_rows(rows, {"--row": row, "--where": where, "--fixed": fixed, "--threshold": threshold})
     if rows is None:
@@ -479,14 +483,17 @@ def export(
 
     files.require_ending(onnx_file, [".onnx"], what="an ONNX model")
     files.require_free([onnx_file], force=force, inputs=[model])
-    fitted, _ = files.load_model(model)
+    saved, _ = files.load_model(model, with_rule=True)
+    fitted = files.table_model_of(saved) or saved
     from separatrix.export import to_onnx
 
     with captured() as warned, writing(onnx_file):
         to_onnx(fitted, onnx_file, force=force)
         written.append(onnx_file)
     document = {"model": type(fitted).__name__}
-    _finish(Printer(as_json=as_json), {"onnx": onnx_file}, document, list(map(str, warned)))
+    is_rule = saved is not fitted
+    notes = [*map(str, warned), *[ONNX_RULE] * is_rule]
+    _finish(Printer(as_json=as_json), {"onnx": onnx_file}, document, notes)
 
 
 def _finish(printer: Printer, outputs: dict[str, str], document: dict[str, Any], notes: list[str]) -> None:

@@ -78,9 +78,10 @@ def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None
         raise CommandError("data", f"{path} lacks {len(missing)} columns that {why}: {', '.join(named)}{more}.")
 
 
-def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, str]]:
+def load_model(path: str, *, of_tables: bool = False, with_rule: bool = False) -> tuple[Any, dict[str, str]]:
     """Load a model and the names saved with it: "target", "positive" and "model", if they are known.
 
+    A rule of costs around a `TableClassifier` is returned ``with_rule``; otherwise the model inside is returned.
     With ``of_tables``, raises if the model is not a `TableClassifier`, perhaps inside a wrapper.
     """
     from separatrix.export import FileError, load_with_about
@@ -108,6 +109,7 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
             f"{path} contains a {type(model).__name__} of numeric columns, without the types of a table. This "
             "command needs a model of separatrix fit, or a TableClassifier; predict accepts any model.",
         )
+    model = model if with_rule else table_model_of(model) or model
     return model, {name: str(text) for name, text in found.items() if text is not None} | names
 
 

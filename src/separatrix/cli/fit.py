@@ -134,8 +134,7 @@ def report(
 
     files.require_ending(output_file, [".html", ".htm"], what="a report")
     files.require_free([output_file], force=force, inputs=[model, data])
-    saved, names = files.load_model(model, of_tables=True)
-    fitted = files.table_model_of(saved)
+    fitted, names = files.load_model(model, of_tables=True)
     named = positive or names.get("positive")
     label = None if named is None else class_label(fitted.classes_.tolist(), named)
     labels = target or names.get("target")

@@ -67,7 +67,7 @@ def predict(
         raise typer.BadParameter("--json needs standard output: name an output file.", param_hint="--output")
     require_free([output], force=force, inputs=[model, data])
     writer = open_writer(output, force=force, escape_formulas=escape_formulas)  # raises for unknown formats
-    fitted, names = load_model(model)
+    fitted, names = load_model(model, with_rule=True)
     scorer = BatchScorer(fitted, level=None if no_intervals else level, target=target or names.get("target"))
     table = open_input(data, scorer.types)
     require_columns(table, scorer.inputs, why="the model needs")
