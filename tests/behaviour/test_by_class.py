@@ -12,7 +12,6 @@ from scipy import sparse, special
 import separatrix as sx
 from separatrix.bayesian import by_class, contrasts, costs, inference, uncoupled
 from separatrix.bayesian.by_class import (
-    ParabolaByClass,
     align_by_class,
     corrected_by_class,
     coupled_fit,
@@ -28,7 +27,13 @@ from separatrix.bayesian.posterior import laplace
 from separatrix.bayesian.sampling import Products
 from separatrix.bayesian.shapes import Inference
 from separatrix.bayesian.tuning import Limit, TuningStatus, tune_scales
-from separatrix.bayesian.uncoupled import ByClassApproximation, _contrasts, laplace_by_class, laplace_diagonal
+from separatrix.bayesian.uncoupled import (
+    ByClassApproximation,
+    ParabolaByClass,
+    _contrasts,
+    laplace_by_class,
+    laplace_diagonal,
+)
 from separatrix.bayesian.variational import (
     _is_held_out,
     axis_averages,

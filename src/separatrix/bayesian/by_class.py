@@ -50,9 +50,8 @@ from separatrix.bayesian.uncoupled import (
 )
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
-from separatrix.priors import Penalty
 from separatrix.rows import Block, DeviceRows
-from separatrix.solvers import LBFGS, RENEWAL_STEPS, Auto, Posterior, factorise
+from separatrix.solvers import LBFGS, RENEWAL_STEPS, Auto, Posterior
 from separatrix.stats import MAX_DEVICE_SPREAD, Design, Grad, device_activations
 from separatrix.weights import MAX_DRAW_ACTIVATIONS, row_squares
 
@@ -303,10 +302,10 @@ def rough_mode(objective: Posterior, start: Float | CoupledFit, tol: float) -> F
     """Return the mode (C, P) to a tolerance, from weights or from a fit with another prior."""
     if not isinstance(start, CoupledFit):
         return Auto(tol).minimise(objective, start).value
-    q = start.gaussian
-    if not isinstance(q, ByClassApproximation):
-        return Auto(tol).minimise(objective, q.mean).value
-    near = ParabolaByClass(q, start.objective.prior).under(objective.prior)
+    parabola = start.gaussian.parabola(start.objective.prior)
+    if parabola is None:
+        return Auto(tol).minimise(objective, start.gaussian.mean).value
+    near = parabola.under(objective.prior)
     found = LBFGS(tol, RENEWAL_STEPS).minimise(objective, near.mean, inverse=near)
     if found.is_converged:
         return found.value
@@ -490,9 +489,10 @@ def align_by_class(found: CoupledFit, tol: float, *, by_column: bool = False) ->
     alignment. Their slope in η is corrected by that at b = 0, where it should be zero.
     """
     objective, scales = found.objective, prior_scales(found.objective)
-    if scales.fixed.ndim > 1 or not isinstance(found.gaussian, ByClassApproximation):
+    parabola = found.gaussian.parabola(objective.prior)
+    if scales.fixed.ndim > 1 or parabola is None:
         return None
-    parabola, directions = ParabolaByClass(found.gaussian, objective.prior), Directions.of(objective, scales)
+    directions = Directions.of(objective, scales)
     uncoupled = replace(found, variance=np.zeros_like(found.variance), drift=np.zeros_like(found.drift))
     here = scale_derivatives(uncoupled, None)
     tilt = -float(here.gradient[0])
@@ -509,26 +509,6 @@ def align_by_class(found: CoupledFit, tol: float, *, by_column: bool = False) ->
         if height < level:  # the others promise less
             break
     return None
-
-
-class ParabolaByClass:
-    """The parabola of `tuning.Parabola` along each axis of a Gaussian by class, without coupling."""
-
-    def __init__(self, gaussian: ByClassApproximation, prior: Penalty) -> None:
-        self.gaussian = gaussian
-        Lambda = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
-        self.curvatures = [factor.matrix - Lambda for factor in gaussian.factors]
-        away = gaussian.axes.T @ (gaussian.mean - prior.mean)
-        self.pulls = [factor.matrix @ d for factor, d in zip(gaussian.factors, away, strict=True)]
-
-    def under(self, prior: Penalty) -> ByClassApproximation:
-        """Return the posterior under another prior; its log evidence has no constant."""
-        Lambda = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
-        factors = tuple(factorise(H + Lambda, 1, prior.free) for H in self.curvatures)
-        away = np.stack([factor.solve(pull) for factor, pull in zip(factors, self.pulls, strict=True)])
-        rise = 0.5 * float(np.vdot(self.pulls, away)) - 0.5 * sum(factor.log_det for factor in factors)
-        mean, log_evidence = prior.mean + self.gaussian.axes @ away, rise + 0.5 * prior.log_det()
-        return replace(self.gaussian, mean=mean, factors=factors, log_evidence=log_evidence, name="parabola")
 
 
 def corrected_by_class(

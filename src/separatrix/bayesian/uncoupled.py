@@ -8,7 +8,7 @@ diagonal    one variance for each weight, for any number of classes      `Diagon
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -105,6 +105,10 @@ class ByClassApproximation(AbstractApproximation):
         """R_i with R_i R_i' = B_i⁻¹, (C, P, P)."""
         return np.stack([factor.root for factor in self.factors])
 
+    def parabola(self, prior: Penalty) -> ParabolaByClass | None:
+        """Return what predicts the posterior under another prior than this one."""
+        return ParabolaByClass(self, prior)
+
     @cached_property
     def _blocks(self) -> Float:
         return self.roots @ self.roots.swapaxes(1, 2)
@@ -145,6 +149,26 @@ class ByClassApproximation(AbstractApproximation):
         Phi = regressors(X, design)
         var = np.stack([row_squares(Phi @ factor.root) for factor in self.factors], axis=1)
         return Activations(Phi @ self.mean.T, np.asarray((self.axes * var[:, None, :]) @ self.axes.T))
+
+
+class ParabolaByClass:
+    """The parabola of `tuning.Parabola` along each axis of a Gaussian by class, which neglects coupling."""
+
+    def __init__(self, gaussian: ByClassApproximation, prior: Penalty) -> None:
+        self.gaussian = gaussian
+        Lambda = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
+        self.curvatures = [factor.matrix - Lambda for factor in gaussian.factors]
+        away = gaussian.axes.T @ (gaussian.mean - prior.mean)
+        self.pulls = [factor.matrix @ d for factor, d in zip(gaussian.factors, away, strict=True)]
+
+    def under(self, prior: Penalty) -> ByClassApproximation:
+        """Return the posterior under another prior; its log evidence has no constant."""
+        Lambda = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
+        factors = tuple(factorise(H + Lambda, 1, prior.free) for H in self.curvatures)
+        away = np.stack([factor.solve(pull) for factor, pull in zip(factors, self.pulls, strict=True)])
+        rise = 0.5 * float(np.vdot(self.pulls, away)) - 0.5 * sum(factor.log_det for factor in factors)
+        mean, log_evidence = prior.mean + self.gaussian.axes @ away, rise + 0.5 * prior.log_det()
+        return replace(self.gaussian, mean=mean, factors=factors, log_evidence=log_evidence, name="parabola")
 
 
 def laplace_by_class(
@@ -261,6 +285,10 @@ class DiagonalApproximation(AbstractApproximation):
     def floats_per_row(self) -> int:
         """Size of the temporary arrays for the activations of one row."""
         return int(max(len(self.mean) ** 2, self.mean.shape[1]))
+
+    def parabola(self, prior: Penalty) -> ParabolaByClass | None:
+        """Return None: independent weights have no curvature that another prior could be added to."""
+        return None
 
     @property
     def axes(self) -> Float:
