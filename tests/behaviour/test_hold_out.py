@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedShuffleSplit
 
 import separatrix as sx
 from separatrix.bayesian.folds import Folds, Merging, Rows, folds_of
-from separatrix.bayesian.hold_out import probabilities_of_best
+from separatrix.bayesian.hold_out import ERRORS, probabilities_of_best, targets_with_errors
 from separatrix.bayesian.mode_path import ScaledRows, mode_path
 
 
@@ -53,6 +55,23 @@ def test_separable_rows_are_predicted_by_modes_and_intervals_stay_those_of_the_p
     P, error = model.predict_with_error(new)
     assert_allclose(P, model.predict_proba(new), atol=1e-8)
     assert error.max() == 0.0
+
+
+def test_rows_that_are_all_predicted_rightly_do_not_make_predictions_certain():
+    """100 flowers that curves separate: a mode predicts the held-out ones best, and a new one with p = 4e-6."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    train, new = next(StratifiedShuffleSplit(1, train_size=100, random_state=101).split(X, y))
+    model = sx.TableClassifier(curved=True).fit(X.iloc[train], y[train])
+    assert log_loss(model.predict_proba(X.iloc[new]), y.to_numpy()[new]) < 0.4  # 0.30; 0.52 without imaginary errors
+
+
+def test_imaginary_errors_have_a_stated_weight_and_are_where_labels_are_least_certain():
+    T, P = np.eye(3)[[0, 1, 2, 1]], np.array([[0.9, 0.1, 0.0], [0.2, 0.6, 0.2], [0.0, 0.0, 1.0], [0.1, 0.9, 0.0]])
+    folds = folds_of_ones(4)
+    errors = targets_with_errors(T, P, folds) - T
+    assert_allclose(errors.sum(), ERRORS)
+    assert_allclose(errors / errors.max(), [[0, 0.5, 0], [1, 0, 1], [0, 0, 0], [0.5, 0, 0]], atol=1e-15)
+    assert_allclose(targets_with_errors(T, T, folds), T)  # no label is possible but those of the rows
 
 
 def test_the_plan_lists_the_candidates_with_their_scores_and_shares(rng):

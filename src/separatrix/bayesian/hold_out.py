@@ -13,6 +13,12 @@ classes (`folds_of`), so it does not depend on the order of the rows, and a row 
 a row are in the same fold. The scales of the prior are those of all rows. The posterior of a fold starts at that of all
 rows, and modes of all folds are found together (`mode_path`).
 
+**An imaginary error.** If every held-out row is predicted rightly and with near certainty, there may still be an error
+among as many new rows, which costs the most certain candidate most. So a fraction `ERRORS` of a row with another label
+is added to the scores, as Laplace's rule of succession adds one row of each kind. It is spread over the rows and their
+other labels by the probabilities of the average over the posterior, so most is near the boundary
+(`targets_with_errors`).
+
 **Choice.** A mode's share among the modes is the probability that its expected score is the highest
 (`probabilities_of_best`), as in a bootstrap of the choice (Efron, 2014). The averages are then compared with the modes
 in these shares in the same way. A candidate that predicts every row better gets the share 1, whatever the difference
@@ -57,6 +63,10 @@ MAX_ROW_NATS = (
     3.0  # largest difference of one row in standard errors; otherwise few rows hide differences of the others
 )
 FACTORS = (1.0, 0.5, 0.25, 0.125)  # of the variances of activations
+# Imaginary rows with another label. On 848 generated tables of 30 to 400 rows, log-losses relative to those without
+# have the geometric mean .997 for 0.05 to 0.35 and .998 for 0.5; the largest mean ratio of a kind of table and a number
+# of rows is 1.006 for 0.1, 1.018 for 0.2 and 1.068 for 0.5.
+ERRORS = 0.1
 SCALES = 2.0 ** np.arange(-4, 11)  # of the modes, relative to the median scale under the hyperprior
 SCALES_NEARBY = 2  # scales on each side of the best one that are tried with other scales of rare columns
 RARITY_NAMES = ("", ", of rare columns narrower", ", of rare columns narrowest")
@@ -106,7 +116,8 @@ def hold_out(found: Inference, options: Options, steps: Sequence[Step] = ()) -> 
     outer = Rows.of(whole)
     merging = Merging.of(outer)
     inner, outer = (merging.apply(outer if each is whole else Rows.of(each)) for each in (found.objective, whole))
-    of_average, of_mean = (_log_score(inner.T, P) for P in _probabilities(found, found.gaussian, inner.X, (1.0, 0.0)))
+    P, P_of_mean = _probabilities(found, found.gaussian, inner.X, (1.0, 0.0))
+    of_average, of_mean = _log_score(inner.T, P), _log_score(inner.T, P_of_mean)
     disagreement = _relative_difference(float(of_average @ inner.weight), float(of_mean @ inner.weight))
     if disagreement <= MIN_DISAGREEMENT:
         return found.did(f"left out: averages and mode have log-losses within {disagreement:.2g} of each other")
@@ -116,17 +127,19 @@ def hold_out(found: Inference, options: Options, steps: Sequence[Step] = ()) -> 
     folds = Folds.of(_margins(outer, prior), outer, merging.is_mixed)
     if not folds.represent(outer.T):
         return found.did("left out: there are too few rows of a class")
-    modes = _modes(outer, prior, folds)
+    T = targets_with_errors(inner.T, P, folds)
+    modes = _modes(outer, prior, folds, T)
     best = modes.log_p[int(folds.total(modes.log_p).argmax())]
     of_modes = _of_modes(modes, folds)
     few, is_scored = folds.only(FEW_FOLDS if steps else range(N_FOLDS))
     # Rows predict themselves better than others do. If the modes are better still, no average needs to be tuned again.
+    of_average = _log_score(T, P)
     lead = best - of_average[folds.row]
     factors: tuple[float, ...] = (0.0,) if found.variance_factor == 0.0 else FACTORS
     if steps and folds.total(lead) > FAR_BEHIND * folds.error(lead):
         factors, averages = (1.0,), of_average[few.row][None]
     else:
-        averages = _scores_of_averages(found, options, steps, inner, few, factors)
+        averages = _scores_of_averages(found, options, steps, inner, few, factors, T)
     J = len(factors)
     blended = special.logsumexp(modes.log_p[:, is_scored], b=of_modes[:, None], axis=0)
     shares = probabilities_of_best(np.vstack([averages, blended]), few, LEAD)
@@ -159,7 +172,7 @@ def narrow_rare_columns(objective: Posterior, options: Options) -> tuple[Posteri
     folds = Folds.of(_margins(rows, prior), rows, merging.is_mixed)
     if not folds.represent(rows.T):
         return objective, 0.0, none
-    modes = _modes(rows, prior, folds)
+    modes = _modes(rows, prior, folds, rows.T)
     power_of = np.array([place.power for place in modes.places])
     totals = folds.total(modes.log_p)
     best = [int(np.where(power_of == k, totals, -np.inf).argmax()) for k in range(len(RARITY_POWERS))]
@@ -265,6 +278,17 @@ def _log_score(T: Float, P: Float) -> Float:
     return np.asarray((T * np.log(np.maximum(P, np.finfo(float).tiny))).sum(axis=1))
 
 
+def targets_with_errors(T: Float, P: Float, folds: Folds) -> Float:
+    """Return the targets T (N, K) with `ERRORS` imaginary rows that have another label, drawn with probabilities P.
+
+    The labels that a row does not have get the weight ``ERRORS`` (1 - t_k) p_k / Σ (1 - t_k) p_k, with a sum over all
+    held-out rows and classes.
+    """
+    others = (1.0 - T) * P
+    total = float(folds.total(others[folds.row].sum(axis=1)))
+    return T + others * (ERRORS / total) if total > 0 else T
+
+
 def _relative_difference(first: float, second: float) -> float:
     return abs(first - second) / max(abs(first), np.finfo(float).tiny)
 
@@ -276,8 +300,9 @@ def _scores_of_averages(
     rows: Rows,
     folds: Folds,
     factors: Sequence[float],
+    T: Float,
 ) -> Float:
-    """Return log scores (J, E) of averages over the posteriors of the rows outside each fold."""
+    """Return log scores (J, E), for targets T, of averages over the posteriors of the rows outside each fold."""
     parts = []
     for weight, at in zip(folds.training, folds.entries, strict=True):
         used = np.flatnonzero(weight > 0)
@@ -287,7 +312,7 @@ def _scores_of_averages(
         source = as_source(rows.X[used]).with_numbers(codes, weight[used])
         q = _refit(found, options, steps, source)
         P = _probabilities(found, q, rows.X[at], factors)
-        parts.append(np.stack([_log_score(rows.T[at], each) for each in P]))
+        parts.append(np.stack([_log_score(T[at], each) for each in P]))
     return np.concatenate(parts, axis=1)
 
 
@@ -319,8 +344,8 @@ def _refit(found: Inference, options: Options, steps: Sequence[Step], source: So
     return improve(start, "variational", options).gaussian
 
 
-def _modes(rows: Rows, prior: ModePrior, folds: Folds) -> Modes:
-    """Score the modes along the path of scales and, near the best scale, with other scales of rare columns."""
+def _modes(rows: Rows, prior: ModePrior, folds: Folds, T: Float) -> Modes:
+    """Score the modes, for targets T, along the path of scales, then near the best with rare columns narrower."""
     places: list[Place] = []
     scores: list[Float] = []
     best = 0
@@ -330,7 +355,7 @@ def _modes(rows: Rows, prior: ModePrior, folds: Folds) -> Modes:
         relative = SCALES if power == 0 else SCALES[max(0, best - SCALES_NEARBY) : best + SCALES_NEARBY + 1]
         scaled = prior.scale_rows(rows, of_columns)
         scales = np.asarray(relative * median_scale(scaled))
-        found = _scores_along(scaled, rows, folds, scales, prior)
+        found = _scores_along(scaled, rows, folds, scales, prior, T)
         if power == 0:
             best = int(folds.total(np.stack(found)).argmax())
         scores += found
@@ -340,17 +365,19 @@ def _modes(rows: Rows, prior: ModePrior, folds: Folds) -> Modes:
     return Modes(places, np.stack(scores))
 
 
-def _scores_along(scaled: ScaledRows, rows: Rows, folds: Folds, scales: Float, prior: ModePrior) -> list[Float]:
+def _scores_along(
+    scaled: ScaledRows, rows: Rows, folds: Folds, scales: Float, prior: ModePrior, T: Float
+) -> list[Float]:
     """Return log scores (E,) of the modes for each of the first scales.
 
     The path ends after two scales in a row that are far behind the best one, or predict worse than the proportions of
     the classes. Beyond, the modes take longest, and their scores are sums of few rows.
     """
-    T, scores = rows.T, list[Float]()
-    proportions = rows.weight @ T / rows.weight.sum()
+    scores = list[Float]()
+    proportions = rows.weight @ rows.T / rows.weight.sum()
     least = float(folds.total(_log_score(T[folds.row], proportions)))
     n_behind, best = 0, 0
-    for W in prior.modes(scaled, T, folds.training, scales, PATH_TOL):
+    for W in prior.modes(scaled, rows.T, folds.training, scales, PATH_TOL):
         each = zip(W, folds.entries, strict=True)
         scores.append(np.concatenate([(T[at] * log_probabilities(scaled.Z[at] @ w.T)).sum(axis=1) for w, at in each]))
         lead = scores[best] - scores[-1]
