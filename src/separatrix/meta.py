@@ -73,8 +73,8 @@ def describe(model: Any, rows: Any, reference: Any, owner: str) -> Explained:
     """Return the description of a model inside a wrapper for `explain`; raises TypeError if it has none."""
     if not isinstance(model, Explains):
         raise TypeError(
-            f"{owner}({type(model).__name__}()) cannot be explained: only models of this package know their log-odds "
-            "as a sum over columns. Wrap one of them, such as sx.LogisticRegression()."
+            f"{owner}({type(model).__name__}()) cannot be explained: the log-odds are known as a sum over "
+            "columns only for models of this package. Wrap one of them, such as sx.LogisticRegression()."
         )
     return model._explained(rows, reference)
 

@@ -13,7 +13,7 @@ have the event, FP of selected rows that do not, P and N of all rows with and wi
 The net benefit of selecting all rows is P/W - N/W t/(1 - t), and that of selecting none is 0: a model helps at a
 threshold only if its net benefit exceeds both.
 
-A band is that of Rubin's Bayesian bootstrap (1981): rows get random weights, which are exponential, or Gamma(k) for a
+A band is computed by Rubin's Bayesian bootstrap (1981): rows get random weights, exponential ones, or Gamma(k) for a
 row of weight k, so that a weight of k equals k copies. A band covers each point with the stated probability, not the
 whole curve, and includes neither the fit of the model nor the choice of a threshold.
 """
@@ -222,7 +222,7 @@ CURVES: dict[str, tuple[Callable[[_Sums, Float, Float], Float], Float]] = {
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What decisions by expected cost cost on some rows, per decision.
+    """Cost per decision on some rows, for decisions by expected cost and for simpler rules.
 
     Attributes
     ----------

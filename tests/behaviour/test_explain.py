@@ -324,7 +324,7 @@ REFUSED = {
     "products of columns": sx.QuadraticDiscriminantAnalysis(),
     "describes whole rows": sx.ExponentialFamilyClassifier("multivariate_normal"),
     "not linear": sx.LinearDiscriminantAnalysis(estimate="predictive"),
-    "only models of this package": sx.TableClassifier(SklearnLogisticRegression()),
+    "only for models of this package": sx.TableClassifier(SklearnLogisticRegression()),
     "Wrap one of them": sx.DecisionRule(SklearnLogisticRegression()),
 }
 

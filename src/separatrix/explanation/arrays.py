@@ -18,7 +18,7 @@ from separatrix.table import MISSING
 
 RANGE_IN_STD = 3.0  # half the range of a column in standard deviations, if its smallest and largest values are unknown
 RANGE_NOTE = (
-    "The model does not know the range of its training rows. Changes stay within 3 standard deviations of the mean; "
+    "The model does not contain the range of its training rows. Changes stay within 3 standard deviations of the mean; "
     "pass reference=X, the training rows, for changes within their range and warnings about values outside."
 )
 NOTHING_KNOWN = "a row of which nothing is known, with the class proportions"
@@ -50,7 +50,7 @@ def explained_array(
     functions: Callable[[Rows], Rows] = (lambda rows: rows) if basis is None else basis.evaluate
     lines, owner = _owners(names, basis)
     if len(lines) > len(names):
-        notes = (*notes, "A basis function may depend on several columns, so contributions are those of the functions.")
+        notes = (*notes, "A basis function may depend on several columns, so each function has a line.")
     low, high = np.full((2, len(names)), np.nan)
     start, start_cells, reference = _reference(given, functions, scores, names, basis)
     is_known = given is not None and given.shape[0] > 1

@@ -43,7 +43,7 @@ class Decision:
 class Change:
     """A change of one or two columns that changes the decision to ``decision``.
 
-    ``before`` and ``after`` are the values as text. ``probability`` is that of the explained class after the change.
+    ``before`` and ``after`` are the values as text. ``probability`` of the explained class refers to the changed row.
     """
 
     columns: tuple[str, ...]

@@ -33,14 +33,14 @@ REFERENCE, THIS_ROW = "(reference)", "(this row)"
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """What an explanation needs of a model and of the rows ``X`` (n, D), which are encoded.
+    """Description of a model and of encoded rows ``X`` (n, D), from which an explanation is computed.
 
     ``functions`` maps encoded rows to Φ (n, M), and function j belongs to line ``owner[j]`` of ``lines``, which are the
     columns and then, if any, pairs of columns. ``start`` (r, M) are the functions of the reference, None if nothing is
     known of it. ``intervals`` are those of the probabilities, (n, 2) or (n, K, 2), at a level. ``adjustment`` names
     what changes the probability after the sum over the columns. If it is more than an average over the weights,
     ``is_adjusted``, intervals of the sum are not those of the probability. One classifier for each class against the
-    rest has a description for each class, ``against_rest``, whose scores are those of the second of two classes.
+    rest has a description for each class, ``against_rest``, with the scores of the second of two classes.
     ``words`` has the functions of each text column, and what they count.
     """
 
@@ -105,7 +105,7 @@ class Explains:
         Returns
         -------
         Explanation
-            A table with a line for each column of each row. ``explanation[i]`` is that of one row.
+            A table with a line for each column of each row. ``explanation[i]`` explains one row.
 
         Notes
         -----
@@ -224,7 +224,7 @@ def _require_finite(estimate: Float, lines: Sequence[str]) -> None:
 
 
 def _interval(model: Explained, found: Lines, bounds: Float | None, n: int, code: int) -> tuple[float, float] | None:
-    """Interval of the probability of row n: that of the model or, if its probability is that of the sum, of the sum."""
+    """Interval of the probability of row n from the model, or from the sum if nothing changes the sum afterwards."""
     if bounds is not None:
         ends = bounds[n] if bounds.ndim == 2 else bounds[n, code]
         low, high = ends if bounds.ndim == 3 or code == 1 else 1.0 - ends[::-1]

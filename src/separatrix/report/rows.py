@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the evaluated rows show: three explained rows, groups of rows, and the columns by class.
+"""Sections about the evaluated rows: three explained rows, groups of rows, and the columns by class.
 
 The table of the evaluated rows is part of a study, in ``rows``; without it, these sections are empty.
 """

@@ -32,8 +32,8 @@ def explained_table(model: Any, rows: Any, reference: Any, named: Callable[..., 
     estimator, schema = model.estimator_, model.encoder_.schema_
     if not isinstance(estimator, Classifier):
         raise TypeError(
-            f"TableClassifier({type(estimator).__name__}()) cannot be explained: only models of this package know "
-            "their log-odds as a sum over columns. Use sx.LogisticRegression() or sx.BayesianLogisticRegression()."
+            f"TableClassifier({type(estimator).__name__}()) cannot be explained: the log-odds are known as a sum over "
+            "columns only for models of this package. Use sx.LogisticRegression() or sx.BayesianLogisticRegression()."
         )
     scores, notes = estimator._explanation_scores()
     batch, columns = _batch_of(rows, "rows"), columns_of_schema(schema)
