@@ -43,11 +43,11 @@ from separatrix.study import Note, PriorOnly, Stage, name_of
 from separatrix.table import encode_target, infer_types, table_statistics
 from separatrix.table_model import TableClassifier, explain
 
-COMMANDS = ("fit", "compare", "predict", "explain", "report", "plot", "export", "datasets", "demo")
+COMMANDS = ("fit", "compare", "predict", "explain", "effects", "report", "plot", "export", "datasets", "demo")
 FAST = ("--models", "prior,bayes,linear")
 STUDY_KEYS = {
     *("name", "rows", "target", "positive", "classes", "columns", "models", "chosen", "figures", "coefficients"),
-    *("effects", "interactions", "level", "notes", "files", "seconds"),
+    *("costs", "effects", "interactions", "level", "notes", "files", "seconds"),
 }
 PREDICT_KEYS = {
     *("rows", "target", "predicted", "columns", "level", "unseen", "outside", "missing", "scores", "notes", "files"),
