@@ -380,6 +380,13 @@ def test_the_optimism_of_the_best_of_equal_models_is_corrected(monkeypatch):
     assert abs(np.mean(corrected)) < 3 * error
 
 
+def test_one_catastrophic_row_of_another_model_hardly_changes_the_score():
+    rival = with_row(trial("naive Bayes", -0.29, place=2), -400.0)  # the best on samples without this row
+    best = trial(LOGISTIC, -0.30, place=3)
+    comparison = Comparison((best, rival), np.array([0, 1]), np.arange(1600), np.arange(N))
+    assert abs(optimism_of_choice(comparison, LOGISTIC)) < 0.02
+
+
 def test_a_clear_winner_and_a_single_model_are_not_corrected():
     for trials in ([trial(CURVED, -0.1, place=2), LINEAR, BASE], [LINEAR]):
         comparison = Comparison(tuple(trials), np.array([0, 1]), np.arange(1600), np.arange(N))

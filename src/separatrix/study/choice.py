@@ -12,7 +12,8 @@ chosen without them (Tsamardinos, Greasidou & Borboudakis 2018). In rows l_k of 
 
     optimism = mean over samples of  [ mean of l_c  -  mean of l_k* ]  over the rows out of the sample
 
-with the model c chosen on all rows, and the model k* chosen on the sample. No model is fitted again.
+with the model c chosen on all rows, and the model k* chosen on the sample. No model is fitted again. The difference of
+a row is limited to 3 nats: a single row with a probability near zero would otherwise dominate the mean.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ def optimism_of_choice(comparison: Comparison, chosen: str, rng: np.random.Gener
         out = times == 0
         if out.any():
             again = preferred(L, times, evidence, complexity, widths)
-            gains.append(float((L[out, at] - L[out, again]).mean()))
+            difference = np.clip(L[out, at] - L[out, again], -MAX_ROW_NATS, MAX_ROW_NATS)  # as in standard errors
+            gains.append(float(difference.mean()))
     return float(np.mean(gains)) if gains else 0.0
 
 
