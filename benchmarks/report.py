@@ -300,14 +300,15 @@ def _memory(runs: Sequence[Run]) -> str:
 
 def _evidence(path: Path) -> str:
     """Log-loss and time of `BayesianLogisticRegression()` on each table, relative to `LogisticRegressionCV`."""
-    found = verdicts(read_bouts(path))
+    bouts = read_bouts(path)
+    found, n_splits = verdicts(bouts), len({bout.split for bout in bouts})
     lines = [["table", "training rows", "log-loss", "of cross-validation", "ratio", "time / time of cross-validation"]]
     for each in found:
         loss = f"{each.ratio:.3f}{BEHIND if each.ratio > MAX_LOSS_RATIO else ''}"
         time = f"{each.time_ratio:.2f}{BEHIND if each.time_ratio > MAX_TIME_RATIO else ''}"
         lines.append([each.table, each.shape, f"{each.log_loss:.4f}", f"{each.log_loss_cv:.4f}", loss, time])
     mean = fmean(log(max(each.ratio, MIN_RATIO)) for each in found)
-    head = f"{_DUEL}The geometric mean of {len(found)} ratios of log-losses is {exp(mean):.3f}.\n\n"
+    head = _DUEL.format(n_splits=n_splits, n_tables=len(found), mean=f"{exp(mean):.3f}")
     return head + _markdown_table(lines, words=2)
 
 
@@ -433,9 +434,10 @@ marked **behind**.
 """
 
 _DUEL = """`BayesianLogisticRegression()` and `LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss")` are fitted to
-the same rows of five random splits, on one core of an Intel Xeon, and scored on the same other rows. Tables are marked
-if our log-loss is more than 2 % higher, or our processor time more than twice as long. Ratios below 0.5 count as 0.5 in
-the geometric mean.
+the same rows of {n_splits} random splits, on one core of an Intel Xeon, and scored on the same other rows. Tables are
+marked if our log-loss is more than 2 % higher, or our processor time more than twice as long. Ratios below 0.5 count as
+0.5 in the geometric mean. The geometric mean of {n_tables} ratios of log-losses is {mean}.
+
 """
 
 _DETAILS = """*vs best peer* is the time divided by that of the fastest other library: below 1 is faster. *Peak* is the
