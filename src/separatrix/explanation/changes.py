@@ -27,6 +27,7 @@ MAX_PAIR_COLUMNS = 10  # columns with the largest effect, whose pairs are search
 MAX_PAIRS = 3  # pairs that are returned
 USEFUL_PAIR = 0.95  # distance of a pair, relative to that of the nearest single change, below which it is returned
 MAX_CELLS = 4_000_000  # cells of changed rows in memory at once
+MAX_DIGITS = 300  # after the decimal point; more overflow
 ROUNDED_DIGITS = 3  # significant digits, of the range, to which a new number is rounded
 
 
@@ -239,7 +240,8 @@ def _outward(column: Column, cell: float, value: float) -> float:
     unit = column.step or 10.0 ** (np.floor(np.log10(column.high - column.low)) - ROUNDED_DIGITS + 1)
     steps = (np.ceil if value > cell else np.floor)(value / unit - 1e-9 * np.sign(value - cell))
     digits = 12 - int(np.floor(np.log10(unit)))  # of a unit such as 0.01, which has no exact value
-    return float(np.clip(np.round(steps * unit, digits), column.low, column.high))
+    rounded = np.round(steps * unit, digits) if digits < MAX_DIGITS else steps * unit
+    return float(np.clip(rounded, column.low, column.high))
 
 
 def _encoded(column: Column, values: Any) -> Float:

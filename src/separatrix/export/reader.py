@@ -378,15 +378,20 @@ def check_shapes(kind: type, fields: Mapping[str, Any], sizes: dict[str, int]) -
             raise FileError(f"{name} of {kind.__qualname__} has {len(arrays)} parts instead of {len(parts)}")
         for i, array in enumerate(arrays):
             _check_array(f"{name} of {kind.__qualname__}", array, axes[0], parts[i % len(parts)], (sizes, small))
-    if issubclass(kind, BaseEstimator):
-        return
-    # The factors of a posterior have the size of its mean, and densities that of their columns.
+    if not issubclass(kind, BaseEstimator):
+        _check_parts(kind, fields)
+
+
+def _check_parts(kind: type, fields: Mapping[str, Any]) -> None:
+    """Raise unless the factors of a posterior have the size of its mean, and densities that of their columns."""
     shape = np.shape(fields.get("mean", ()))
     for name, size in (("factor", math.prod(shape)), ("factors", shape[-1] if shape else 0)):
         factors = fields.get(name)
         for factor in factors if isinstance(factors, tuple) else (factors,):
             if hasattr(factor, "L") and np.shape(factor.L) != (size, size):
                 raise FileError(f"{name} of {kind.__qualname__} does not match its mean, which has shape {shape}")
+    if kind.__qualname__ == "NormalApproximation" and len(fields["covariance"]) != math.prod(shape):
+        raise FileError(f"covariance of NormalApproximation does not match its mean, which has shape {shape}")
     densities = fields.get("densities", fields.get("parts", ()))
     for group, density in zip(fields.get("groups") or (), densities, strict=False):
         arrays = [each for each in getattr(density, "__dict__", {}).values() if isinstance(each, np.ndarray)]

@@ -10,8 +10,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import warnings
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, wraps
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,19 @@ from separatrix.thresholds import Costs
 TEMPLATES = files("separatrix.report") / "templates"
 
 
+def _as_noted(render: Any) -> Any:
+    """Run a function without the warnings about cells of the study's own rows, which are among its notes already."""
+
+    @wraps(render)
+    def silent(*arguments: Any, **named: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*treated as missing", category=UserWarning)
+            return render(*arguments, **named)
+
+    return silent
+
+
+@_as_noted
 def render(
     study: Study,
     *,
