@@ -20,9 +20,8 @@ from separatrix.solvers import Posterior
 from separatrix.stats import collect_sample
 
 N_FOLDS = 5
-RESOLUTION = (
-    2.0**-24
-)  # standard deviations of a column by which the values of equal rows may differ; rounding errors do
+# Standard deviations of a column by which the values of equal rows may differ, as rounding errors do.
+RESOLUTION = 2.0**-24
 
 
 class Rows(NamedTuple):

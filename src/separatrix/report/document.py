@@ -11,8 +11,10 @@ import base64
 import hashlib
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache, wraps
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -32,19 +34,15 @@ from separatrix.thresholds import Costs
 TEMPLATES = files("separatrix.report") / "templates"
 
 
-def _as_noted(render: Any) -> Any:
-    """Run a function without the warnings about cells of the study's own rows, which are among its notes already."""
-
-    @wraps(render)
-    def silent(*arguments: Any, **named: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*treated as missing", category=UserWarning)
-            return render(*arguments, **named)
-
-    return silent
+@contextmanager
+def _without_noted_cells() -> Iterator[None]:
+    """No warnings about unreadable cells of the study's own rows, which are among its notes already."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*treated as missing", category=UserWarning)
+        yield
 
 
-@_as_noted
+@_without_noted_cells()
 def render(
     study: Study,
     *,
