@@ -381,7 +381,8 @@ def test_weights_beyond_the_memory_are_drawn_in_batches(numbers, monkeypatch):
     X, y = numbers
     model = sx.BayesianLogisticRegression().fit(X, y)
     whole = model.explain(X[:1])[0]
-    monkeypatch.setattr("separatrix.explanation.scores.MAX_DRAWN_FLOATS", 3000)
+    for limit in ("MAX_KEPT_FLOATS", "MAX_BATCH_FLOATS"):
+        monkeypatch.setattr(f"separatrix.explanation.scores.{limit}", 3000)
     batches = model.explain(X[:1])[0]
     np.testing.assert_array_equal(whole.columns["lower"], batches.columns["lower"])
     ends = whole.columns["probability_lower"], whole.columns["probability_upper"]

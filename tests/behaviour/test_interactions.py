@@ -12,7 +12,8 @@ from separatrix.likelihoods import Softmax
 from separatrix.report import render
 from separatrix.rows import as_source
 from separatrix.solvers import pose
-from separatrix.study import MODELS, conduct, examine
+from separatrix.study import conduct, examine
+from separatrix.study.candidates import CURVED, PAIRED, PRIOR
 from separatrix.table import TableEncoder
 from separatrix.table_model import Ramps, TableClassifier, pairs
 from separatrix.table_model.pairs import Interactions, column_cells, loo_activations, ramp_products
@@ -308,19 +309,19 @@ def test_a_model_without_interactions_is_compared_unless_the_same_model_is_compa
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.normal(size=(600, 2)), columns=list("ab"))
     table["y"] = labels(3 * table.a, rng)
-    study = conduct(table, "y", models=(MODELS[0], MODELS[-1]))
-    assert study.choice.name == MODELS[-1]
+    study = conduct(table, "y", models=(PRIOR, PAIRED))
+    assert study.choice.name == PAIRED
 
 
 @pytest.mark.slow
 def test_a_study_chooses_interactions_if_there_are_any_and_leaves_them_out_if_there_are_none():
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.normal(size=(1000, 3)), columns=list("abc"))
-    for slope, names in ((3.0, MODELS[-1]), (0.0, MODELS[-2])):
+    for slope, names in ((3.0, PAIRED), (0.0, CURVED)):
         y = labels(table.a + slope * table.b * table.c, rng)
-        study = conduct(table.assign(y=y), "y", models=MODELS[-2:])
+        study = conduct(table.assign(y=y), "y", models=(CURVED, PAIRED))
         assert study.choice.name == names
-        assert (MODELS[-1] in study.comparison.names) == bool(slope)
+        assert (PAIRED in study.comparison.names) == bool(slope)
         assert bool(study.pair_effects) == bool(slope)
 
 

@@ -35,8 +35,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 import separatrix as sx
-from separatrix import exceptions
-from separatrix.table_model import Ramps
+from separatrix import exceptions, table_model
 
 N_QUICK, N_ALL, CHUNK = 200, 5000, 200
 MAX_CPU_SECONDS = 8.0
@@ -70,7 +69,8 @@ BASES: dict[str, Callable[[], Any]] = {
     "Sigmoid": lambda: sx.basis.Sigmoid(n_centres=3),
     "Spline": lambda: sx.basis.Spline(n_knots=3),
     "Union": lambda: sx.basis.Union([sx.basis.Linear(), sx.basis.Sigmoid(n_centres=2)]),
-    "Ramps": lambda: Ramps([0], 3),
+    "Ramps": lambda: table_model.Ramps([0], 3),
+    "Radial": lambda: table_model.Radial([0, 1], 3),
 }
 MODELS: dict[str, Callable[[], Any]] = {
     "LeastSquaresClassifier": sx.LeastSquaresClassifier,
@@ -145,9 +145,13 @@ def made(name: str) -> Any:
 
 
 def test_every_public_estimator_is_fuzzed() -> None:
-    spaces = (sx, sx.basis, sx.study)
-    public = {name for space in spaces for name in space.__all__ if is_estimator(getattr(space, name))}
+    spaces = (sx, sx.basis, sx.study, table_model)
+    public = {name for space in spaces for name in names_of(space) if is_estimator(getattr(space, name))}
     assert {type(made(name)).__name__ for name in NAMES} == public
+
+
+def names_of(space: Any) -> list[str]:
+    return getattr(space, "__all__", [name for name in vars(space) if not name.startswith("_")])
 
 
 def is_estimator(thing: Any) -> bool:
@@ -736,10 +740,10 @@ def answer(model: Any, X: Any) -> np.ndarray:
 
 
 def is_in_words(error: BaseException) -> bool:
-    """Whether an error is one of this package, or a ValueError or TypeError that it or scikit-learn's checks raise."""
+    """Whether an error is one of this package, or is raised in words by it or by scikit-learn's checks."""
     if isinstance(error, OURS):
         return True
-    if type(error) not in (ValueError, TypeError) or len(str(error).split()) < 3:
+    if type(error) not in (ValueError, TypeError, AttributeError) or len(str(error).split()) < 3:
         return False
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = Path(last.filename)

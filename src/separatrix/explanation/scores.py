@@ -27,12 +27,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Codes, Float, Rows, is_sparse, to_dense
+from separatrix._array import Codes, Float, Rows, to_dense
 from separatrix.likelihoods import ClassLikelihood, Logit, Probit, Softmax
 from separatrix.weights import WeightDistribution, interval_tails, quantiles
 
 N_DRAWS = 2000  # draws of the weights for intervals of probabilities, whose ends they give to 4 % of the half width
-MAX_DRAWN_FLOATS = 20_000_000  # weights of all draws in memory at once
+MAX_KEPT_FLOATS = 8_000_000  # weights of all draws that are kept for the next row; more are drawn again for each row
+MAX_BATCH_FLOATS = 1_000_000  # weights that are drawn at once
 N_NODES = 16  # nodes of Gauss and Legendre's rule for each panel of the path
 PANEL_WIDTH = 4.0  # change of a difference of activations for which so many nodes are exact to rounding
 MAX_PANELS = 256
@@ -123,8 +124,7 @@ class LinearScores(Scores):
         # The mean activations of each class: those of the draws if there are any, else of the approximation.
         every = self.distribution.functions(L, None).mean.reshape(L.shape[0], -1)
         probability = _with_total(self.likelihood, every[None], code)[0]
-        drawn = _with_total(self.likelihood, self._drawn(L), code, DRAWN_NODES, DRAWN_PANEL_WIDTH)
-        bounds = quantiles(np.ascontiguousarray(drawn.T), interval_tails("explain", level))
+        bounds = quantiles(self._drawn_probabilities(L, code), interval_tails("explain", level))
         unknown = np.isnan(std)
         bounds[unknown] = np.nan
         if len(q) == 1:  # the probability increases with the activation, so quantiles of a are quantiles of p
@@ -143,29 +143,37 @@ class LinearScores(Scores):
             bias = np.zeros((n_lines + 2, 1))
             bias[[0, -1]] = 1.0
             L = sparse.csr_array(sparse.hstack([L, sparse.csr_array(bias)], format="csr"))
-        return L if is_sparse(phi) else to_dense(L)
+        return L
 
-    def _drawn(self, L: Rows) -> Float:
-        """Draws (S, C + 2, K) of the lines; the same draws on every call."""
-        drawn = (np.asarray((L @ W.reshape(-1, L.shape[1]).T).T) for W in self._draws())
-        found = [each.reshape(-1, len(self.weights), L.shape[0]) for each in drawn]
-        return np.moveaxis(np.concatenate(found), 1, 2)
+    def _drawn_probabilities(self, L: Rows, code: int) -> Float:
+        """Draws (C + 2, S) of the probability of the reference, the contributions to it, and that of the row.
+
+        The weights are the same draws on every call.
+        """
+        found, stop = np.empty((L.shape[0], N_DRAWS)), 0
+        for W in self._draws():
+            a = np.asarray((L @ W.reshape(-1, L.shape[1]).T).T).reshape(-1, len(self.weights), L.shape[0])
+            start, stop = stop, stop + len(a)
+            a = np.moveaxis(a, 1, 2)
+            found[:, start:stop] = _with_total(self.likelihood, a, code, DRAWN_NODES, DRAWN_PANEL_WIDTH).T
+        return found
 
     def _draws(self) -> Iterator[Float]:
-        """Yield draws of the weights, in batches that limit the memory."""
-        if N_DRAWS * self.weights.size <= MAX_DRAWN_FLOATS:
-            yield self._all_draws
-            return
+        """Return draws of the weights, in batches that limit the memory."""
+        if N_DRAWS * self.weights.size <= MAX_KEPT_FLOATS:
+            return iter(self._kept_draws)
+        return self._new_draws()
+
+    def _new_draws(self) -> Iterator[Float]:
         assert self.distribution is not None
-        rng, at_once = np.random.default_rng(0), max(1, MAX_DRAWN_FLOATS // self.weights.size)
+        rng, at_once = np.random.default_rng(0), max(1, MAX_BATCH_FLOATS // self.weights.size)
         for start in range(0, N_DRAWS, at_once):
             yield self.distribution.sample(min(at_once, N_DRAWS - start), rng)
 
     @cached_property
-    def _all_draws(self) -> Float:
-        """All draws, if they fit into memory, so that many rows are explained without drawing again."""
-        assert self.distribution is not None
-        return self.distribution.sample(N_DRAWS, np.random.default_rng(0))
+    def _kept_draws(self) -> list[Float]:
+        """All draws, so that many rows are explained without drawing again."""
+        return list(self._new_draws())
 
 
 @dataclass(frozen=True, eq=False)

@@ -213,6 +213,9 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         time for the types of the columns, and once or twice for the standard deviations.
         """
         check_flags(self)
+        for name, least in (("curved", 3), ("radial", 1)):
+            if not isinstance(count := getattr(self, name), bool | np.bool_):
+                check_count(type(self).__name__, name, count, least=least)
         if self.estimator is not None:
             require_fit(type(self).__name__, self.estimator)
         encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
@@ -283,7 +286,7 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         if not isinstance(model, BayesianLogisticRegression) or not (model.tunes_prior and model.standardize):
             return False
         return model.prior is None and (
-            model.basis is None or self.curved or self.interactions is not False or self.radial is not False
+            model.basis is None or self.curved or self.interactions is not False or self.radial
         )
 
     def with_new_levels(self, encoder: TableEncoder, *, keep_pooled: bool = False) -> TableEncoder:
@@ -341,7 +344,7 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         if self.tuned:
             return self._tuned(model, schema, features, y, sample_weight)
         has_ramps = self.curved or has_pairs
-        if not has_ramps and self.radial is False and not is_tuned:
+        if not has_ramps and not self.radial and not is_tuned:
             return Configured(model)
         if has_ramps and "basis" not in model.get_params(deep=False):
             raise ValueError(
@@ -388,13 +391,13 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         Types of columns and cells come from the rows of ``source``, knots from the rows ``weighted``.
         """
         bent, groups = continuous_columns(schema), scale_groups(schema, levels=self.tunes_levels)
-        if self.radial is not False:
+        if self.radial:
             radial = self._radial(source.with_labels(y, sample_weight, LabelRules(soft=True)), schema, groups)
             n_radial = len(radial.functions_.centres)
             return radial, Found(), [*groups, *[RADIAL] * n_radial]
         if not self.curved and self.interactions is False:
             return None, Found(), groups
-        n_knots = None if self.curved is True else check_count("TableClassifier", "curved", self.curved or 3, least=3)
+        n_knots = None if isinstance(self.curved, bool | np.bool_) else int(self.curved)
         ramps = (Ramps(bent, n_knots) if self.curved else Ramps((), knots=())).fit_source(weighted)
         groups = [groups[d] for d in ramps.functions_.straight]
         groups += [f"{CURVE_OF}{schema.columns[d]}" for d in ramps.functions_.bent]
@@ -426,7 +429,7 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
                 f"TableClassifier(radial=...) needs {MIN_RADIAL_COLUMNS} columns of numbers or dates, and there are "
                 f"{len(numbers)}. Use curved=True, or leave radial out."
             )
-        n = None if self.radial is True else check_count("TableClassifier", "radial", self.radial)
+        n = None if isinstance(self.radial, bool | np.bool_) else int(self.radial)
         with single_thread_blas():  # many small products of matrices
             factor = most_probable_width(source, numbers, groups)
         return Radial(numbers, n, factor).fit_source(source)

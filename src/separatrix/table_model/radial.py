@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -26,6 +26,7 @@ from separatrix.basis import RBF, AbstractBasis, Gaussians, survey
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.rows import RowMap, Source, as_source
 from separatrix.stats import collect_sample
+from separatrix.table_model.ramps import positions
 
 MIN_RADIAL_ROWS, MIN_RADIAL_COLUMNS = 60, 2  # with fewer rows or columns, curves describe the same effects
 MAX_CENTRES, ROWS_PER_CENTRE = 200, 8  # a default: twice as many centres take four times as long
@@ -108,10 +109,13 @@ class Radial(AbstractBasis):
         return Radial(self.columns, self.n_centres, self.factor, self.functions_)
 
     def _functions(self, source: Source) -> RowMap:
+        numbers = positions("Radial", self.columns, len(source.columns))
+        if not isinstance(self.functions, RadialFunctions | None):
+            raise ValueError(f"Radial(functions={self.functions!r}): functions must be None or RadialFunctions.")
         if self.functions is not None:
-            return cast(RowMap, self.functions)
+            return self.functions
         factor = check_positive("Radial", "factor", self.factor)
-        rows = survey(source, CENTRE_ROWS, np.random.default_rng(0)).sample[:, list(self.columns)]
+        rows = survey(source, CENTRE_ROWS, np.random.default_rng(0)).sample[:, numbers]
         mean, std = rows.mean(axis=0), rows.std(axis=0)
         std[std == 0] = 1.0
         z = np.clip((rows - mean) / std, -MAX_DEVIATIONS, MAX_DEVIATIONS)
@@ -119,8 +123,9 @@ class Radial(AbstractBasis):
         n = default_n_centres(source.n_rows) if self.n_centres is None else self.n_centres
         n = min(check_count("Radial", "n_centres", n), most)
         found = RBF("kmeans", n).fit_source(as_source(z)).functions_
-        numbers = np.asarray(self.columns, dtype=np.intp)
-        return RadialFunctions(len(source.columns), numbers, mean, std, found.centres, factor * found.widths)
+        return RadialFunctions(
+            len(source.columns), np.array(numbers, dtype=np.intp), mean, std, found.centres, factor * found.widths
+        )
 
 
 def default_n_centres(n_rows: int) -> int:

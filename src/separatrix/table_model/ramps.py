@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -214,25 +215,18 @@ class Ramps(AbstractBasis):
         return Ramps(tuple(knots), knots=tuple(tuple(at.tolist()) for at in knots.values()), products=products)
 
     def _functions(self, source: Source) -> RowMap:
-        D = len(source.columns)
-        is_list = isinstance(self.columns, list | tuple | range | np.ndarray) and getattr(self.columns, "ndim", 1) == 1
-        if not is_list or not isinstance(self.knots, list | tuple | None):
-            raise ValueError(
-                f"Ramps(columns={self.columns!r}, knots={self.knots!r}): pass a list of positions of columns, and None "
-                "or a list of knots for each of them."
-            )
+        D, columns = len(source.columns), positions("Ramps", self.columns, len(source.columns))
+        if not isinstance(self.knots, list | tuple | None):
+            raise ValueError(f"Ramps(knots={self.knots!r}): pass None, or a list of knots for each column.")
         if not isinstance(self.products, RampProducts | None):
             raise ValueError(f"Ramps(products={self.products!r}): products must be None or RampProducts.")
-        wrong = [d for d in self.columns if not isinstance(d, INTEGERS) or not 0 <= int(d) < D]
-        if wrong:
-            raise DataError(f"Ramps(columns=...) names column {wrong[0]!r}, but there are {D} columns, 0 to {D - 1}.")
         if self.knots is not None:
-            if len(self.knots) != len(self.columns):
+            if len(self.knots) != len(columns):
                 raise ValueError(
-                    f"Ramps has {len(self.columns)} columns and knots for {len(self.knots)}; pass one list for each."
+                    f"Ramps has {len(columns)} columns and knots for {len(self.knots)}; pass one list for each."
                 )
-            pairs = zip(self.columns, self.knots, strict=True)
-            knots = {int(d): check_numbers("Ramps", "knots", at) for d, at in pairs}
+            pairs = zip(columns, self.knots, strict=True)
+            knots = {d: check_numbers("Ramps", "knots", at) for d, at in pairs}
             for d, at in knots.items():
                 if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():
                     raise ValueError(f"Ramps: column {d} has the knots {at.tolist()}; pass two or more, increasing.")
@@ -242,13 +236,25 @@ class Ramps(AbstractBasis):
             repeats = found.repeats
             n_rows = source.n_rows if source.n_rows > KNOT_SAMPLE_ROWS else int(repeats.sum())
             n = default_n_knots(n_rows) if given is None else check_count("Ramps", "n_knots", given, least=3)
-            ends = {int(d): (found.extent.low[d], found.extent.high[d]) for d in self.columns}
+            ends = {d: (found.extent.low[d], found.extent.high[d]) for d in columns}
             knots = {d: np.union1d(ends[d], knots_of(found.sample[:, d], n, repeats)) for d in ends}
             knots = {d: at for d, at in knots.items() if len(at) > 2}
         bent = np.repeat(np.array(list(knots), dtype=np.intp), [len(at) - 1 for at in knots.values()])
         low = np.concatenate([np.empty(0), *(at[:-1] for at in knots.values())])
         high = np.concatenate([np.empty(0), *(at[1:] for at in knots.values())])
         return RampFunctions(np.setdiff1d(np.arange(D), bent), bent, low, high, self.products)
+
+
+def positions(owner: str, columns: Any, n_columns: int) -> list[int]:
+    """Positions of columns as a list; raises unless they are positions of a table with so many columns."""
+    if not isinstance(columns, list | tuple | range | np.ndarray) or getattr(columns, "ndim", 1) != 1:
+        raise ValueError(f"{owner}(columns={columns!r}): pass a list of positions of columns.")
+    for d in columns:
+        if not isinstance(d, INTEGERS) or not 0 <= int(d) < n_columns:
+            raise DataError(
+                f"{owner}(columns=...) contains {d!r}, but there are {n_columns} columns, 0 to {n_columns - 1}."
+            )
+    return [int(d) for d in columns]
 
 
 def knots_of(x: Float, n: int, repeats: Float | None = None) -> Float:
