@@ -36,7 +36,7 @@ samples = {n: [draw_rows(n) for _ in range(N_REPEATS)] for n in SIZES}  # the sa
 # The first columns are normal and independent within each class, as naive Bayes assumes. All three models reach the
 # same error, and naive Bayes needs the fewest rows. The second columns are the exponentials of the first, which are
 # skewed. The densities of naive Bayes and of the linear discriminant are then wrong, and more rows do not help. With
-# 20 rows the three are equally good: also logistic regression, which has no density, has to learn its weights.
+# 20 rows the three are equally good, because so few rows also leave the weights of logistic regression uncertain.
 cases = {"normal columns": lambda X: X, "exponentials of these columns": lambda X: np.exp(1.2 * X)}
 print(f"{'columns':<30} {'model':<20}" + "".join(f"{n:>7}" for n in SIZES))
 for title, transform in cases.items():

@@ -50,9 +50,9 @@ for name, model in models.items():
 # %%
 # Weights as images
 # -----------------
-# Red pixels are evidence for the digit, blue ones against it. For a 0, ink in the middle is evidence against it. The
-# weights of a class are known only up to a vector that is common to all classes; shown are the differences from their
-# mean, times the standard deviation of the pixel.
+# Red pixels are evidence for the digit, blue ones against it. For a 0, ink in the middle is evidence against it. A
+# vector that is added to the weights of all classes changes no probability. So the images show the weights minus their
+# mean over the classes, times the standard deviation of the pixel.
 
 
 def draw_weights(name: str) -> None:
