@@ -13,6 +13,7 @@ import inspect
 import io
 import pkgutil
 import re
+import shlex
 import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +23,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from sklearn.datasets import dump_svmlight_file
 
 import separatrix as sx
+from separatrix.cli.app import app
 from separatrix.datasets import make_overlapping
 
 ROOT = Path(__file__).parents[2]
@@ -204,6 +207,18 @@ def names_of_the_reference():
     for section in page.split(".. currentmodule:: ")[1:]:
         module = section.split()[0]
         yield from [(module, name) for name in re.findall(r"^   ([\w.]+)$", section, re.MULTILINE)]
+
+
+def test_every_command_line_of_a_page_is_accepted_by_its_command():
+    commands = typer.main.get_command(app).commands
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    lines = [
+        line for page in pages for line in re.findall(r"^\$ separatrix (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(lines) > 15
+    for line in lines:
+        name, *arguments = shlex.split(line.partition(" | ")[0], comments=True)
+        commands[name].make_context(name, arguments)  # raises if an option is unknown, or an argument is missing
 
 
 def test_every_name_of_the_reference_exists():
