@@ -1,5 +1,7 @@
 """Datasets have the distributions that they state."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import special
@@ -184,3 +186,9 @@ def test_tables_as_data_frames():
     (plain, target), (X, y) = make_mixed_types(50, rng=3), make_mixed_types(50, as_frame=True, rng=3)
     assert all(np.array_equal(X[name], plain[name]) for name in plain)
     assert np.array_equal(target, y)
+
+
+def test_data_frames_without_pandas_raise_an_error_with_the_remedy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        make_loans(5, as_frame=True)

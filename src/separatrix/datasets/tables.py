@@ -197,6 +197,8 @@ def make_loans(
 
 
 def _as_frame(X: dict[str, Any], y: Any, target: str) -> tuple[Any, Any]:
-    import pandas as pd
-
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("as_frame=True needs pandas: pip install pandas. as_frame=False works without it.") from error
     return pd.DataFrame(X), pd.Series(y, name=target)
