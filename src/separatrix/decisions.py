@@ -137,7 +137,7 @@ class DecisionRule(AbstractWrapper):
         Class labels; never the reject label.
     estimator_ : classifier
         The fitted clone of ``estimator``; absent if ``prefit`` is true.
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_ : int and ndarray of shape (D,)
         As in scikit-learn.
 
     Examples

@@ -307,7 +307,7 @@ class OneVsRest(AbstractReduction):
         Class labels.
     estimators_ : list of K classifiers
         Classifiers in the order of ``classes_``; a single classifier for two classes.
-    n_classes_, n_features_in_, feature_names_in_
+    n_classes_, n_features_in_, feature_names_in_ : int, int and ndarray of shape (D,)
         As in scikit-learn.
 
     Notes

@@ -229,6 +229,7 @@ class Costs:
     matrix : ndarray of shape (K, K)
         L: rows are true classes, columns are decisions.
     labels : tuple of str
+        The classes, in the order of the matrix.
     positive : int
         Code of the class of interest.
     threshold : float

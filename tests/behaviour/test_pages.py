@@ -226,6 +226,18 @@ def test_every_name_of_the_reference_exists():
         pkgutil.resolve_name(f"{module}.{name}")
 
 
+SECTION = re.compile(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
+ENTRY = re.compile(r"^(\S.*)\n?((?: {4}.*\n?|\n)*)", re.MULTILINE)
+
+
+@pytest.mark.parametrize(("module", "name"), list(names_of_the_reference()))
+def test_parameters_and_attributes_of_the_reference_have_types_and_descriptions(module, name):
+    described = inspect.getdoc(pkgutil.resolve_name(f"{module}.{name}")) or ""
+    entries = [entry for section in SECTION.findall(described) for entry in ENTRY.findall(section)]
+    assert [head for head, text in entries if not text.strip()] == []
+    assert [head for head, text in entries if " : " not in head and "As in " not in text] == []
+
+
 def test_the_reference_lists_every_public_name():
     listed = {name for _, name in names_of_the_reference()}
     wholly_public = (sx.basis, sx.datasets, sx.families, sx.geometry, sx.metrics, sx.plots)

@@ -149,14 +149,14 @@ class Union(AbstractBasis):
 
     Parameters
     ----------
-    bases
+    bases : basis or transformer
         At least one basis of this package or scikit-learn transformer. In `set_params`, ``0`` is the first part and
         ``0__width`` its argument ``width``, ``1`` is the second part, and so on. In a grid search over an estimator,
         these are ``basis__0`` and ``basis__0__width``.
 
     Attributes
     ----------
-    functions_
+    functions_ : Joined
         The fitted parts, as one row map.
 
     Examples
@@ -209,10 +209,10 @@ def fit_basis(basis: Any, source: Source) -> RowMap | None:
 
     Parameters
     ----------
-    basis
+    basis : basis, transformer or None
         None (the columns themselves), a basis of this package, or any scikit-learn transformer of arrays. A
         transformer is fitted to all rows at once, without column names, and then transforms rows block by block.
-    source
+    source : Source
         The training rows. Their targets are not used; raises TypeError if a transformer needs targets.
     """
     if basis is None:

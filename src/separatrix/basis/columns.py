@@ -64,17 +64,18 @@ class Sigmoid(AbstractBasis):
 
     Parameters
     ----------
-    centres
+    centres : str
         Centres of the steps: ``"grid"`` (evenly spaced in the range of the column) or ``"quantile"`` (with equally
         many rows between them, from a sample of 10 000 rows).
-    n_centres
+    n_centres : int
         Number of steps per column; with ``"quantile"``, a column of few distinct values gets fewer.
-    width
+    width : float, optional
         Width s_d of every column. None: the grid spacing, (max - min) / (n_centres + 1).
 
     Attributes
     ----------
     centres_ : list of D ndarrays
+        Centres of the steps of each column.
 
     Examples
     --------
@@ -138,20 +139,21 @@ class Spline(AbstractBasis):
 
     Parameters
     ----------
-    n_knots
+    n_knots : int
         Number of knots per column, including the two ends of its range; at least 2.
-    degree
+    degree : int
         Degree of the polynomials; with degree 3, the first two derivatives are continuous.
-    knots
+    knots : str
         ``"grid"`` (evenly spaced) or ``"quantile"`` (with equally many rows between them, from a sample
         of 10 000 rows).
-    extrapolation
+    extrapolation : str
         Continuation outside the range of the training rows: ``"constant"``, ``"linear"``, ``"continue"`` (the last
         polynomial) or ``"periodic"`` (the range is one period).
 
     Attributes
     ----------
     knots_ : ndarray (n_knots, D)
+        The knots of each column.
 
     Examples
     --------

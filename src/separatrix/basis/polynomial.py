@@ -99,9 +99,9 @@ class Polynomial(AbstractBasis):
 
     Parameters
     ----------
-    degree
+    degree : int
         Largest total degree, at least 1.
-    interaction_only
+    interaction_only : bool
         Leave out every power of a single column: p_d <= 1.
 
     Examples

@@ -105,22 +105,24 @@ class RBF(AbstractBasis):
 
     Parameters
     ----------
-    centres
+    centres : str or array-like of shape (M, D)
         Centres c_m: ``"data"`` (every training row, at most 20 000), ``"grid"`` (regular, over the range of each
         column), ``"kmeans"`` (cluster means of a sample of 10 000 rows), ``"random"`` (rows drawn uniformly), or an
         array with one centre per row.
-    n_centres
+    n_centres : int, optional
         Number of centres M for ``"kmeans"`` and ``"random"`` (None: 100, or all rows if there are fewer). For
         ``"grid"``, the number along *each* column (None: 5), so that M = n_centres^D, at most 100 000.
-    width
+    width : float, optional
         Width s. None: for a grid its largest spacing, otherwise the median distance between rows over √2.
-    rng
+    rng : int or Generator, optional
         Seed or ``numpy.random.Generator`` for random centres. With None a fixed seed is used.
 
     Attributes
     ----------
     centres_ : ndarray (M, D)
+        The centres, one per row.
     width_ : float
+        The width s.
 
     Examples
     --------
@@ -186,19 +188,21 @@ class MultiScaleRBF(AbstractBasis):
 
     Parameters
     ----------
-    n_centres
+    n_centres : int
         Number of centres along each column, from its smallest to its largest value; 5 gives 5 x 5 for two columns.
-    n_scales
+    n_scales : int
         Number of widths per centre.
-    width
+    width : float, optional
         The largest width. None: twice the largest spacing of the grid.
-    decay
+    decay : float
         Ratio of each variance to the previous one, in (0, 1).
 
     Attributes
     ----------
     centres_ : ndarray (n_centres^D, D)
+        The centres, one per row.
     widths_ : ndarray (n_scales,)
+        The widths, largest first.
 
     Examples
     --------
@@ -365,16 +369,17 @@ class RandomFourier(AbstractBasis):
 
     Parameters
     ----------
-    n_features
+    n_features : int
         Number of functions M. The error of the kernel is about 1/√M.
-    width
+    width : float, optional
         Width s. None: the median distance between two rows, over √2.
-    rng
+    rng : int or Generator, optional
         Seed or ``numpy.random.Generator`` for ω and b. With None a fixed seed is used.
 
     Attributes
     ----------
     width_ : float
+        The width s.
 
     Examples
     --------

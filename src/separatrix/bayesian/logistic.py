@@ -89,7 +89,8 @@ class BayesianLogisticRegression(LinearClassifier):
         at most 0.01, except for rows whose activations vary by several units; there "qmc" is more accurate.
     structure : {"full", "by class", "dual", "diagonal"}, optional
         Parts of the covariance that are kept; chosen by the size of the problem by default.
-    basis, fit_intercept, tol : as in `LogisticRegression`
+    basis, fit_intercept, tol
+        As in `LogisticRegression`.
     rng : int or numpy.random.Generator, optional
         Source of random draws in diagnostics and importance sampling.
     class_weight, prior_correction : as in `LogisticRegression`
@@ -99,37 +100,37 @@ class BayesianLogisticRegression(LinearClassifier):
 
     Attributes
     ----------
-    posterior_
+    posterior_ : WeightDistribution
         The distribution of the weights in the user's units: ``mean``, ``std``, ``covariance``, ``sample(n)``,
         ``functions(L)``. Predictions, intervals and summaries are computed from it alone.
-    coef_, intercept_
+    coef_, intercept_ : ndarrays of shape (1, M) and (1,), or (K, M) and (K,)
         Mean of the posterior.
-    log_evidence_
+    log_evidence_ : float
         ln p(D), the sum of ``log_likelihood_`` and ``occam_factor_``.
-    log_likelihood_, occam_factor_
+    log_likelihood_, occam_factor_ : float
         Fit to the training labels, and penalty for flexibility (a logarithm).
-    bic_, aic_
+    bic_, aic_ : float
         Information criteria at the posterior mean; smaller is better.
-    effective_parameters_
+    effective_parameters_ : float
         Number of directions of the weights that the data determine.
-    prior_
+    prior_ : Gaussian
         The prior that was used; after tuning, with the most probable scales.
-    probability_error_
+    probability_error_ : float
         Estimated average error of probabilities that is due to the approximation; NaN if not computed.
-    largest_error_
+    largest_error_ : float
         The same, for the row at the 99th percentile.
-    interval_error_
+    interval_error_ : float
         The same, for the bounds of 95 % intervals on average.
-    pareto_k_
+    pareto_k_ : float
         Shape of the tail of importance weights, a second measure of accuracy; NaN if not computed.
-    approximation_
+    approximation_ : str
         Name of the approximation that was used.
-    tuning_
+    tuning_ : TuningReport or None
         Record of the tuning: scales, evidence and gradient of each step, and limits reached; None if not tuned.
-    draws_
+    draws_ : Draws or None
         Weighted draws of the weights; None if a Gaussian is as accurate. Intervals and summaries are their quantiles,
         and if ``draws_.for_averages``, probabilities average over them.
-    notes_
+    notes_ : tuple of str
         Notes on the fit, which ``summary()`` also prints; most of them are also warnings.
     class_weight_ : ndarray of shape (K,)
         The factor of each class.

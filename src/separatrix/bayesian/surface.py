@@ -76,7 +76,7 @@ def evidence_surface(
         A scale is the prior standard deviation of every weight.
     likelihood : Likelihood, optional
         By default logit for two classes, softmax for more.
-    intercept_scale, fit_intercept, standardize
+    intercept_scale, fit_intercept, standardize : float, bool and bool
         Prior scale of the intercept; whether to fit an intercept; and whether scales are per standard deviation of
         each basis function.
 

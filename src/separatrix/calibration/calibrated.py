@@ -86,13 +86,13 @@ class Calibrated(AbstractWrapper):
         Fitted to all rows.
     method_ : str
         The chosen map.
-    map_
+    map_ : Map
         The fitted map from scores to log probabilities.
     losses_ : dict
         Log-loss and its standard error for each map that "auto" tried.
     proportions_ : ndarray of shape (K,)
         Class proportions of the training rows.
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_ : int and ndarray of shape (D,)
         As in scikit-learn.
 
     Examples

@@ -215,7 +215,7 @@ class ModelAverage(ClassifierMixin, Estimator):
         The fitted models by name.
     classes_ : ndarray of shape (K,)
         Sorted labels.
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_ : int and ndarray of shape (D,)
         Number and names of the columns, as in the models.
 
     Examples

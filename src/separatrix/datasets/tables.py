@@ -99,8 +99,10 @@ def make_mixed_types(
 
     Returns
     -------
-    X : dict of arrays by column name, or DataFrame
-    y : array of "leaves" and "stays", or Series
+    X : dict of str to ndarray, or DataFrame
+        The columns by name.
+    y : ndarray of shape (n,), or Series
+        The class of each row, "leaves" or "stays".
 
     Examples
     --------
@@ -157,8 +159,10 @@ def make_loans(
 
     Returns
     -------
-    X : dict of arrays by column name, or DataFrame
-    y : array of "defaulted" and "repaid", or Series
+    X : dict of str to ndarray, or DataFrame
+        The columns by name.
+    y : ndarray of shape (n,), or Series
+        The class of each row, "defaulted" or "repaid".
 
     Examples
     --------

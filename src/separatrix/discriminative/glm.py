@@ -103,6 +103,7 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
     coef_ : ndarray of shape (M,)
         Weights w. Columns that are constant, or combinations of earlier columns, have weight 0; the fit warns.
     intercept_ : float
+        Bias.
     covariance_ : ndarray of shape (M + 1, M + 1)
         Covariance of (w, w0) from Fisher's (expected) information; (M, M) without an intercept.
     standard_errors_ : ndarray of shape (M + 1,)
@@ -120,11 +121,13 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
         N - P; N is the sum of the weights (for a binomial model, the number of rows with trials). With a penalty, P is
         the effective number of coefficients.
     coefficient_names_ : tuple of str
-    separation_
+        Names of the coefficients in `summary`.
+    separation_ : Separability or None
         Whether a hyperplane separates the classes, or zero counts from other counts, as in `LogisticRegression`; None
         for families of real and positive targets.
     n_passes_, n_steps_ : int
-    solution_
+        Number of passes over the rows, and of steps.
+    solution_ : Solution
         Status of the solver, and the parameters of the centred columns.
     basis_, n_features_in_, feature_names_in_
         As in scikit-learn.

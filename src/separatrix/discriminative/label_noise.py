@@ -85,8 +85,9 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     rng : int or numpy.random.Generator, optional
         Seed for the order of the rows in ``solver="stochastic"``.
     class_weight : {"balanced"} or mapping {label: factor}, optional
-        Factor of the weights of each class, by the given label, as in `LogisticRegression`. Its ``prior_correction``
-        is not available: the weights also change how often a label is wrong.
+        Factor of the weights of each class, by the given label, as in `LogisticRegression`.
+    prior_correction : bool, default False
+        Not available, because the weights also change how often a label is wrong: True raises an error.
     warm_start : bool, default False
         Whether `fit` starts from the weights and rates of the last fit. If the likelihood has several maxima, the
         result may be another one.
@@ -96,8 +97,10 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, M) for two classes, (K, M) for more
+        Weights of the columns for the *true* label.
     intercept_ : ndarray of shape (1,) or (K,)
-    noise_
+        Biases.
+    noise_ : float or ndarray
         The rate, the rates (K,) or the confusion matrix (K, K), given or estimated.
     confusion_ : ndarray of shape (K, K)
         C, with a row for each true class.
@@ -106,9 +109,9 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         with the largest values first.
     class_weight_ : ndarray of shape (K,)
         The factor of each class.
-    classes_, n_features_in_, feature_names_in_
+    classes_, n_features_in_, feature_names_in_ : ndarray of shape (K,), int and ndarray of shape (D,)
         As in scikit-learn.
-    separation_
+    separation_ : Separability
         Whether a hyperplane separates the given labels; see `LogisticRegression`.
     solution_, trace_, n_steps_, n_passes_
         As in `LogisticRegression`; steps and passes of both fits.

@@ -60,19 +60,20 @@ class LogisticRegression(DiscriminativeClassifier):
     coef_ : ndarray of shape (1, M) for two classes, (K, M) for more
         float32 if X is an array of float32. Predictions use the weights before rounding.
     intercept_ : ndarray of shape (1,) or (K,)
+        Biases, in the units of the columns.
     class_weight_ : ndarray of shape (K,)
         The factor of each class.
-    classes_, n_features_in_, feature_names_in_
+    classes_, n_features_in_, feature_names_in_ : ndarray of shape (K,), int and ndarray of shape (D,)
         As in scikit-learn.
-    separation_
+    separation_ : Separability
         Whether a hyperplane separates the classes; true if it does, with its ``coef`` and ``columns``. The ``status``
         is "complete", "quasi-complete", "overlapping" or "unknown" (not checked because of a prior, or hidden by nearly
         collinear columns).
-    solution_
+    solution_ : Solution
         Why the solver stopped, number of steps, number of passes.
-    trace_
+    trace_ : tuple of Step
         Weights, objective and gradient of each step if ``trace=True``.
-    n_steps_, n_passes_
+    n_steps_, n_passes_ : int
         Number of steps, and of passes over the rows.
 
     Notes

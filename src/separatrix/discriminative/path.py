@@ -108,7 +108,7 @@ def regularization_path(
     model : LogisticRegression or ProbitRegression
         A model with ``prior=ElasticNet(...)``. It need not be fitted and is not changed.
     X, y, sample_weight
-        Rows, labels and weights, as for ``model.fit``.
+        Rows, labels and weights. As in ``model.fit``.
     alphas : sequence of positive numbers, optional
         Values of ``ElasticNet(alpha=...)``. By default ``n_alphas`` values, evenly spaced in the logarithm, from the
         smallest alpha for which all weights are zero down to ``ratio`` times it.

@@ -68,10 +68,12 @@ class ProbitRegression(DiscriminativeClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, M)
+        Weights of the columns in the activation of the second class.
     intercept_ : ndarray of shape (1,)
+        Bias.
     class_weight_ : ndarray of shape (2,)
         The factor of each class.
-    classes_, n_features_in_, feature_names_in_
+    classes_, n_features_in_, feature_names_in_ : ndarray of shape (K,), int and ndarray of shape (D,)
         As in scikit-learn.
     separation_, solution_, trace_, n_steps_, n_passes_
         As in `LogisticRegression`.

@@ -46,9 +46,16 @@ def save(
         Names to store in the header of the file, for the command line: "target" is the column that the model
         predicts, "positive" is the class of interest, "model" is the name of the model.
 
-    Returns the path. The file is written completely or not at all: FileError is raised if it exists or cannot be
-    written, a part of the model is not of this package, or `load` could not read the file. A file that is replaced
-    keeps its permissions.
+    Returns
+    -------
+    Path
+        The file, which is written completely or not at all. A file that is replaced keeps its permissions.
+
+    Raises
+    ------
+    FileError
+        If the file exists or cannot be written, a part of the model is not of this package, or `load` could not
+        read the file.
     """
     if not isinstance(path, str | os.PathLike):
         raise FileError(f"save: path={path!r} is not a path. Give the name of a file, such as 'model.sx'.")

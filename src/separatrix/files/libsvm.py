@@ -196,9 +196,11 @@ class LibsvmFile(RowStore):
     Attributes
     ----------
     path : Path
+        The file.
     n_rows, n_features, n_entries : int
         Number of rows, columns and stored values.
     zero_based : bool
+        Whether the first column has the index 0.
     classes : ndarray of shape (K,)
         Distinct labels, as integers if all are whole numbers.
     label_counts : ndarray of shape (K,)

@@ -46,13 +46,14 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     unlabelled : "error", "missing" or a label, default "error"
         How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. EM includes these rows in
         the fit. If the family is wrong, unlabelled rows can make the boundary worse.
-    priors, class_weight, prior_correction : as in `LinearDiscriminantAnalysis`
+    priors, class_weight, prior_correction
+        As in `LinearDiscriminantAnalysis`.
 
     Attributes
     ----------
     densities_ : dict
         Maps the name of the family to p(x | C_k) of all classes, a distribution of `separatrix.families`
-    coef_, intercept_
+    coef_, intercept_ : ndarrays of shape (1, M) and (1,), or (K, M) and (K,)
         The linear form of the scores; for two classes one row, the log-odds of the second class.
     priors_, class_count_, class_weight_, facts_, n_passes_, n_steps_, solution_
         As in `NaiveBayes`.

@@ -58,24 +58,24 @@ class LinearDiscriminantAnalysis(TransformerMixin, ClassNamePrefixFeaturesOutMix
 
     Attributes
     ----------
-    coef_, intercept_
+    coef_, intercept_ : ndarrays of shape (1, M) and (1,), or (K, M) and (K,)
         The linear scores; for two classes one row, the log-odds. Not available with "predictive".
     means_ : ndarray of shape (K, M)
         Mean of each class.
     covariance_ : ndarray of shape (M, M)
         Covariance that the classes share.
-    priors_, class_count_
+    priors_, class_count_ : ndarrays of shape (K,)
         p(C_k), and the weight of each class.
     class_weight_ : ndarray of shape (K,)
         The factor of each class.
     shrinkage_ : ndarray of shape (K,)
         The λ used.
-    scalings_, explained_variance_ratio_
+    scalings_, explained_variance_ratio_ : ndarrays of shape (M, Q) and (Q,)
         Directions of `transform` as columns (M, Q), with v'Σv = 1, and the fraction of the variance of the class means
         along each.
-    facts_
+    facts_ : ClassMoments
         The sufficient statistics of the training rows (class moments).
-    n_passes_, n_steps_, solution_
+    n_passes_, n_steps_, solution_ : int, int and Solution
         Cost and status; ``solution_.trace`` contains the log likelihoods of EM.
 
     Examples

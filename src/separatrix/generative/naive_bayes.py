@@ -88,7 +88,8 @@ class NaiveBayes(FamilyClassifier):
         classes), "bernoulli", "categorical", "poisson", "exponential", "gamma", "beta". "auto" chooses the family with
         the largest marginal likelihood of the column; `report` lists the choices and the reasons. In a mapping, columns
         may be "multinomial": together they are one vector of counts or weights, such as the words of a text.
-    priors, class_weight, prior_correction : as in `LinearDiscriminantAnalysis`
+    priors, class_weight, prior_correction
+        As in `LinearDiscriminantAnalysis`.
     estimate : {"map", "ml", "predictive"}, default "map"
         "map" is the mode under a conjugate prior, "ml" is maximum likelihood, "predictive" integrates the parameters
         out (Student t for normal, negative binomial for Poisson, Lomax for exponential columns).
@@ -106,23 +107,23 @@ class NaiveBayes(FamilyClassifier):
 
     Attributes
     ----------
-    families_, choices_
+    families_, choices_ : tuples of D str and of D Choice
         The family of each column; and for each column the choice with its reason.
     densities_ : dict
         Maps each family to p(x_d | C_k) of its columns and all classes, a distribution of `separatrix.families`
     categories_ : dict
         The values of each categorical column.
-    coef_, intercept_
+    coef_, intercept_ : ndarrays of shape (1, M) and (1,), or (K, M) and (K,)
         The linear scores if every column has a linear form; one row for two classes.
     temperature_ : float
         The exponent τ. In physics it would be an *inverse* temperature: a small τ makes probabilities less extreme.
-    priors_, class_count_
+    priors_, class_count_ : ndarrays of shape (K,)
         p(C_k), and the weight of each class.
     class_weight_ : ndarray of shape (K,)
         The factor of each class.
-    facts_
+    facts_ : GroupedFacts
         The sufficient statistics of the training rows.
-    n_passes_, n_steps_, solution_
+    n_passes_, n_steps_, solution_ : int, int and Solution
         Cost and status; ``solution_.trace`` contains the log posteriors of EM.
 
     Notes

@@ -79,7 +79,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         As in `LinearDiscriminantAnalysis`.
     covariance_ : ndarray of shape (K, M, M)
         Covariance of each class.
-    quadratic_, coef_, intercept_
+    quadratic_, coef_, intercept_ : ndarrays of shape (1, M, M), (1, M) and (1,), or (K, M, M), (K, M) and (K,)
         C, w and w0 of x'C x + w'x + w0, which is the log-odds for two classes, and ln p(x, C_k) up to a common term for
         K classes. Not available with "predictive".
 

@@ -73,13 +73,17 @@ class DecisionBoundaryDisplay:
     grid : Grid
         The points and the predicted codes; the code K means rejected.
     classes : ndarray of shape (K,)
-    points : ndarray of shape (N, 2) or None, the rows to draw
-    codes : ndarray of shape (N,) or None, the classes of these rows
-    columns
+        The labels.
+    points : ndarray of shape (N, 2) or None
+        The rows to draw.
+    codes : ndarray of shape (N,) or None
+        The classes of these rows.
+    columns : tuple of str
         Names of the two columns.
-    response
+    response : str
         "regions", "probability" or "uncertainty".
-    values : ndarray of shape (n, n) or None, the probability or the width of its interval at each point of the grid
+    values : ndarray of shape (n, n) or None
+        The probability, or the width of its interval, at each point of the grid.
     margins : ndarray of shape (n, n, K + 1)
         Positive inside the region of each class and of rejected points.
     """

@@ -43,11 +43,13 @@ class CoefficientDisplay:
 
     Attributes
     ----------
-    names : tuple of P str, sorted by absolute weight, largest first
+    names : tuple of P str
+        Names of the coefficients, sorted by absolute weight, largest first.
     weight, lower, upper : ndarray of shape (C, P)
         Weights and their intervals, one row per class (C = 1 for two classes). Those of more than two classes are
         differences from the mean of the classes. Intervals are NaN if the model has none.
-    labels : tuple of C str, the class to whose log-odds each row of weights refers
+    labels : tuple of C str
+        The class to whose log-odds each row of weights refers.
     level : float
         Level of the intervals; NaN if the model has no intervals.
     per_spread : bool

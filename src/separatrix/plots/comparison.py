@@ -32,10 +32,12 @@ class ComparisonDisplay:
         Best first.
     log_likelihood, standard_error, train : ndarray of shape (M,)
         Mean per row in nats; -inf if a probability was zero, NaN if the model has no probabilities.
-    close : ndarray of bool, whether the paired difference to the best is within two standard errors
+    close : ndarray of bool
+        Whether the paired difference to the best is within two standard errors.
     log_evidence, probability : ndarray of shape (M,)
         ln p(D) and p(model | D); NaN if a model has no evidence.
-    failed : ndarray of bool, whether the fit of each model failed
+    failed : ndarray of bool
+        Whether the fit of each model failed.
     """
 
     names: tuple[str, ...]

@@ -46,15 +46,18 @@ class ClassDensityDisplay:
     ----------
     x : ndarray of shape (G,)
         Points of the horizontal axis; integers if the model has a density of counts.
-    joint : ndarray of shape (G, K) or None, p(x | C_k) p(C_k)
+    joint : ndarray of shape (G, K) or None
+        p(x | C_k) p(C_k).
     posterior : ndarray of shape (G, K)
         p(C_k | x).
     boundaries : ndarray
         The values of x at which the most probable class changes.
     classes : ndarray of shape (K,)
+        The labels.
     rows : DrawnRows or None
         The rows to draw and their histogram.
     column : str
+        Name of the column.
     is_count : bool
         Whether x contains integers.
     """

@@ -32,16 +32,17 @@ class EvidenceSurfaceDisplay:
 
     Attributes
     ----------
-    widths, scales : ndarray of shape (W,) and (S,), ascending
+    widths, scales : ndarrays of shape (W,) and (S,)
+        Widths of the functions and scales of the prior, ascending.
     depth : ndarray of shape (W, S)
         Largest ln p(D) of the grid minus ln p(D), in nats.
     maximum : float
         The largest ln p(D) of the grid.
-    best
+    best : tuple of float
         (width, scale) of the maximum.
-    levels
+    levels : tuple of float
         Depths at which contours are drawn.
-    marks
+    marks : dict
         Labelled points to draw, {text: (width, scale)}.
     """
 

@@ -114,17 +114,19 @@ class LikelihoodSurfaceDisplay:
         Lengths of w.
     values : ndarray of shape (n, n)
         E in nats, one row per length.
-    quadratic : ndarray of shape (n, n) or None, the quadratic approximation of E around its minimum
-    minimum
-        Minimum, or None if there is no minimum.
+    quadratic : ndarray of shape (n, n) or None
+        The quadratic approximation of E around its minimum.
+    minimum : Minimum or None
+        Angle and length of the w with the smallest E; None if there is no minimum.
     floor : float
         E at the minimum, or the limit of E.
     centre : ndarray of shape (D,)
         The point c.
     directions : ndarray of shape (2, D)
-    columns
+        The two directions of w that span the plane of the picture.
+    columns : tuple of str
         Names of the D columns.
-    of
+    of : str
         "likelihood" or "posterior".
 
     Examples

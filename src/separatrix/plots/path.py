@@ -90,13 +90,13 @@ class FitPathDisplay:
     frames : tuple of Frame
         w, w0 and the objective at the start and after each step. The objective of a perceptron is the number of
         misclassified rows; the objective of other models is the negative log posterior.
-    points, codes, classes, columns
+    points, codes, classes, columns : ndarrays and tuple of str
         The rows (N, 2), their class codes, the labels, and the names of the columns.
-    name
+    name : str
         Name of the model.
-    is_perceptron
+    is_perceptron : bool
         Whether each frame is an update by a single row.
-    contours
+    contours : tuple of float
         Activations at which the probability of the second class is 0.1 and 0.9; empty for a perceptron.
 
     Examples

@@ -41,11 +41,12 @@ class ProjectionDisplay:
     z : ndarray of shape (N, 1) or (N, 2)
         Coordinates of the rows in within-class standard deviations, relative to the threshold (two classes) or to the
         mean of all rows (K classes).
-    codes, classes
+    codes, classes : ndarrays of shape (N,) and (K,)
         The class code of each row (N,), and the labels (K,).
     means : ndarray of shape (K, 1) or (K, 2)
         The mean of z in each class.
-    direction : ndarray of shape (D,) or None, unit vector of the projection; None for K classes or with a basis
+    direction : ndarray of shape (D,) or None
+        Unit vector of the projection; None for K classes or with a basis.
     n_bins : int
         Number of bars.
 

@@ -43,13 +43,15 @@ class RegularizationPathDisplay:
         Decreasing.
     weight : ndarray of shape (A, P)
         Weights of the drawn class.
-    names : tuple of P str, the columns
-    named : tuple of the indices of the columns with the largest weights, which are drawn in colour
+    names : tuple of P str
+        The columns.
+    named : tuple of int
+        Indices of the columns with the largest weights, which are drawn in colour.
     n_nonzero : ndarray of shape (A,)
         Number of columns with a nonzero weight in any class.
     log_loss, log_loss_error : ndarrays of shape (A,)
         Or None without cross-validation.
-    marks
+    marks : dict
         {text: alpha}, the alphas of `path.best` and `path.sparsest`; empty without cross-validation.
     label : str
         The class to whose log-odds the weights refer.

@@ -237,15 +237,15 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
 
     Attributes
     ----------
-    coef_, intercept_
+    coef_, intercept_ : ndarrays of shape (1, M) and (1,), or (K, M) and (K,)
         The linear classifier; for two classes ``coef_`` is S_W⁻¹ (m_1 - m_0).
     scalings_ : ndarray of shape (M, Q)
         The directions.
     ratio_ : ndarray of shape (Q,)
         Variance between the classes divided by the variance within, along each direction. For two classes and pooled
         scatter it is J N_0 N_1 / N, with the criterion J of (4.26).
-    means_, priors_
-        Class means (K, M) and class proportions (K,).
+    means_, priors_ : ndarrays of shape (K, M) and (K,)
+        Class means and class proportions.
     class_weight_ : ndarray of shape (K,)
         The factor of each class.
     n_passes_ : int

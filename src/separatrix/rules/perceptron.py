@@ -164,7 +164,7 @@ class Perceptron(LinearClassifier):
 
     Attributes
     ----------
-    coef_, intercept_
+    coef_, intercept_ : ndarrays of shape (1, M) and (1,), or (K, M) and (K,)
         The linear classifier.
     class_weight_ : ndarray of shape (K,)
         The factor of each class.

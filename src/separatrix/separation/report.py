@@ -28,17 +28,17 @@ class SeparabilityReport(Separability):
 
     Attributes
     ----------
-    status
+    status : str
         "complete", "quasi-complete" or "overlapping"; "unknown" if rounding hides the result.
-    coef, intercept
+    coef, intercept : ndarrays
         The separating direction in the user's units; zero if the classes overlap.
-    columns
+    columns : tuple of str
         Names of the columns with a nonzero weight in the direction.
-    n_on_plane
+    n_on_plane : int
         Number of rows on a boundary of the direction.
-    classes
+    classes : ndarray of shape (K,)
         The labels.
-    n_passes
+    n_passes : int
         Number of passes over the rows.
     """
 

@@ -51,7 +51,7 @@ class TableEncoder(TransformerMixin, Estimator):
     ----------
     schema_ : Schema
         The inferred encoding: ``describe()``, ``columns``, ``groups``, ``notes``, ``to_json()``.
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_ : int and ndarray of shape (D,)
         As in scikit-learn.
 
     Examples

@@ -147,19 +147,19 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
 
     Attributes
     ----------
-    encoder_
+    encoder_ : TableEncoder
         The fitted `TableEncoder`; ``encoder_.schema_.describe()`` lists the features of each column.
-    estimator_
+    estimator_ : classifier
         The fitted model.
-    classes_
+    classes_ : ndarray of shape (K,)
         The labels.
     centre_, spread_ : ndarrays of shape (M,)
         Mean and standard deviation of each feature that has a weight, after the basis.
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_ : int and ndarray of shape (D,)
         The columns of the table.
-    n_rows_
+    n_rows_ : int
         Number of training rows.
-    interactions_
+    interactions_ : Interactions or None
         The interactions of the model: ``surfaces``, ``products``, and the held-out ``gain`` and its standard ``error``
         in nats per row, NaN if they were chosen by the user; ``why`` no search was made, if none was; None if not
         requested.
