@@ -19,15 +19,8 @@ decides,
 
 where the second term lies in (-1/3, 1/3), so it only decides between classes with equal votes.
 
-**Pairwise coupling** computes K class probabilities from those of every pair (Wu, Lin & Weng 2004). Given
-r_ij = p(C_i | C_i or C_j, x), the second method of "Probability estimates for multi-class classification by pairwise
-coupling" (JMLR 5, 975-1005) finds the p that satisfies r_ji p_i = r_ij p_j best for all pairs:
-
-    minimise  Σ_i Σ_{j≠i} (r_ji p_i - r_ij p_j)²  = 2 p'Qp   subject to  Σ_i p_i = 1,  p >= 0
-    Q_ii = Σ_{j≠i} r_ji²,   Q_ij = -r_ji r_ij
-
-The solution has Qp = c1 with c = p'Qp >= 0, and p >= 0 follows (their theorem 2). Adding 11'p = 1 to both sides,
-(Q + 11') p = (1 + c) 1. This takes one positive definite K x K system per row, and a division by the sum.
+**Pairwise coupling** computes K class probabilities from those of every pair, by the second method of Wu, Lin & Weng
+(2004, JMLR 5, 975-1005): one system (Q + 11') p = (1 + c) 1 for each row, see docs/decisions.md.
 
 Q + 11' is positive definite for any r: if v'(Q + 11')v = 0 for some v ≠ 0, then r_ji v_i = r_ij v_j for every pair and
 Σ v_i = 0. So two v have opposite signs, and r_ij = r_ji = 0 for these two, which contradicts r_ij + r_ji = 1.

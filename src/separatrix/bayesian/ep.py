@@ -3,10 +3,9 @@
 
     q(θ) ∝ p(θ) Π_n s_n(a_n)^weight_n,       s_n(a) = exp(ν_n a - ½ τ_n a²),       a_n = θ φ̃_n + offset_n
 
-Laplace's approximation uses the slope and curvature of each ln p(t_n | a_n) at the mode. If a column is rarely non-zero
-or the classes are nearly separable, the posterior is skewed and most of its mass lies away from the mode. Expectation
-propagation chooses τ_n and ν_n, the *site* of row n, so that a_n has the same mean and variance under q as it has if
-the likelihood of row n replaces s_n. The precision and the shift of q are sums over rows, and linear in the sites:
+docs/laplace.md explains the idea. The *site* of row n, τ_n and ν_n, is chosen so that a_n has the same mean and
+variance under q as it has if the likelihood of row n replaces s_n. The precision and the shift of q are sums over rows,
+and linear in the sites:
 
     A = Λ + Σ_n weight_n τ_n φ̃_n φ̃_n',       A mean = Λ m0 + Σ_n weight_n (ν_n - τ_n offset_n) φ̃_n
 

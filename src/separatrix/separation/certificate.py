@@ -6,14 +6,10 @@ classes, completely or with some rows on it (Albert & Anderson 1984). A solver d
 tends to zero while the weights grow without limit. For most fits, a proof that the classes overlap costs a gradient or
 less. Only if there is no such proof, a linear program decides (`program`).
 
-**Proof of overlap.** A direction d separates if d'φ̃_n s_n >= 0 for all rows (s_n = ±1), and not all are zero. No such
-d exists if positive v_n satisfy Σ v_n s_n φ̃_n = 0 (Stiemke 1915). The slopes q_n = |∂ ln p_n/∂a| nearly satisfy it: at
-any θ, Σ q_n s_n φ̃_n = -g, with the gradient g of the negative log likelihood. The correction v_n = q_n (1 + δ_n) with
-δ_n = s_n r_n φ̃_n'Δ / q_n and H Δ = g makes the sum zero, because Σ r_n φ̃_n φ̃_n' = H with curvatures r_n. So if every
-|δ_n| < 1, all v_n are positive and the classes overlap: the Newton step Δ changes every slope by less than its size.
-For the logit |δ_n| < |φ̃_n'Δ|, so it is enough if no activation changes by 1. Along a separating direction, Newton steps
-do not get shorter than that, however small the gradient is. For K classes the same holds with p_nj, j ≠ t_n, in place
-of q_n. The bound in use is 1/2 instead of 1, to allow for rounding.
+**Proof of overlap.** docs/geometry.md ("How the answer is found") has the proof: the classes overlap if every number
+v_n = q_n (1 + δ_n) with δ_n = s_n r_n φ̃_n'Δ / q_n is positive. Here Δ is the Newton step, s_n = ±1 the class, q_n the
+size of the slope, and r_n the curvature. For K classes the same holds with p_nj, j ≠ t_n, in place of q_n. The bound in
+use is |δ_n| < 1/2 instead of 1, to allow for rounding.
 
 In two cases the argument would be wrong, and both are excluded:
 

@@ -7,17 +7,10 @@ A linear machine a_k(x) = w_k'x + w_k0 separates the rows
     quasi-completely    a_t(x) - a_j(x) >= 0   for all of these, and > 0 for some
     not at all          otherwise: the classes overlap
 
-The likelihood of a logistic or softmax model has a maximum exactly in the last case (Albert & Anderson 1984). Each
-difference is a linear function g'b of the weights b relative to those of class 0. With one row g' of G per difference:
-
-    widest margin max δ          subject to   G b >= δ,  Σ |b_d| <= 1      complete if δ > 0
-    largest sum   max Σ_k ḡ_k'b  subject to   G b >= 0,    |b_d| <= 1      quasi-complete if > 0     (Konis 2007)
-
-ḡ_k is the mean of the rows of G that belong to class k. If G b >= 0, then ḡ_k'b >= 0, with equality only
-if all rows of class k lie on the plane. The sum of these means can therefore replace the sum over all rows.
-
-**Named columns.** The direction b of the largest sum includes every column that increases the sum: for a factor, all
-dummies even if a single level separates. The direction b' returned therefore has the smallest Σ |b_d| among directions
+Each difference is a linear function g'b of the weights b relative to those of class 0; these g' are the rows of G.
+docs/geometry.md ("How the answer is found") explains the programs: the widest margin decides whether the separation is
+complete, the largest sum of the means of G whether it is quasi-complete (Konis 2007). The direction b of the largest
+sum includes every column that increases the sum. The direction b' returned has the smallest Σ |b_d| among directions
 that separate the rows that b separates clearly:
 
     fewest columns    min Σ |b_d|  subject to   G b' >= 0,  g'b' >= h if g'b >= h,  h = min(1, max G b)/e
