@@ -30,6 +30,8 @@ n_panels = len(path.frames) + 1
 figure, axes = new_figure(-(-n_panels // 2), 2, size=(6.4, 3.1 * -(-n_panels // 2)))
 figure.set_label("The boundary before and after each update of a perceptron, and the number of remaining mistakes")
 path.plot(axes.ravel()[:n_panels], frames=np.arange(n_panels - 1).tolist())
+axes[0, 0].get_legend().remove()
+figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 # %%
 # On separable rows the perceptron makes at most (R/γ)² mistakes, where R is the radius of the rows and γ their margin

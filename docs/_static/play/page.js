@@ -29,7 +29,7 @@
         lda: {label: "LDA: normal classes, one covariance"},
         qda: {label: "QDA: normal classes, two covariances"},
         logistic: {label: "Logistic regression", step: "Newton step"},
-        bayes: {label: "Bayesian logistic regression", isBayesian: true},
+        bayes: {label: "Bayesian logistic", isBayesian: true},
     };
     // Clouds of normal rows: number, class, centre, standard deviation.
     const DATA = {

@@ -124,11 +124,11 @@ class ComparisonDisplay:
                 right, best = axes[1], np.nanmax(self.log_evidence)
                 known, below = np.flatnonzero(np.isfinite(self.log_evidence)), self.log_evidence - best
                 right.plot(below[known], known, "D", color=COLOURS[2], ms=8)
-                label = {"textcoords": "offset points", "ha": "right", "va": "center", "fontsize": 10}
+                label = {"textcoords": "offset points", "ha": "center", "va": "bottom", "fontsize": 10}
                 for i in known.tolist():
-                    right.annotate(f"{self.probability[i]:.2g}", (below[i], i), xytext=(-10, 0), **label)
+                    right.annotate(f"{self.probability[i]:.2g}", (below[i], i), xytext=(0, 7), **label)
                 right.margins(x=0.35)  # room for the labels
-                axis = f"ln p(D) − ({best:.1f}), of the best (nats)\nlabels: p(model | D)"
+                axis = f"ln p(D) relative to\nthe best, {best:.1f} nats\nlabels: p(model | D)"
                 right.set_xlabel(axis.replace("-", "−"))
                 right.locator_params(axis="x", nbins=5)
                 right.tick_params(left=False, labelleft=False)
