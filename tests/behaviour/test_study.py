@@ -33,6 +33,7 @@ from separatrix.export import read_about
 from separatrix.metrics import weighted_mean
 from separatrix.report.performance import performance_of
 from separatrix.report.summary import answer_sentences, warnings_on
+from separatrix.rows import open_rows
 from separatrix.study import (
     MODELS,
     N_LATER_STAGES,
@@ -42,6 +43,8 @@ from separatrix.study import (
     compare_models,
     conduct,
     examine,
+    progress,
+    race,
     spread_rows,
     study_of,
 )
@@ -50,12 +53,12 @@ from separatrix.study.choice import choose, chosen_with_optimism, optimism_of_ch
 from separatrix.study.compare import held_out_rows, sample_of
 from separatrix.study.notes import REMEDIES, notes_on_model, notes_on_table, separation_of
 from separatrix.study.opening import open_frame, positive_class
-from separatrix.study.progress import REPORT_SECONDS, Budget, Stages
+from separatrix.study.progress import REPORT_SECONDS, Budget, OutOfTime, Stages, affordable_rows
 from separatrix.study.race import Entry
 from separatrix.study.validation import fold_numbers, n_folds_of, n_repeats_of
 from separatrix.table import TableEncoder
 from separatrix.table.target import NO_YES_PAIRS
-from separatrix.table_model import TableClassifier
+from separatrix.table_model import Configured, TableClassifier
 
 X, Y = make_mixed_types(600, as_frame=True, rng=0)
 TABLE = X.assign(customer=Y)
@@ -715,10 +718,20 @@ def test_a_study_without_time_tries_only_the_class_proportions_and_names_the_oth
     assert requested.choice.name == "linear discriminant"  # the cheapest
 
 
+def _only_some_rows(monkeypatch, few):
+    """These candidates have time for a number of rows; the others have time for all."""
+
+    def largest(name, attempt, cost, n_rows, share, stages):
+        stages(name)
+        return attempt(few.get(name, n_rows))
+
+    monkeypatch.setattr(race, "_largest_attempt", largest)
+
+
 @pytest.mark.usefixtures("split")
 def test_a_candidate_is_fitted_to_fewer_rows_if_all_rows_would_take_too_long(monkeypatch):
     few = {"linear discriminant": 120, "logistic (Bayesian)": 240}
-    monkeypatch.setattr(Budget, "affordable_rows", lambda self, cost, n: few.get(cost.args[0], n))
+    _only_some_rows(monkeypatch, few)
     columns, labels = make_mixed_types(1200, as_frame=True, rng=0)
     found = conduct(columns.assign(customer=labels), "customer", models=["prior only", *few])
     for trial in found.compared.comparison:
@@ -730,17 +743,90 @@ def test_a_candidate_is_fitted_to_fewer_rows_if_all_rows_would_take_too_long(mon
         assert any(text in note and (name in note) is (name != found.choice.name) for note in notes)
 
 
-def test_a_candidate_gets_half_of_the_rows_until_it_fits_into_its_part_of_the_time_left():
+def test_a_candidate_gets_half_of_the_rows_until_they_fit_into_its_share_of_the_time():
+    assert affordable_rows(lambda n: 30.0, 50_000, 40.0) == 50_000
+    assert affordable_rows(lambda n: n / 1000, 100_000, 40.0) == 25_000
+    assert affordable_rows(lambda n: n / 100, 100_000, 40.0) == 12_500  # a smaller sample is not tried
+    assert affordable_rows(lambda n: n / 100, 10_000, 1.0) == 2500
+    assert affordable_rows(lambda n: 50.0, 1000, 40.0) == 1000
     budget = Budget(100.0)
-    assert budget.affordable_rows(lambda n: 30.0, 50_000) == 50_000
-    assert budget.affordable_rows(lambda n: n / 1000, 100_000) == 25_000  # 25 s; 50 s would be more than 40 %
-    assert budget.affordable_rows(lambda n: n / 100, 100_000) == 0  # less than a tenth of the rows
-    assert budget.affordable_rows(lambda n: 50.0, 1000) == 0
     budget.measure(10.0, 20.0)  # this machine takes twice as long as expected
     assert budget.expected(30.0) == 60.0
-    assert budget.affordable_rows(lambda n: 30.0, 50_000) == 0
     budget.measure(0.01, 5.0)  # too short to measure the speed
     assert budget.expected(30.0) == 60.0
+    assert 49.9 < budget.share(1) <= 50.0  # the other half is for the final fit
+    assert 24.9 < budget.share(3) <= 25.0
+
+
+class Clock:
+    """Time that passes only if a fit is simulated."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    for module in (race, progress):
+        monkeypatch.setattr(module, "perf_counter", clock)
+    return clock
+
+
+@given(
+    n_rows=st.integers(10, 200_000),
+    share=st.floats(0.01, 100),
+    error=st.floats(0.05, 20),
+    power=st.just(1.0) | st.floats(0.3, 3),
+    seconds=st.floats(1e-3, 1e4),
+)
+def test_the_attempts_of_a_candidate_end_in_time_however_wrong_their_expected_time_is(
+    n_rows, share, error, power, seconds
+):
+    """Fits report each thousandth of their time; a stopped fit leaves the result of the smaller sample."""
+    clock, tried = Clock(), []
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (race, progress):
+            patch.setattr(module, "perf_counter", clock)
+        stages = Stages(None, 1, budget=Budget(share * 4))
+
+        def cost(n):
+            return seconds * n / n_rows
+
+        def attempt(n):
+            of_fit = error * seconds * (n / n_rows) ** power
+            for _ in range(1000):
+                clock.now += of_fit / 1000
+                stages.rows(n, n, 1)
+            tried.append(n)
+            return race.Attempt(Trial("it"), [], Configured(None))
+
+        found = race._largest_attempt("it", attempt, cost, n_rows, share, stages)
+    assert clock.now <= 1.6 * share  # a share and a half, and the time between two reports
+    assert tried == sorted(set(tried))
+    if found.trial.failure:
+        assert not tried
+        assert found.trial.outcome in ("not tried", "stopped")
+        assert "--time" in found.trial.failure
+        if 1 / 3 < error < 3 and power == 1:  # as accurate as stated
+            assert error * seconds * min(n_rows, 4000) / n_rows > share
+    elif n_rows not in tried and power == 1:
+        assert error * seconds > share / 2  # all rows are tried if they take little time
+
+
+def test_a_fit_is_stopped_at_the_next_pass_over_rows(clock):
+    stages, rows = Stages(None, 1), open_rows(np.ones((3, 1)))
+
+    def read(block):
+        clock.now += 1.0
+        return np.zeros(1)
+
+    with pytest.raises(OutOfTime), stages.limited(2.5):
+        [rows.map(read) for _ in range(5)]
+    assert clock.now == 3.0
+    rows.map(read)  # the limit has ended with its block
 
 
 @pytest.mark.usefixtures("split")
@@ -899,7 +985,7 @@ def test_one_split_replaces_cross_validation_only_above_the_limits(n_rows, n_col
 
 def test_a_candidate_that_is_fitted_to_a_sample_is_validated_with_samples(monkeypatch):
     sizes, fit = [], sx.LinearDiscriminantAnalysis.fit
-    monkeypatch.setattr(Budget, "affordable_rows", lambda self, cost, n: 300 if "linear" in cost.args[0] else n)
+    _only_some_rows(monkeypatch, {"linear discriminant": 300})
     monkeypatch.setattr(
         sx.LinearDiscriminantAnalysis, "fit", lambda self, X, y: sizes.append(len(y)) or fit(self, X, y)
     )

@@ -83,9 +83,12 @@ class Threads(Runner):
     in_task: bool = False
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
-        if source.block is not None and WATCH.get() is None:  # a small table needs no threads
+        if source.block is not None:  # a small table needs no threads
             with single_thread_blas():
-                return statistic(source.block)
+                found = statistic(source.block)
+            if (watch := WATCH.get()) is not None:
+                watch.begin(len(source.block))(len(source.block))
+            return found
         (rows,), (targets,) = source.partitions, source.targets
         pieces = rows.pieces(source.height, targets.columns)
         with _closing(pieces):

@@ -66,7 +66,6 @@ N_FIELD_PASSES = 250  # of WORDS_SECONDS each: a posterior of independent weight
 PAIR_SECONDS = 3e-7  # per row and pair of classes: averages of the softmax
 CORRECTION_SECONDS = 2.0  # limit of a variational posterior of K classes
 N_LOGISTIC_PASSES, N_CURVED_PASSES = 15, 20  # passes as expensive as a Hessian
-N_CLASS_PASSES = 3  # times as many, and times the correction, for curves and radial functions of K classes
 N_SEARCH_PASSES = 200  # products of matrices of all cells, in the search for interactions
 VALIDATED_TOL = 1e-6  # of the gradient of the logistic model at the mode; probabilities are accurate to four digits
 NEEDS_TEXT = "it is for tables with free text"
@@ -220,11 +219,10 @@ def expected_seconds(
             return n_fits * (seconds + scores + PAIR_SECONDS * (N + n_test_rows) * K**2)
         passes = N_CURVED_PASSES if is_curved else N_LOGISTIC_PASSES
         is_corrected = K > 2 and not _is_gaussian(N, M)
-        passes *= N_CLASS_PASSES if is_curved and is_corrected else 1
         seconds = MATRIX_SECONDS * (passes * (N * W**2 + 2 * W**3) + search)
         if K > 2:
             scores += (N + n_test_rows) * (PAIR_SECONDS * K**2 + MATRIX_SECONDS * W**2 * (1 + 2 * K / M))
-            seconds += CORRECTION_SECONDS * (N_CLASS_PASSES if is_curved else 1) * is_corrected
+            seconds += CORRECTION_SECONDS * is_corrected
     return n_fits * (seconds + scores)
 
 

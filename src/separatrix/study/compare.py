@@ -33,7 +33,7 @@ from separatrix.study.candidates import (
 from separatrix.study.choice import chosen_with_optimism
 from separatrix.study.notes import notes_on_table
 from separatrix.study.opening import name_of, open_labelled, positive_class
-from separatrix.study.progress import MAX_CANDIDATE_FRACTION, STUDY_SECONDS, Budget, Progress, Stages
+from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
 from separatrix.study.race import race
 from separatrix.study.records import (
     Choice,
@@ -167,7 +167,7 @@ def _plan_folds(
     size, N = size_of(encoder, rows), some.n_rows
     tried = candidates(N, **size._asdict()) if models is None else models
     once = [budget.expected(expected_seconds(name, N, size, N, 1)) for name in tried]
-    seconds = sum(each for each in once if each <= MAX_CANDIDATE_FRACTION * budget.left)  # others are not tried
+    seconds = sum(each for each in once if N_FIRST_FITS * each <= budget.left)  # others are fitted to fewer rows
     is_sparse = encoder.schema_.is_sparse
     n_encoded = 0 if is_sparse else size.n_columns - len(complete_numbers(encoder.schema_))
     n_folds = n_folds_of(some.codes, test_share)

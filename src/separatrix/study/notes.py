@@ -20,7 +20,7 @@ from separatrix.effects import MAX_EFFECT_COLUMNS
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, open_rows
 from separatrix.separation import SeparationStatus, separability
-from separatrix.study.progress import MAX_CANDIDATE_FRACTION, Budget
+from separatrix.study.progress import Budget
 from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan
 from separatrix.table_model import CURVE_OF, TableClassifier, Words, basis_rows
@@ -39,6 +39,7 @@ REASONS = {
 }
 MAX_SEPARATION_UNKNOWNS = 1000
 SEPARATION_SECONDS = 2e-7  # per cubed unknown, for K classes; two classes take less
+MAX_SEPARATION_FRACTION = 0.4  # of the time left
 MIN_SEPARATION_SECONDS = 0.5  # shorter checks are made even if no time is left
 BATCH_ROWS = 4096
 
@@ -201,7 +202,7 @@ def separation_of(
     status: SeparationStatus = "unknown"
     unknowns = (K - 1) * (len(source.columns) + 1)
     expected = SEPARATION_SECONDS * unknowns**3
-    most = np.inf if budget is None else max(MIN_SEPARATION_SECONDS, MAX_CANDIDATE_FRACTION * budget.left)
+    most = np.inf if budget is None else max(MIN_SEPARATION_SECONDS, MAX_SEPARATION_FRACTION * budget.left)
     why = "columns are nearly collinear"
     if unknowns > MAX_SEPARATION_UNKNOWNS:
         why = f"{unknowns} weights are too many to check"

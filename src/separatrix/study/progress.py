@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Progress of a study: the current stage, pass and row, the time left if it can be estimated, and the time budget.
 
-A candidate starts if its expected time is at most `MAX_CANDIDATE_FRACTION` of the time left. Otherwise it is fitted to
-a sample of rows or, if that would be too small, not tried. Expected times are computed for a reference machine
-with two cores (`candidates.expected_seconds`), and multiplied by the ratio of measured to expected time of the previous
-candidate.
+The time left is divided equally among the candidates that wait, from the cheapest to the most expensive, so that what a
+candidate does not use is left to the others. One more share is kept for the other folds, or for the final fit. Expected
+times are computed for a reference machine with two cores (`candidates.expected_seconds`), and multiplied by the ratio
+of measured to expected time of the previous candidate. A fit that takes too long is stopped at the next pass over rows.
 """
 
 from __future__ import annotations
@@ -13,17 +13,25 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import ceil
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from separatrix.rows import watched
+
 REPORT_SECONDS = 0.1  # minimum time between two reports on the same stage
 STUDY_SECONDS = 60.0  # default time of a study
-MAX_CANDIDATE_FRACTION = 0.4  # of the time left; the chosen model is fitted twice, and other candidates follow
+MAX_LATENESS = 1.5  # of the share of a candidate, after which its fit is stopped
 MIN_SAMPLED_ROWS, MIN_SAMPLED_FRACTION = 2000, 0.1  # a candidate is not tried on a smaller sample of the rows
+ACCURACY = 3.0  # factor within which expected times are accurate
 MIN_TIMED_SECONDS = 0.3  # candidates with a shorter expected time do not measure the speed of the machine
 MIN_SLOWNESS, MAX_SLOWNESS = 0.5, 5.0
+
+
+class OutOfTime(BaseException):
+    """A fit is stopped, because it takes too long. It is no Exception, so that no model handles it."""
 
 
 @dataclass(frozen=True)
@@ -90,23 +98,25 @@ class Budget:
         """Expected time on this machine of what takes ``reference_seconds`` on the reference."""
         return reference_seconds * self._slowness
 
-    def affordable_rows(self, reference_seconds: Callable[[int], float], n_rows: int) -> int:
-        """Rows to fit a candidate to: all, or a half, a quarter, ... of them, so that it fits into the time left.
-
-        ``reference_seconds`` is a function of the number of rows. Returns zero if the sample would be too small.
-        """
-        least, most = max(MIN_SAMPLED_ROWS, MIN_SAMPLED_FRACTION * n_rows), MAX_CANDIDATE_FRACTION * self.left
-        n = n_rows
-        while self.expected(reference_seconds(n)) > most:
-            n //= 2
-            if n < least:
-                return 0
-        return n
+    def share(self, n_waiting: int) -> float:
+        """Time for the next of several candidates; one more share is kept for the other folds or the final fit."""
+        return self.left / (n_waiting + 1)
 
     def measure(self, reference_seconds: float, seconds: float) -> None:
         """Update the speed of this machine from the time of a candidate."""
         if reference_seconds >= MIN_TIMED_SECONDS:
             self._slowness = float(np.clip(seconds / reference_seconds, MIN_SLOWNESS, MAX_SLOWNESS))
+
+
+def affordable_rows(cost: Callable[[int], float], n_rows: int, most: float) -> int:
+    """Rows to fit a candidate to: all, or a half, a quarter, ... of them, so that the cost is at most ``most``.
+
+    The smallest sample is returned if it costs more, too.
+    """
+    n, least = n_rows, max(MIN_SAMPLED_ROWS, ceil(MIN_SAMPLED_FRACTION * n_rows))
+    while cost(n) > most and n // 2 >= least:
+        n //= 2
+    return n
 
 
 class Stages:
@@ -115,6 +125,7 @@ class Stages:
     def __init__(self, progress: Progress | None, total: int, done: int = 0, budget: Budget | None = None) -> None:
         self.progress, self.total, self.done, self.budget = progress, total, done, budget or Budget(np.inf)
         self._stage, self._start, self._end, self._reported = Stage("", done, total), 0.0, np.nan, -np.inf
+        self._deadline = np.inf
 
     def __call__(self, text: str, seconds: float = np.nan) -> None:
         """Begin a stage that is expected to take ``seconds``."""
@@ -129,6 +140,16 @@ class Stages:
         self._stage, self._start, self._end = replace(self._stage, text=text), now, now + seconds
         self._report("", seconds)
 
+    @contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Report passes over rows in this block; the first one after ``seconds`` raises OutOfTime."""
+        self._deadline = perf_counter() + seconds
+        try:
+            with watched(self.rows):
+                yield
+        finally:
+            self._deadline = np.inf
+
     def columns(self, done: int, total: int) -> None:
         """Report how many columns of the stage are done."""
         now = perf_counter()
@@ -138,6 +159,8 @@ class Stages:
     def rows(self, read: int, n_rows: int | None, number: int) -> None:
         """Report passes over rows; a callback for `separatrix.rows.watched`."""
         now = perf_counter()
+        if now > self._deadline:
+            raise OutOfTime
         if now - self._reported > REPORT_SECONDS:
             of = "" if n_rows is None else f" of {n_rows:,}"
             self._report(f": pass {number}, row {read:,}{of}", self._end - now)

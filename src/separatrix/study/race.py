@@ -4,6 +4,9 @@
 Each candidate is fitted to all rows, which gives its evidence and its time, and scored in the first fold, the cheapest
 first. Then all of them are scored in the second fold, and so on, so that they are always compared on the same rows.
 
+- A candidate that may take longer than its share of the time left is first fitted to a sample of the rows. The time of
+  this attempt determines how many rows the next one may have. An attempt that takes much longer than the share is
+  stopped, and the one before it counts.
 - A candidate stops if it is more than three standard errors behind the best one, unless its other folds are cheap.
 - If another fold of all candidates would take too long, those that are behind stop first. If that does not suffice, the
   folds so far decide.
@@ -17,7 +20,9 @@ row are not independent.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -41,10 +46,9 @@ from separatrix.comparison import (
 )
 from separatrix.generative import NaiveBayes
 from separatrix.metrics import Estimate, weighted_mean
-from separatrix.rows import watched
 from separatrix.study.candidates import CURVED, LOGISTIC, PRIOR, PriorOnly
 from separatrix.study.notes import captured
-from separatrix.study.progress import MAX_CANDIDATE_FRACTION, MIN_SAMPLED_ROWS, Budget, Stages
+from separatrix.study.progress import ACCURACY, MAX_LATENESS, Budget, OutOfTime, Stages, affordable_rows
 from separatrix.study.records import Note
 from separatrix.study.validation import MAX_REPEAT_FRACTION, MAX_REPEAT_SECONDS, MAX_REPEATS, Split, sampled_fold
 from separatrix.table import Schema
@@ -68,6 +72,11 @@ class Entry:
     times: Codes  # number of models that predicted each row without having been fitted to it, (N,)
     fold_seconds: list[float] = field(default_factory=list)
     n_repeats: int = 1
+
+    @classmethod
+    def of(cls, name: str, model: TableClassifier, trial: Trial, n_rows: int, N: int, K: int) -> Entry:
+        """Entry without scores, for N rows of K classes."""
+        return cls(name, model, trial, n_rows, np.zeros((N, K)), np.zeros(N), np.zeros(N, dtype=np.intp))
 
     @property
     def seconds(self) -> float:
@@ -112,6 +121,23 @@ class Entry:
         return replace(self.trial, test=scores_of(P, rows, metrics.accuracy(P, codes[at]), fold), P=P)
 
 
+class Attempt(NamedTuple):
+    """Trial of a candidate fitted to some rows, with warnings and configuration, and its entry if there are folds.
+
+    The trial is None if the model found no interaction, and so equals another candidate.
+    """
+
+    trial: Trial | None
+    warnings: list[Note]
+    configured: Configured
+    entry: Entry | None = None
+
+    @classmethod
+    def none(cls, name: str, why: str) -> Attempt:
+        """No attempt was made, or none was finished in time."""
+        return cls(Trial(name, failure=why), [], Configured(None))
+
+
 class Raced(NamedTuple):
     """Scores of the candidates, and their warnings and configurations by name."""
 
@@ -144,36 +170,36 @@ def race(
     configured: dict[str, Configured] = {}
     with captured():  # warm up, so that no fit time includes imports and compilation
         PriorOnly().fit(np.zeros((len(classes), 1)), np.arange(len(classes)))
-    for name in sorted(models, key=lambda name: costs[name](N)):
-        n_rows = budget.affordable_rows(costs[name], N)
-        n_rows = n_rows or (0 if trials or entries else min(N, MIN_SAMPLED_ROWS))
-        expected = budget.expected(costs[name](n_rows or N))
-        stages(f"{name}, {n_rows:,} rows", expected if n_rows else np.nan)
-        if not n_rows:
-            warnings[name] = []
-            trials.append(Trial(name, failure=_not_tried(expected, budget)))
-            continue
-        start = perf_counter()
-        with captured() as warnings[name], watched(stages.rows), single_thread_blas():
+
+    def attempt(name: str, n_rows: int) -> Attempt:
+        with captured() as found:
             some = sampled_fold(train, schema, n_rows)
-            trial, configured[name] = _first_fit(name, models, schema, some, test, classes)
-        if trial is None:
-            continue
-        if n_rows < N:  # the evidence of a sample cannot be compared with the evidence of all rows
+            trial, how = _first_fit(name, models, schema, some, test, classes)
+        if trial is not None and n_rows < N:  # evidences of a sample and of all rows cannot be compared
             trial = replace(trial, evidence=trial.evidence._replace(of_labels=False))
             text = f"In the comparison, this model was fitted to {n_rows} of {N} training rows, to limit the time."
-            warnings[name].insert(0, Note("sampled", text))
-        if repeats and not trial.failure:
-            none = np.zeros((N, len(classes))), np.zeros(N), np.zeros(N, dtype=np.intp)
-            entries.append(Entry(name, models[name], trial, n_rows, *none))
-            with captured(), single_thread_blas():  # the warnings of the fit to all rows are enough
-                entries[-1].score(repeats[0][0], classes)
-        else:
-            trials.append(trial)
-        budget.measure(costs[name](n_rows), perf_counter() - start)
+            found.insert(0, Note("sampled", text))
+        if trial is None or trial.failure or not repeats:
+            return Attempt(trial, found, how)
+        entry = Entry.of(name, models[name], trial, n_rows, N, len(classes))
+        with captured():  # the warnings of the fit to all rows are enough
+            entry.score(repeats[0][0], classes)
+        return Attempt(trial, found, how, entry)
+
+    order = sorted(models, key=lambda name: costs[name](N))
+    for place, name in enumerate(order):
+        share = budget.share(len(order) - place) if place else np.inf  # the cheapest is always fitted
+        with single_thread_blas():
+            tried = _largest_attempt(name, partial(attempt, name), costs[name], N, share, stages)
+        warnings[name], configured[name] = tried.warnings, tried.configured
+        if tried.entry is not None:
+            entries.append(tried.entry)
+        elif tried.trial is not None:
+            trials.append(tried.trial)
     at, n_repeats = np.arange(len(test.codes)), {1}
     if entries:
-        with captured(), single_thread_blas():
+        latest = budget.left - _final_seconds(entries, budget)
+        with captured(), single_thread_blas(), suppress(OutOfTime), stages.limited(latest):
             if _finish_folds(entries, repeats[0], classes, stages):
                 _repeat(entries, repeats, new_repeat, classes, stages)
         finished = _active(entries)
@@ -183,6 +209,46 @@ def race(
     ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
     found = Comparison(ranked, classes, train.rows, test.rows[at], repeats=tuple(sorted(n_repeats)))
     return Raced(replace(found, n_folds=len(repeats[0]) if repeats else None), warnings, configured)
+
+
+def _largest_attempt(
+    name: str,
+    attempt: Callable[[int], Attempt],
+    cost: Callable[[int], float],
+    n_rows: int,
+    share: float,
+    stages: Stages,
+) -> Attempt:
+    """The attempt with as many rows as its ``share`` of the time allows; a failed trial if there is none.
+
+    All rows are tried at once if they take less than the share even if the expected time is too short.
+    """
+    budget, start = stages.budget, perf_counter()
+    per_cost = budget.expected(1.0)
+    n = affordable_rows(cost, n_rows, share / (ACCURACY * per_cost))
+    if per_cost * cost(n) > ACCURACY * share:
+        stages(f"{name}, 0 rows")
+        return Attempt.none(name, _not_tried(per_cost * cost(n), n, share, budget))
+    stages(f"{name}, {n:,} rows", per_cost * cost(n))
+    found, tried = None, 0
+    while n > tried:
+        begun = perf_counter()
+        try:
+            with stages.limited(start + MAX_LATENESS * share - begun):
+                found = attempt(n)
+        except OutOfTime:
+            break
+        tried, now = n, perf_counter()
+        budget.measure(cost(n), now - begun)
+        per_cost = max(now - begun, 1e-9) / max(cost(n), 1e-9)
+        n = affordable_rows(cost, n_rows, (start + share - now) / per_cost)
+        if n > tried:
+            stages.within(f"{name}, {n:,} rows", per_cost * cost(n))
+    return found or Attempt.none(
+        name,
+        f"{STOPPED} after {perf_counter() - start:.0f} s, because its share of {budget.seconds:g} s was {share:.0f} s. "
+        "Allow more with --time (in Python, time=).",
+    )
 
 
 def _first_fit(
@@ -218,8 +284,7 @@ def _finish_folds(entries: list[Entry], splits: Sequence[Split], classes: Array,
             if entry.is_costly(cheap) and -gap.value > max(STOP_IN_STD * gap.standard_error, MIN_SHOWN_NATS):
                 entry.stop(done, len(splits), f"it was {behind[entry.name]} nats per row behind {leader}.")
         while costly := [entry for entry in _active(entries) if entry.is_costly(cheap)]:
-            final = max(entry.trial.fit_seconds for entry in costly) + FINAL_FRACTION * budget.seconds
-            if sum(entry.seconds for entry in _active(entries)) <= budget.left - final:
+            if sum(entry.seconds for entry in _active(entries)) <= budget.left - _final_seconds(costly, budget):
                 break
             losing = [entry for entry in costly if -gaps[entry.name].value > gaps[entry.name].standard_error]
             if not losing:
@@ -235,6 +300,12 @@ def _finish_folds(entries: list[Entry], splits: Sequence[Split], classes: Array,
             stages.within(f"{entry.name}, fold {done + 1} of {len(splits)}", entry.seconds)
             entry.score(split, classes)
     return True
+
+
+def _final_seconds(entries: Sequence[Entry], budget: Budget) -> float:
+    """Time to keep for the final fit, the effects and the check of separation."""
+    fits = (entry.trial.fit_seconds for entry in _active(entries))
+    return max(fits, default=0.0) + FINAL_FRACTION * budget.seconds
 
 
 def _repeat(
@@ -291,9 +362,8 @@ def gaps_to_best(entries: Sequence[Entry]) -> dict[str, Estimate]:
     return found
 
 
-def _not_tried(expected: float, budget: Budget) -> str:
+def _not_tried(expected: float, n_rows: int, share: float, budget: Budget) -> str:
     return (
-        f"{NOT_TRIED}: it would take about {max(expected, 1):,.0f} s, and {budget.left:.0f} of {budget.seconds:g} s "
-        f"are left; one model may take {100 * MAX_CANDIDATE_FRACTION:.0f} % of them. Allow more with --time (in "
-        "Python, time=)."
+        f"{NOT_TRIED}: {n_rows:,} rows would take about {max(expected, 1):,.0f} s, and its share of {budget.seconds:g} "
+        f"s is {share:.0f} s. Allow more with --time (in Python, time=)."
     )

@@ -77,7 +77,8 @@ def conduct(
         Seed of the split.
     time : float, default 60
         Time in seconds that the study may take, approximately. Candidates are tried from the cheapest to the most
-        expensive. A candidate that would take too long is fitted to a sample of rows or not tried, with a note.
+        expensive. A candidate that would take too long is fitted to a sample of rows, stopped or not tried, with a
+        note.
     level : float, default 0.95
         Level of intervals and bands.
     positive : label, optional
