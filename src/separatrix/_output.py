@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import errno
 import html
 import math
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -133,17 +135,21 @@ class Table(Tabular):
 
 
 def format_cell(value: Any, spec: str) -> str:
-    """Text of one entry: a dash if it is missing; ``spec`` "p" formats a p value."""
-    if value is None or isinstance(value, str | bool):
-        return "-" if value is None else str(value)
-    if isinstance(value, float) and math.isnan(value):
+    """Text of one entry: a dash if it is missing; ``spec`` is the format of numbers, "p" that of p values."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return label_text(value)
     if spec == "p":
-        return f"{value:.3g}" if value >= MIN_SHOWN_P else f"<{MIN_SHOWN_P:g}"
-    try:
-        return format(value, spec)
-    except (TypeError, ValueError):  # a label
-        return str(value)
+        return f"{value:.3g}" if float(value) >= MIN_SHOWN_P else f"<{MIN_SHOWN_P:g}"
+    return format(value, spec)
+
+
+def label_text(value: Any) -> str:
+    """Text of a label; a date at midnight is written without the time."""
+    if isinstance(value, dt.datetime):
+        return value.isoformat(sep=" ") if value.time() != dt.time() else value.date().isoformat()
+    return str(value)
 
 
 def _latex(text: str) -> str:

@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 import separatrix as sx
 from separatrix.datasets import make_loans
-from separatrix.effects import averages, comparisons, predictions, slopes
+from separatrix.effects import averages, comparisons, importance, predictions, slopes
 from separatrix.exceptions import DataError
 from separatrix.weights import Blend
 
@@ -287,8 +287,91 @@ def test_weights_of_a_scan_count_rows(model, table, tmp_path):
 def test_a_decision_rule_has_the_effects_of_its_model(table):
     X, y = table[["income"]], table["paid"]
     model = sx.LogisticRegression().fit(X, y)
-    rule = sx.DecisionRule(sx.LogisticRegression(), costs=np.array([[0, 1], [5, 0]])).fit(X, y)
-    assert_allclose(comparisons(rule, X)["estimate"], comparisons(model, X)["estimate"])
+    costs = np.array([[0, 1], [5, 0]])
+    fitted, given = sx.DecisionRule(sx.LogisticRegression(), costs=costs).fit(X, y), {"costs": costs, "prefit": True}
+    for rule in (fitted, sx.DecisionRule(model, **given)):
+        assert_allclose(comparisons(rule, X)["estimate"], comparisons(model, X)["estimate"])
+        assert_allclose(importance(rule, X, y, rng=0)["estimate"], importance(model, X, y, rng=0)["estimate"])
+
+
+def test_dates_are_readable_in_every_table(model, table):
+    days = [pd.Timestamp("2020-03-01"), pd.Timestamp("2021-03-01")]
+    grid = predictions(model, table, {"joined": days})
+    steps = comparisons(model, table, {"age": 5}, at={"joined": days})
+    for found in (grid, steps):
+        for text in (str(found), found._repr_html_(), found.to_latex()):
+            assert "2020-03-01" in text
+            assert "2021-03-01" in text
+
+
+def test_columns_that_share_a_name_with_a_result_are_kept_apart(table):
+    X = table[["income"]].assign(upper=np.arange(N) % 2)
+    model = sx.LogisticRegression(alpha=0.5).fit(X, table["paid"])
+    rows = table.assign(**{"upper": X["upper"], "class": np.arange(N) % 3})
+    found = predictions(model, rows, by=["class", "upper"])
+    assert found["class (column)"] == [0, 0, 1, 1, 2, 2]
+    assert found["upper (column)"] == [0, 1] * 3
+    assert (found["upper"] > found["estimate"]).all()
+    curve = predictions(model, rows, {"upper": [0, 1, 2]})
+    assert curve["upper (column)"] == [0, 1, 2]
+    assert curve.plot().along == "upper (column)"
+
+
+def test_columns_that_are_set_to_values_are_left_out_of_the_default_comparisons(model, table):
+    found = comparisons(model, table, at={"city": "Ulm", "member": "yes"})
+    assert set(found.names) == {"age", "income", "joined"}
+    assert "default comparison" not in str(found)
+
+
+def test_whole_numbers_with_missing_values_have_whole_steps_and_grids(table):
+    rng = np.random.default_rng(0)
+    X = table[["income"]].assign(children=np.where(rng.random(N) < 0.2, np.nan, rng.integers(0, 9, N)))
+    model = sx.TableClassifier(sx.LogisticRegression()).fit(X, table["paid"])
+    assert predictions(model, X, "children")["children"] == list(range(9))
+
+
+def test_a_standard_deviation_of_dates_is_a_number_of_days(model, table):
+    (contrast,) = comparisons(model, table, {"joined": "sd"})["contrast"]
+    assert contrast == f"+{round(table['joined'].std(ddof=0).total_seconds() / 86_400)} days"
+
+
+@pytest.mark.parametrize(
+    ("ask", "values"),
+    [
+        (lambda m, t: predictions(m, t, {"age": [40, 300, 500]}), "300 and 500"),
+        (lambda m, t: comparisons(m, t, {"age": [30, 300]}), "300"),
+        (lambda m, t: comparisons(m, t, {"income": 5}, at={"age": 300}), "300"),
+        (lambda m, t: slopes(m, t, "income", at={"age": 300}), "300"),
+        (lambda m, t: comparisons(m, t, {"age": 1000}), "a step of +1000"),
+    ],
+)
+def test_values_outside_of_the_training_data_are_named(model, table, ask, values):
+    low, high = int(table["age"].min()), int(table["age"].max())
+    note = f"Column 'age' is {low} to {high} in training. Predictions for {values} are extrapolated."
+    assert note in ask(model, table).notes
+    arrays = sx.LogisticRegression().fit(table[["income", "age"]].fillna(40), table["paid"])
+    found = ask(arrays, table.fillna({"age": 40}))
+    assert note.replace("training", "these rows") in found.notes
+
+
+def test_usual_values_have_no_note(model, table):
+    for found in (comparisons(model, table), predictions(model, table, ["age", "joined"]), slopes(model, table)):
+        assert "extrapolated" not in str(found)
+
+
+def test_dates_outside_of_the_training_data_are_named(model, table):
+    found = predictions(model, table, {"joined": [pd.Timestamp("2050-01-01")]})
+    assert "for 2050-01-01 are extrapolated" in str(found).replace("\n", " ")
+
+
+def test_probabilities_of_reweighted_classes_have_a_note(table):
+    X, y = table[["income"]], table["paid"]
+    found = predictions(sx.LogisticRegression(class_weight={"late": 9}).fit(X, y), X)
+    assert abs(found["estimate"][0] - (y == "on time").mean()) > 0.2
+    assert "class_weight" in str(found)
+    corrected = predictions(sx.LogisticRegression(class_weight={"late": 9}, prior_correction=True).fit(X, y), X)
+    assert abs(corrected["estimate"][0] - (y == "on time").mean()) < 0.05
+    assert "class_weight" not in str(corrected)
 
 
 def test_many_terms_take_several_passes_with_the_same_result(model, table, monkeypatch):
@@ -384,7 +467,13 @@ def test_separation_is_stated(table):
         (lambda m, t: comparisons(m, t, {"age": 5}, hypothesis="b1 = b2"), "choose 'pairwise', 'reference'"),
         (lambda m, t: comparisons(m, t, by="sate"), "Did you mean 'state'?"),
         (lambda m, t: comparisons(m, t, by=3), "name a column of the table, or list several"),
-        (lambda m, t: comparisons(m, t, by="income"), "240 groups, more than 200"),
+        (lambda m, t: comparisons(m, t, by="income"), "'income'.: the rows have 240 groups, more than 200"),
+        (lambda m, t: predictions(m, t, by="city", at={"city": "Ulm"}), "column 'city' is in by= and set to values"),
+        (lambda m, t: predictions(m, t, "city", by="city"), "column 'city' is in by= and set to values"),
+        (lambda m, t: predictions(m, t, {"age": [30, 50]}, at={"age": 40}), "'age' is in both variables= and at="),
+        (lambda m, t: comparisons(m, t, {"age": [30, 50]}, at={"age": 40}), "'age' is in both variables= and at="),
+        (lambda m, t: slopes(m, t, "age", by="city", at={"city": "Ulm"}), "'city' is in both by= and at="),
+        (lambda m, t: comparisons(m, t, {"city": [None, "Ulm"]}), "None is not a value of column 'city'. It had no"),
         (lambda m, t: comparisons(None, t), "pass a fitted model"),
         (lambda m, t: comparisons(LinearRegression().fit([[1]], [1]), t), "sklearn.LinearRegression has none"),
         (lambda m, t: comparisons(m, t, at=["age"]), "map columns to values"),

@@ -125,6 +125,7 @@ def test_large_tables_are_sampled_with_a_note(model, monkeypatch, tmp_path):
         (rows(10, 0)[0], np.arange(9), "shape .9,."),
         (rows(10, 0)[0], np.full(10, 7), "label 7, which is not a class"),
         (rows(10, 0)[0], "y", "no column 'y'"),
+        (rows(1, 0)[0], rows(1, 0)[1], "1 row cannot be permuted"),
     ],
 )
 def test_a_mistake_is_named(model, data, target, message):

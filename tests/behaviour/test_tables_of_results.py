@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of results: as text, in notebooks, in LaTeX, and as data frames."""
 
+import datetime as dt
+
 import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix._output import Table
+from separatrix._output import Table, format_cell
 
 TABLE = Table(
     ("age", "R&D <1"),
@@ -24,6 +26,14 @@ def test_text_has_one_line_per_name_and_notes_of_80_characters():
     assert second.split() == ["R&D", "<1", "-", "0.25", "12345678"]
     assert max(map(len, notes)) <= 80
     assert repr(TABLE) == str(TABLE)
+
+
+def test_dates_are_written_as_dates_and_only_numbers_have_a_format():
+    dates = [dt.date(2020, 1, 1), dt.datetime(2020, 2, 3), dt.datetime(2020, 2, 3, 4, 5)]
+    assert [format_cell(date, ".5g") for date in dates] == ["2020-01-01", "2020-02-03", "2020-02-03 04:05:00"]
+    labels, numbers = [True, np.True_, "a", None, np.nan], [np.float64(1), 2, np.int64(3)]
+    assert [format_cell(label, ".2f") for label in labels] == ["True", "True", "a", "-", "-"]
+    assert [format_cell(number, ".2f") for number in numbers] == ["1.00", "2.00", "3.00"]
 
 
 def test_notebooks_show_a_table():

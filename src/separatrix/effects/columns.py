@@ -19,6 +19,7 @@ import numpy as np
 
 from separatrix._arguments import as_float
 from separatrix._array import Array, Codes, Float, to_dense
+from separatrix._output import label_text
 from separatrix._text import did_you_mean, option
 from separatrix.exceptions import DataError
 from separatrix.rows import Block
@@ -139,17 +140,30 @@ class Column:
         cell = np.empty(1, dtype=object)
         cell[0] = None if given == MISSING else given
         values = read_values(cell)
-        unseen = plan.entries(values).unseen
-        is_gap = bool(values.missing[0])
-        if unseen and not (isinstance(plan, CategoryPlan) and plan.new and is_gap):
-            if isinstance(plan, CategoryPlan):
-                hint = did_you_mean(as_text(value) or MISSING, plan.levels)
-            elif isinstance(plan, NumberPlan) and plan.words:
-                hint = f" Its values are {' and '.join(map(repr, plan.words))}."
+        if plan.entries(values).unseen:
+            if values.missing[0]:  # the prior alone would decide
+                hint = " It had no missing values in training."
+            elif isinstance(plan, CategoryPlan):
+                hint = did_you_mean(as_text(value), plan.levels)
+            elif self.levels:
+                hint = f" Its values are {' and '.join(map(repr, self.levels))}."
             else:
-                hint = f" It contains {plan.type}s{', none of them missing' if is_gap else ''}."
+                hint = f" It contains {plan.type}s."
             raise DataError(f"{owner}: {value!r} is not a value of column {self.name!r}.{hint}")
         return np.asarray(self.encode(values)[0])
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """Smallest and largest first feature in training; None if the model does not contain them."""
+        plan = self.plan
+        if not isinstance(plan, NumberPlan | DatePlan) or plan.low is None or plan.high is None:
+            return None
+        origin = plan.origin if isinstance(plan, DatePlan) else 0.0
+        return plan.low - origin, plan.high - origin
+
+    def is_whole(self, survey: Survey) -> bool:
+        """Whether the numbers are whole; missing ones are filled with a mean, which need not be."""
+        return bool(survey.is_whole[self.place[0]]) or (isinstance(self.plan, NumberPlan) and self.plan.whole)
 
     def value_of(self, features: Float) -> Any:
         """The number or the date with these features, (m,)."""
@@ -273,12 +287,13 @@ def default_step(column: Column, survey: Survey) -> float:
         return 1.0
     if isinstance(column.plan, DatePlan):
         return max((days for days in DATE_STEPS if days <= std), default=round_step(std))
-    return max(1.0, round_step(std)) if survey.is_whole[column.place[0]] else round_step(std)
+    return max(1.0, round_step(std)) if column.is_whole(survey) else round_step(std)
 
 
 def _step(owner: str, column: Column, wanted: Any, survey: Survey) -> float:
     if isinstance(wanted, str):
-        return float(survey.std[column.place[0]])
+        std = float(survey.std[column.place[0]])
+        return max(1.0, round(std)) if isinstance(column.plan, DatePlan) else std
     if isinstance(wanted, dt.timedelta | np.timedelta64) and isinstance(column.plan, DatePlan):
         return float(np.timedelta64(wanted) / np.timedelta64(1, "D"))
     step = as_float(wanted)
@@ -313,7 +328,7 @@ def grid_values(column: Column, survey: Survey, n_points: int) -> list[Any]:
     if not high > low:
         return [low]
     step = round_step((high - low) / n_points)
-    if survey.is_whole[column.place[0]]:
+    if column.is_whole(survey):
         step = max(step, 1.0)
     inside = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
     return sorted({low, high, *(float(f"{step * i:.12g}") for i in inside)})
@@ -321,9 +336,7 @@ def grid_values(column: Column, survey: Survey, n_points: int) -> list[Any]:
 
 def value_text(value: Any) -> str:
     """A value in a label."""
-    if isinstance(value, dt.datetime):
-        return value.isoformat(sep=" ") if value.time() != dt.time() else value.date().isoformat()
-    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+    return f"{value:g}" if isinstance(value, float | np.floating) else label_text(value)
 
 
 def wanted_columns(

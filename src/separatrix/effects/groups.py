@@ -176,8 +176,10 @@ def _sorted_groups(owner: str, groups: set[Group] | frozenset[Group], names: Seq
     """The groups in order; missing values come last."""
     if len(groups) > MAX_GROUPS:
         raise DataError(
-            f"{owner}(by={', '.join(names)}): the rows have {counted(len(groups), 'group')}, more than {MAX_GROUPS}. "
-            "Combine values into fewer groups first."
+            f"{owner}(by={', '.join(map(repr, names))}): the rows have {counted(len(groups), 'group')}, more than "
+            f"{MAX_GROUPS}.",
+            remedy=f"Add a column with fewer values to the table, such as pandas.cut(table[{names[0]!r}], 5).",
+            option="Name columns with fewer values, such as ranges of a number: --by COL",
         )
 
     def key(group: Group) -> list[Any]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import generator
-from separatrix._text import counted, listed
+from separatrix._text import counted, first_few, listed
 from separatrix.decisions import DecisionRule
 from separatrix.effects.averages import SLOPE_STEP_IN_STD, Averager, Averages, Drawn, Term
 from separatrix.effects.columns import (
@@ -25,11 +25,12 @@ from separatrix.effects.columns import (
     find,
     plain_columns,
     survey_block,
+    value_text,
     wanted_columns,
     with_levels,
 )
 from separatrix.effects.groups import Group, Population, open_population
-from separatrix.effects.results import IDENTITY, LOG, LOGIT, Heading, Scale
+from separatrix.effects.results import IDENTITY, LOG, LOGIT, Heading, Scale, labels_of
 from separatrix.estimator import known_columns
 from separatrix.exceptions import DataError
 from separatrix.meta import is_ours
@@ -57,7 +58,16 @@ SEPARATED = (
     "The classes are separated, so some weights are infinite at the maximum of the likelihood. Standard errors and "
     "intervals of effects that depend on them are not valid. Use a prior."
 )
+REWEIGHTED = (
+    "The model was fitted with class_weight, so its probabilities are those of reweighted classes. With "
+    "prior_correction=True, they are those of the training rows."
+)
 OFFSET = "The model was fitted with an offset or exposure; averages are those for an offset of 0, an exposure of 1."
+
+
+def without_rule(model: Any) -> Any:
+    """The model of a decision rule, which changes decisions but not probabilities; other models as they are."""
+    return model.fitted_ if isinstance(model, DecisionRule) else model
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +84,7 @@ class Inquiry:
 
     def __post_init__(self) -> None:
         interval_tails(self.owner, self.level)
-        if isinstance(self.model, DecisionRule):  # it changes decisions, but not probabilities
-            object.__setattr__(self, "model", self.model.estimator_)
+        object.__setattr__(self, "model", without_rule(self.model))
         if not hasattr(self.model, "fit"):
             raise DataError(f"{self.owner}(model={self.model!r}): pass a fitted model.")
         check_is_fitted(self.model)
@@ -211,6 +220,26 @@ class Inquiry:
             SLOPE_STEP_IN_STD * steps,
         )
 
+    def extrapolation(self, edits: Iterable[Edit]) -> tuple[str, ...]:
+        """Notes on columns that are set to values outside of their range, or moved by more than its length."""
+        notes: dict[str, list[str]] = {}
+        for edit in edits:
+            column = edit.column
+            if not column.is_numeric:
+                continue
+            at = column.place[0]
+            low, high = column.range or (float(self.survey.low[at]), float(self.survey.high[at]))
+            x = edit.features
+            if abs(edit.step) > high - low if x is None else not low <= x[0] <= high:
+                ends = " to ".join(value_text(column.value_of(np.array([end]))) for end in (low, high))
+                where = "in these rows" if column.range is None else "in training"
+                texts = notes.setdefault(f"Column {column.name!r} is {ends} {where}", [])
+                texts.append(f"a step of {edit.step:+g}" if x is None else edit.label)
+        return tuple(
+            f"{start}. Predictions for {first_few(list(dict.fromkeys(texts)))} are extrapolated."
+            for start, texts in notes.items()
+        )
+
     @property
     def is_drawn(self) -> bool:
         """Whether effects are computed from draws of the weights."""
@@ -227,6 +256,12 @@ class Inquiry:
         if at is not None and not isinstance(at, Mapping):
             raise DataError(f"{self.owner}(at={at!r}): map columns to values, such as at={{'age': 40}}.")
         return {name: self.as_list(values) for name, values in (at or {}).items()}
+
+    def require_once(self, names: Iterable[str], others: Iterable[str], what: str) -> None:
+        """Raise if a column that is set to values in all rows also has other values in the same line."""
+        for name in dict.fromkeys(names):
+            if name in others:
+                raise DataError(f"{self.owner}: column {name!r} is {what}, which gives it two values. Drop one.")
 
     @staticmethod
     def as_list(values: Any) -> list[Any]:
@@ -249,8 +284,11 @@ class Inquiry:
         """The column; as a boolean if the model uses it as it is and its values are 0 and 1."""
         return with_levels(column, self.survey)
 
-    def compared(self, variables: Any) -> list[tuple[Column, Any]]:
-        """Columns with the comparison that the user wants of each; all that have a default comparison by default."""
+    def compared(self, variables: Any, given: Collection[str]) -> list[tuple[Column, Any]]:
+        """Columns with the comparison that the user wants of each.
+
+        By default, these are all columns that have a default comparison and are not ``given`` values.
+        """
         wanted = wanted_columns(self.owner, self.columns, variables, self.dropped)
         found = [(self.with_levels(column) if what is None else column, what) for column, what in wanted.values()]
         if variables is not None:
@@ -258,7 +296,7 @@ class Inquiry:
         found = [
             (column, None)
             for column, _ in found
-            if column.name not in self.dropped and (column.levels or column.is_numeric)
+            if column.name not in (*self.dropped, *given) and (column.levels or column.is_numeric)
         ]
         if not found:
             raise DataError(f"{self.owner}: no column of the model has a default comparison. Give variables=.")
@@ -299,8 +337,8 @@ class Inquiry:
             self.owner,
             title,
             (*notes, *self._notes(averages)),
-            self.population.by,
-            given,
+            labels_of(self.population.by),
+            labels_of(given),
             self.level,
             self.is_posterior,
             len(self.labels) > 1 and self.owner != "predictions",
@@ -324,6 +362,8 @@ class Inquiry:
             notes.append(NARROWED.format(factor=q.variance_factor))
         if not self.is_posterior and getattr(estimator, "separation_", None):
             notes.append(SEPARATED)
+        if not getattr(estimator, "prior_correction", True) and np.ptp(estimator.class_weight_) > 0:
+            notes.append(REWEIGHTED)
         targets = getattr(getattr(estimator, "_fit", None), "targets", None)
         if getattr(targets, "offset", None) is not None:
             notes.append(OFFSET)

@@ -84,6 +84,8 @@ def predictions(
     ask = Inquiry("predictions", model, data, by, level, positive, rng)
     given = ask.at(at)
     varied = {} if variables is None else wanted_columns(ask.owner, ask.columns, variables, ask.dropped)
+    ask.require_once(varied, given, "in both variables= and at=")
+    ask.require_once((*varied, *given), ask.population.by, "in by= and set to values")
     for name, (column, values) in varied.items():
         chosen = (
             grid_values(ask.with_levels(column), ask.survey, N_GRID_POINTS) if values is None else ask.as_list(values)
@@ -98,7 +100,8 @@ def predictions(
         for t, (setting, _) in enumerate(settings)
         for g, group, k, label in ask.cells
     ]
-    heading = ask.heading(f"Average {ask.quantity}", averages, tuple(given))
+    notes = ask.extrapolation(edit for _, edits in settings for edit in edits)
+    heading = ask.heading(f"Average {ask.quantity}", averages, tuple(given), notes)
     return table_of(ask.owner, heading, averages, lines, hypothesis=hypothesis, scale=ask.scale)
 
 
@@ -161,9 +164,12 @@ def comparisons(
         raise DataError(f"{ask.owner}(comparison='odds ratio') needs probabilities, but the model predicts means.")
     given = ask.at(at)
     settings = ask.settings(given)
-    terms, found, compared = Terms(), [], ask.compared(variables)
+    ask.require_once(given, ask.population.by, "in both by= and at=")
+    terms, found, compared = Terms(), [], ask.compared(variables, given)
     for column, wanted in compared:
         for label, low, high in contrasts_of(ask.owner, column, wanted, ask.survey):
+            if low is not None:
+                ask.require_once([column.name], given, "in both variables= and at=")
             present = (column,) if low is None and column.has_gaps else ()
             for setting, edits in settings:
                 before = terms.add(Term(edits if low is None else (*edits, low), present))
@@ -175,8 +181,9 @@ def comparisons(
         for g, group, k, label in ask.cells
     ]
     names = {column.name for column, _ in compared}
-    left = [repr(column.name) for column in ask.columns if variables is None and column.name not in names]
+    left = [repr(column.name) for column in ask.columns if variables is None and column.name not in (*names, *given)]
     notes = (f"Without a default comparison, left out: {first_few(left)}. List values to compare.",) * bool(left)
+    notes += ask.extrapolation(edit for term in terms.all for edit in term.edits)
     heading = ask.heading(f"{COMPARISONS[comparison]} {ask.quantity}", averages, tuple(given), notes)
     return table_of(ask.owner, heading, averages, lines, comparison=comparison, hypothesis=hypothesis)
 
@@ -224,6 +231,7 @@ def slopes(
     ask = Inquiry("slopes", model, data, by, level, positive, rng)
     given = ask.at(at)
     settings = ask.settings(given)
+    ask.require_once(given, ask.population.by, "in both by= and at=")
     terms, found = Terms(), []
     features: dict[int, list[int]] = {}  # regressors whose slopes follow from those along the activations
     for column in ask.sloped(variables):
@@ -244,7 +252,8 @@ def slopes(
         for name, setting, term, place in found
         for g, group, k, label in ask.cells
     ]
-    heading = ask.heading(f"Average slope of the {ask.quantity}", averages, tuple(given))
+    notes = ask.extrapolation(edit for _, edits in settings for edit in edits)
+    heading = ask.heading(f"Average slope of the {ask.quantity}", averages, tuple(given), notes)
     return table_of(ask.owner, heading, averages, lines, hypothesis=hypothesis)
 
 

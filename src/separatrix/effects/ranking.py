@@ -37,7 +37,7 @@ from separatrix._text import counted
 from separatrix.effects.averages import MAX_DRAWN_WEIGHTS, MAX_DRAWS, MIN_DRAWS, posterior_draws
 from separatrix.effects.columns import Column, encoded_columns, plain_columns, wanted_columns
 from separatrix.effects.groups import features_in_memory
-from separatrix.effects.inquiry import Inquiry
+from separatrix.effects.inquiry import Inquiry, without_rule
 from separatrix.effects.results import FORMATS, EffectTable
 from separatrix.exceptions import DataError
 from separatrix.files import Scan, scan
@@ -47,6 +47,7 @@ from separatrix.table_model import TableClassifier, named
 from separatrix.weights import Marginals, interval_tails, weighted_quantiles
 
 MAX_ROWS = 50_000  # rows whose columns are permuted
+MIN_ROWS = 2  # one row has no other value to receive
 PERMUTED = (
     "The standard error is that of an average over rows. For an honest importance, the rows must not be those of the "
     "fit. Columns that carry the same information share it: permuting one of them alone costs little."
@@ -104,7 +105,7 @@ def importance(
     >>> found.names[0], bool(found["lower"][0] > 0)
     ('calls', True)
     """
-    owner = "importance"
+    owner, model = "importance", without_rule(model)
     tails, repeats = interval_tails(owner, level), check_count(owner, "n_repeats", n_repeats)
     has_labels = target is not None or (isinstance(data, Scan) and data.target is not None)
     if not has_labels:
@@ -187,6 +188,8 @@ def _labelled_rows(owner: str, model: Any, data: Any, target: Any, rng: np.rando
     features = features_in_memory(model, data)
     if y.shape != features.shape[:1]:
         raise DataError(f"{owner}: the target has the shape {y.shape}, but the table has {features.shape[0]:,} rows.")
+    if len(y) < MIN_ROWS:
+        raise DataError(f"{owner}: {counted(len(y), 'row')} cannot be permuted. Pass {MIN_ROWS} rows or more.")
     n_rows = n_rows or len(y)
     if len(y) > MAX_ROWS:
         chosen = np.sort(rng.choice(len(y), MAX_ROWS, replace=False))

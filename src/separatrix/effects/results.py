@@ -23,6 +23,7 @@ from separatrix.weights import Marginals, interval_tails
 
 FORMATS = dict.fromkeys(("estimate", "lower", "upper"), ".4g") | {"standard_error": ".3g", "z": ".2f", "t": ".2f"}
 FORMATS |= {"p": "p", "probability_of_sign": ".4f"}
+RESULT_COLUMNS = ("name", "variable", "contrast", "class", *FORMATS)
 HYPOTHESES = ("pairwise", "reference")
 UNDETERMINED = (
     "Effects without a standard error (-) are not determined by the data: some columns of the model are collinear, and "
@@ -129,7 +130,7 @@ def table_of(
     estimate, std, bounds = found.mean, found.std, found.quantiles(tails)
     if is_level and scale.holds(numbers.all_values):
         bounds = scale.back(_mapped(numbers, scale).marginals.quantiles(tails))
-    columns = _labels_of(lines, heading)
+    columns = _line_labels(lines, heading)
     if is_ratio:
         estimate, bounds, notes = np.exp(estimate), np.exp(bounds), (*notes, RATIO_NOTE)
     columns |= {"estimate": estimate, "standard_error": estimate * std if is_ratio else std}
@@ -152,7 +153,16 @@ def table_of(
     )
 
 
-def _labels_of(lines: Sequence[Line], heading: Heading) -> dict[str, Any]:
+def labels_of(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns of the user's table in a table of effects, whose own columns keep their names.
+
+    >>> labels_of(["region", "class"])
+    ('region', 'class (column)')
+    """
+    return tuple(f"{name} (column)" if name in RESULT_COLUMNS else name for name in names)
+
+
+def _line_labels(lines: Sequence[Line], heading: Heading) -> dict[str, Any]:
     """Columns that say what each line is."""
     columns: dict[str, Any] = {}
     if any(line.what for line in lines):
