@@ -252,7 +252,7 @@ def positions(owner: str, columns: Any, n_columns: int) -> list[int]:
     for d in columns:
         if not isinstance(d, INTEGERS) or not 0 <= int(d) < n_columns:
             raise DataError(
-                f"{owner}(columns=...) contains {d!r}, but there are {n_columns} columns, 0 to {n_columns - 1}."
+                f"{owner}(columns=...) names column {d!r}, but there are {n_columns} columns, 0 to {n_columns - 1}."
             )
     return [int(d) for d in columns]
 
