@@ -49,7 +49,7 @@ from separatrix.study import (
     study_of,
 )
 from separatrix.study.candidates import unsuitable
-from separatrix.study.choice import choose, chosen_with_optimism, optimism_of_choice, preferred
+from separatrix.study.choice import Scoreboard, choose, chosen_with_optimism, optimism_of_choice
 from separatrix.study.compare import held_out_rows, sample_of
 from separatrix.study.notes import REMEDIES, notes_on_model, notes_on_table, separation_of
 from separatrix.study.opening import open_frame, positive_class
@@ -351,16 +351,15 @@ def test_the_choice_and_its_reasons(case):
     assert name != ranked[0].name or "instead of" not in text
 
 
-def test_the_choice_on_a_sample_of_rows_follows_the_same_rule():
+def test_a_row_that_counts_twice_is_a_row_that_occurs_twice(rng):
     for name, trials, *_ in CHOICES.values():
         usable = sorted((t for t in trials if not t.failure), key=lambda trial: trial.rank)
-        L = np.maximum(np.column_stack([t.test.rows for t in usable]), -700.0)
-        evidence = np.array([t.evidence.log_evidence if t.evidence.of_labels else np.nan for t in usable])
-        complexity = np.array([MODELS.index(t.name) for t in usable])
-        widths = np.array([2.0 if t.name == "prior only" else 1.0 for t in usable])
-        assert usable[preferred(L, np.ones(N, dtype=int), evidence, complexity, widths)].name == name
-        twice = preferred(L, np.full(N, 2), evidence, complexity, widths)  # the error of twice as many rows
-        assert -np.diff([L[:, twice].mean(), L.mean(axis=0).max()])[0] <= 0.01
+        assert usable[Scoreboard.of(usable).simplest(np.ones(N, dtype=int))].name == name
+        times = rng.integers(0, 3, N)
+        repeated = [replace(t, test=Scores(rows=np.repeat(t.test.rows, times))) for t in usable]
+        whole, parts = Scoreboard.of(repeated), Scoreboard.of(usable)
+        assert_array_equal(parts.near(times), whole.near(np.ones(times.sum(), dtype=int)))
+        assert parts.simplest(times) == whole.simplest(np.ones(times.sum(), dtype=int))
 
 
 def test_the_optimism_of_the_best_of_equal_models_is_corrected(monkeypatch):
@@ -387,23 +386,26 @@ def test_one_catastrophic_row_of_another_model_hardly_changes_the_score():
     rival = with_row(trial("naive Bayes", -0.29, place=2), -400.0)  # the best on samples without this row
     best = trial(LOGISTIC, -0.30, place=3)
     comparison = Comparison((best, rival), np.array([0, 1]), np.arange(1600), np.arange(N))
-    assert abs(optimism_of_choice(comparison, LOGISTIC)) < 0.02
+    assert choose(comparison).name == LOGISTIC
+    assert abs(optimism_of_choice(comparison, np.random.default_rng(0))) < 0.02
 
 
 def test_a_clear_winner_and_a_single_model_are_not_corrected():
     for trials in ([trial(CURVED, -0.1, place=2), LINEAR, BASE], [LINEAR]):
         comparison = Comparison(tuple(trials), np.array([0, 1]), np.arange(1600), np.arange(N))
-        assert optimism_of_choice(comparison, trials[0].name) == 0
+        assert optimism_of_choice(comparison, np.random.default_rng(0)) == 0
 
 
 @pytest.mark.slow
 def test_scores_of_tables_without_information_are_unbiased():
     """Labels are independent of the columns: no model can have a log-loss below the entropy of the classes."""
     scores = []
+    names = ["prior only", "naive Bayes", "linear discriminant", LOGISTIC, "combination"]
     for seed in range(12):
         rng = np.random.default_rng(seed)
         table = pd.DataFrame(rng.normal(size=(120, 6))).add_prefix("x").assign(y=rng.permutation(np.arange(120) % 2))
-        found = compare_models(table, "y", models=["prior only", "naive Bayes", "linear discriminant", LOGISTIC])
+        found = compare_models(table, "y", models=names)
+        assert found.choice.name != "combination"
         scores.append(found.score.value + np.log(2))
     assert np.mean(scores) < 3 * np.std(scores) / np.sqrt(len(scores)) + 1e-3
 

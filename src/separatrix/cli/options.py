@@ -24,6 +24,7 @@ MODELS = {
     "curved": "curved logistic (Bayesian)",
     "interactions": "curved logistic with interactions (Bayesian)",
     "radial": "radial logistic (Bayesian)",
+    "combination": "combination",
 }
 
 COMMANDS: dict[str, tuple[Callable[..., None], str]] = {}  # function and end of the help text, by name of the command

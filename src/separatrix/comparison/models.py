@@ -9,7 +9,7 @@ model has an evidence of p(x, t), a density in the units of the columns, which i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -48,6 +48,8 @@ UNSUPERVISED_MODULES = (
     "sklearn.random_projection",
     "sklearn.feature_extraction.",
 )
+MIN_ROW_NATS = -700.0  # of a row relative to its best model in `stacking_weights`, so that sums are positive
+STACKING_TOL, MAX_STACKING_STEPS = 1e-9, 200  # of the score in nats per row; 30 steps suffice for eight models
 
 
 def name_models(models: Any, names: Any = None) -> dict[str, Any]:
@@ -140,21 +142,56 @@ def model_probabilities(
             "No model reports an evidence p(t | x) of the training labels, so no probabilities of models can be "
             "computed. Add a model with such an evidence, for example BayesianLogisticRegression."
         )
-    names, weight = list(log_evidence), np.ones(len(log_evidence))
-    if prior is not None:
-        if not isinstance(prior, Mapping):
-            raise ValueError(f"prior={prior!r}: pass a mapping from the name of each model to its weight.")
-        wrong = [name for name in (*names, *prior) if (name in names) != (name in prior)]
-        if wrong:
-            raise ValueError(
-                f"prior={prior!r}: pass a weight for each model with an evidence, {names}; check {wrong[0]!r}."
-            )
-        weight = check_numbers("", "prior", [prior[name] for name in names])
-        if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
-            raise ValueError(f"prior={prior!r}: weights must be finite, none negative and not all zero.")
+    weight = np.ones(len(log_evidence)) if prior is None else _given_weights("prior", prior, list(log_evidence))
     with np.errstate(divide="ignore"):
         p = softmax(np.array(list(log_evidence.values())) + np.log(weight))
-    return dict(zip(names, p.tolist(), strict=True))
+    return dict(zip(log_evidence, p.tolist(), strict=True))
+
+
+def _given_weights(argument: str, given: Any, names: Sequence[str]) -> Float:
+    """Weights in the order of the names; raises ValueError if they are not one weight for each."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{argument}={given!r}: pass a mapping from the name of each model to its weight.")
+    wrong = [name for name in (*names, *given) if (name in names) != (name in given)]
+    if wrong:
+        raise ValueError(f"{argument}={given!r}: pass a weight for each model, {list(names)}; check {wrong[0]!r}.")
+    weight = check_numbers("", argument, [given[name] for name in names])
+    if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+        raise ValueError(f"{argument}={given!r}: weights must be finite, none negative and not all zero.")
+    return weight
+
+
+def stacking_weights(rows: Float) -> Float:
+    """Weights w (K,) of the average of models that predicts rows best (Yao, Vehtari, Simpson & Gelman 2018).
+
+        maximise  1/N Σ_n ln Σ_k w_k p_nk   over  w_k >= 0,  Σ_k w_k = 1
+
+    ``rows`` (N, K) are the log-likelihoods ln p_nk of rows to which the models were not fitted. The objective is
+    concave, so every maximum is global. Most weights are usually zero.
+
+    >>> stacking_weights(np.log([[0.9, 0.5], [0.9, 0.5], [0.1, 0.5]])).round(3)
+    array([0.417, 0.583])
+    """
+    from scipy.optimize import minimize
+
+    best, K = rows.max(axis=1, keepdims=True), rows.shape[1]
+    known = np.isfinite(best[:, 0])  # rows that are impossible for all models do not depend on w
+    p = np.exp(np.maximum(rows[known] - best[known], MIN_ROW_NATS))
+
+    def minus_score(w: Float) -> tuple[float, Float]:
+        mixture = p @ w
+        return -float(np.log(mixture).mean()), -(p.T @ (1 / mixture)) / len(p)
+
+    equal = np.full(K, 1 / K)
+    if not known.any():
+        return equal
+    is_sum = {"type": "eq", "fun": lambda w: w.sum() - 1, "jac": lambda w: np.ones(K)}
+    options = {"ftol": STACKING_TOL, "maxiter": MAX_STACKING_STEPS}
+    found = minimize(
+        minus_score, equal, jac=True, method="SLSQP", bounds=[(0, 1)] * K, constraints=is_sum, options=options
+    )
+    w: Float = np.maximum(found.x, 0.0)
+    return np.asarray(w / w.sum())
 
 
 def _ignores_labels(step: Any) -> bool:
@@ -195,22 +232,25 @@ def in_order(P: Any, model: Any, classes: Array) -> Float:
 
 
 class ModelAverage(ClassifierMixin, Estimator):
-    """Bayesian model averaging: models weighted by their posterior probability.
+    """Bayesian model averaging: models weighted by their posterior probability, or by given weights.
 
     p(C_k | x, D) = Σ_i p(M_i | D) p(C_k | x, M_i, D),    p(M_i | D) ∝ p(M_i) p(D | M_i)        (PRML 3.66, 3.67)
 
     Parameters
     ----------
     models : list of classifiers, or mapping {name: classifier}
-        Each must report the evidence p(D | M_i) of its training labels, as ``log_evidence_``; so must the model in a
-        `TableClassifier`.
+        Without ``weights``, each must report the evidence p(D | M_i) of its training labels, as ``log_evidence_``; so
+        must the model in a `TableClassifier`.
     prior : mapping {name: weight}, optional
         p(M_i), up to a common factor; equal by default.
+    weights : mapping {name: weight}, optional
+        Weights of the models in place of p(M_i | D), up to a common factor. They may come from the log-likelihoods of
+        held-out rows; a study computes them so.
 
     Attributes
     ----------
     weights_ : dict
-        p(M_i | D) by name.
+        p(M_i | D) by name, or the given weights; their sum is one.
     models_ : dict
         The fitted models by name.
     classes_ : ndarray of shape (K,)
@@ -229,17 +269,23 @@ class ModelAverage(ClassifierMixin, Estimator):
     'wide'
     """
 
-    def __init__(self, models: Any, prior: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self, models: Any, prior: Mapping[str, float] | None = None, weights: Mapping[str, float] | None = None
+    ) -> None:
         self.models = models
         self.prior = prior
+        self.weights = weights
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ModelAverage:
-        """Fit a clone of every model to the same rows and weight the models by their evidence.
+        """Fit a clone of every model to the same rows; without given weights, weight the models by their evidence.
 
         A scan provides its own labels and weights unless they are given. Scans and Dask collections require that all
         models belong to this package.
         """
         models = name_models(self.models)
+        weights = None if self.weights is None else _given_weights("weights", self.weights, list(models))
+        if weights is not None and self.prior is not None:
+            raise ValueError("ModelAverage has prior= and weights=, which replace p(M_i | D). Pass one of them.")
         if isinstance(X, RowStore) or is_dask(X):
             foreign = next((name for name, model in models.items() if not is_ours(type(model))), None)
             if foreign is not None:
@@ -253,18 +299,29 @@ class ModelAverage(ClassifierMixin, Estimator):
             y, sample_weight = classes[codes], check_weight(sample_weight, len(codes))
         for model in models.values():
             model.fit(X, y, **({} if sample_weight is None else weight_arguments(model, sample_weight)))
+        if weights is None:
+            shares = self._probabilities(models)
+        else:
+            shares = dict(zip(models, (weights / weights.sum()).tolist(), strict=True))
+        return self.adopt(models, shares)
+
+    def adopt(self, models: Mapping[str, Any], weights: Mapping[str, float]) -> ModelAverage:
+        """Become the average of fitted models with these weights, whose sum is one."""
+        self.models_, self.weights_ = dict(models), dict(weights)
+        self.classes_ = np.asarray(next(iter(models.values())).classes_)
+        return self
+
+    def _probabilities(self, models: Mapping[str, Any]) -> dict[str, float]:
+        """p(M_i | D) of fitted models; raises ValueError if one has no evidence."""
         evidence = {name: read_evidence(model) for name, model in models.items()}
         without = [name for name, found in evidence.items() if not found.of_labels]
         if without:
             raise ValueError(
                 f"{without[0]!r} reports no evidence p(t | x) of its training labels, so it has no weight. Remove it, "
-                "or use BayesianLogisticRegression, alone or in a TableClassifier whose interactions are not "
-                "searched for."
+                "use BayesianLogisticRegression, alone or in a TableClassifier whose interactions are not searched "
+                "for, or set weights=."
             )
-        weights = model_probabilities({name: found.log_evidence for name, found in evidence.items()}, self.prior)
-        self.models_, self.weights_ = models, weights
-        self.classes_ = np.asarray(next(iter(models.values())).classes_)
-        return self
+        return model_probabilities({name: found.log_evidence for name, found in evidence.items()}, self.prior)
 
     def predict_proba(self, X: Any) -> Any:
         """p(C_k | x, D), (N, K); lazy if X is lazy."""

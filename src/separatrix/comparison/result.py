@@ -247,9 +247,7 @@ class Comparison(Tabular):
         """
         weights = self.probabilities(prior)
         models = {name: self.models_[name] for name in weights}
-        average = ModelAverage(models, prior)
-        average.models_, average.weights_, average.classes_ = models, weights, self.classes
-        return average
+        return ModelAverage(models, prior).adopt(models, weights)
 
     @property
     def columns(self) -> dict[str, Any]:

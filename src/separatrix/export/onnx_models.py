@@ -20,6 +20,7 @@ from scipy import special
 from separatrix import bayesian, families, generative, likelihoods
 from separatrix._array import Array, Codes, Float
 from separatrix.basis import AbstractBasis, Cosines, Gaussians, Identity, Joined, Monomials, Sigmoids
+from separatrix.comparison import ModelAverage
 from separatrix.discriminative import DiscriminativeClassifier, GeneralizedLinearModel, ProbitRegression
 from separatrix.estimator import LinearClassifier
 from separatrix.exceptions import ExportError
@@ -118,6 +119,19 @@ def _(model: DiscriminativeClassifier, X: Value) -> Predictions:
 @predictions.register
 def _(model: PriorOnly, X: Value) -> Predictions:
     P = 0.0 * X.sum(1, keep=True) + model._p
+    return Predictions(model.classes_, P.argmax(), probabilities=P)
+
+
+@predictions.register
+def _(model: ModelAverage, X: Value) -> Predictions:
+    terms = []
+    for name, weight in model.weights_.items():
+        if weight > 0:
+            found = predictions(model.models_[name], X)
+            if found.probabilities is None or found.labels.tolist() != model.classes_.tolist():
+                raise ExportError(f"to_onnx: {name!r} has no probabilities of the classes of the average.")
+            terms.append(weight * found.probabilities)
+    P = reduce(add, terms)
     return Predictions(model.classes_, P.argmax(), probabilities=P)
 
 

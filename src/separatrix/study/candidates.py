@@ -43,6 +43,7 @@ VALIDATED, LOGISTIC = "logistic (cross-validated)", "logistic (Bayesian)"
 CURVED = "curved logistic (Bayesian)"
 PAIRED = "curved logistic with interactions (Bayesian)"
 RADIAL = "radial logistic (Bayesian)"
+COMBINED = "combination"  # of the models below; see combination.py
 MODELS = (PRIOR, VALIDATED, LOGISTIC, BAYES, LINEAR, QUADRATIC, CURVED, PAIRED, RADIAL)  # from simple to rich
 
 MAX_CHEAP_OPERATIONS = 2e8  # per pass; below this, checking and correcting Laplace's Gaussian is cheap
@@ -92,7 +93,7 @@ def candidates(
         BAYES: NaiveBayes(temper=True),
         LINEAR: LinearDiscriminantAnalysis(shrinkage="evidence"),
         LOGISTIC: _logistic(n_rows, n_columns, outputs),
-        QUADRATIC: QuadraticDiscriminantAnalysis(shrinkage="evidence"),
+        QUADRATIC: QuadraticDiscriminantAnalysis(shrinkage="evidence", estimate="predictive"),
     }
     models = {name: TableClassifier(model, types) for name, model in straight.items()}
     models[VALIDATED] = TableClassifier(LogisticRegression(solver="lbfgs", tol=VALIDATED_TOL), types, tuned=True)

@@ -21,6 +21,7 @@ from separatrix._text import enumerated
 from separatrix.comparison import Comparison, Fold
 from separatrix.rows import NamedRows
 from separatrix.study.candidates import (
+    COMBINED,
     MODELS,
     NEEDS_TEXT,
     Size,
@@ -31,6 +32,7 @@ from separatrix.study.candidates import (
     unsuitable,
 )
 from separatrix.study.choice import chosen_with_optimism
+from separatrix.study.combination import Combination, combine
 from separatrix.study.notes import notes_on_table
 from separatrix.study.opening import name_of, open_labelled, positive_class
 from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
@@ -57,7 +59,7 @@ from separatrix.table import (
     TableStatistics,
     table_statistics,
 )
-from separatrix.table_model import TableClassifier, continuous_columns, word_columns
+from separatrix.table_model import Configured, TableClassifier, continuous_columns, word_columns
 
 MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
@@ -90,7 +92,9 @@ def compare_models(
     stages("reading the columns")
     rows = open_labelled(table, target, types)
     positive = positive_class(rows.classes, rows.counts, positive)
+    may_combine = models is None or COMBINED in models
     if models is not None:
+        models = [name for name in models if name != COMBINED]
         selected(dict.fromkeys(MODELS, TableClassifier()), models, {})  # unknown names are reported before the work
     some = sample_of(rows, MAX_COMPARED_ROWS, rng, "Models were compared on")
     inputs = {column: kind for column, kind in (types or {}).items() if column != target} or None
@@ -136,7 +140,10 @@ def compare_models(
         *notes_on_table(schema, [fold.X.array for fold in folds], rows.classes, rows.counts),
         *[Note("left out", f"Not compared: {unsuited}.")] * bool(unsuited),
     )
-    choice, optimism = chosen_with_optimism(comparison, rng)
+    combination = combine(comparison, offered, test.codes, rng) if may_combine else None
+    choice, optimism = chosen_with_optimism(comparison, rng, combination)
+    if combination is not None and choice.name == COMBINED:
+        comparison = _enter(combination, comparison, offered, warnings, configured)
     return Compared(
         Question(name or name_of(table), target, types, test_share, seed, time),
         rows,
@@ -185,6 +192,22 @@ def _scored_part(
     text = f"The scores come from {n} of {some.n_rows} rows, because the time ran out before the last fold."
     scored = np.flatnonzero(np.isin(test.rows, comparison.test_rows))
     return test.take(scored), replace(some, notes=(*some.notes, Note("sampled", text)))
+
+
+def _enter(
+    combination: Combination,
+    comparison: Comparison,
+    offered: dict[str, TableClassifier],
+    warnings: dict[str, list[Note]],
+    configured: dict[str, Configured],
+) -> Comparison:
+    """Add a chosen combination to the candidates, with the warnings of its models; return the comparison with it."""
+    offered[COMBINED], configured[COMBINED] = combination.model, Configured(None)
+    warnings[COMBINED] = [
+        replace(note, text=f"{name}: {note}") for name in combination.weights for note in warnings[name]
+    ]
+    trials = (combination.trial, *comparison.trials)
+    return replace(comparison, trials=tuple(sorted(trials, key=lambda trial: trial.rank)))
 
 
 def _with_leaks(choice: Choice, leaks: Sequence[str], target: str) -> Choice:

@@ -14,12 +14,14 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from separatrix._array import Array, Codes
-from separatrix._text import counted, first_few
+from separatrix._text import counted, first_few, option
 from separatrix.bayesian import BayesianLogisticRegression, Levels, Limit, Products
+from separatrix.comparison import ModelAverage
 from separatrix.effects import MAX_EFFECT_COLUMNS
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, open_rows
 from separatrix.separation import SeparationStatus, separability
+from separatrix.study.combination import in_words
 from separatrix.study.progress import Budget
 from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema, TextPlan
@@ -138,6 +140,14 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
 def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[Note]:
     """Distinct notes: warnings of the fit, notes of the model itself, and whether some effects are not shown."""
     estimator = model.estimator_
+    if isinstance(estimator, ModelAverage):
+        one = max(estimator.weights_, key=estimator.weights_.__getitem__)
+        yield Note(
+            "combination",
+            f"The probabilities are the weighted mean of those of several models: {in_words(estimator.weights_)}. "
+            "This combination has neither weights of columns nor intervals. For these, choose a single model, for "
+            f"example with {option('--models', one)} (in Python, models=).",
+        )
     report: Any = getattr(estimator, "tuning_", None)
     limits: tuple[Any, ...] = () if report is None else report.boundary
     described = {at.describe(): at for at in limits}

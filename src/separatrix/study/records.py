@@ -48,6 +48,7 @@ Topic = Literal[  # in the order of importance for the reader
     "collinear",
     "warning",  # any other warning, such as an ambiguous column
     "new values",  # values that the training rows did not have
+    "combination",  # the models in a combination, and what it does not have
     "sampled",  # not all rows were used
     "left out",  # models that do not suit the table
     "missing",  # a column has missing values

@@ -20,7 +20,7 @@ from sklearn.base import clone
 from separatrix._array import Codes, Float
 from separatrix._text import counted, listed
 from separatrix._threads import single_thread_blas
-from separatrix.comparison import Fold, one_line
+from separatrix.comparison import Fold, ModelAverage, one_line
 from separatrix.effects import pair_effects, partial_effects
 from separatrix.exceptions import DataError, warn
 from separatrix.files import Scan
@@ -69,7 +69,8 @@ def conduct(
     types : mapping from column to "number", "boolean", "categorical", "date", "text" or "drop", optional
         Types of some columns; those of the other columns are inferred.
     models : sequence of str, optional
-        Names from `separatrix.study.MODELS`; by default all that suit the size of the table.
+        Names from `separatrix.study.MODELS`, and "combination" if an average of them may be chosen; by default all that
+        suit the size of the table.
     test_share : float, default 0.2
         Fraction of the rows of each class that is held out, at most one half. Tables of up to 20 000 rows are
         cross-validated in about 1 / test_share folds instead, if the expected time is at most half of ``time``.
@@ -193,8 +194,7 @@ def fit_chosen(
     name, trial, budget = compared.choice.name, compared.comparison[compared.choice.name], stages.budget
     model = clone(compared.models[name])
     if everything is None:
-        shape = np.shape(getattr(trial.model, "coef_", ()))
-        most = max_fit_rows(model, size_of(compared.encoder, compared.table), shape)
+        most = _max_fit_rows(compared)
         n_tried = compared.train.n_rows if trial.train.rows is None else len(trial.train.rows)
         if trial.fit_seconds * compared.table.n_rows / n_tried > budget.left:
             most = min(most, max(n_tried, int(MAX_FIT_FRACTION * budget.left / trial.fit_seconds * n_tried)))
@@ -234,6 +234,14 @@ def fit_chosen(
     )
     features = model.encoder_.transform(compared.table.X)
     return model, features, None, (Note("sampled", text), *notes_on_model(model, warned))
+
+
+def _max_fit_rows(compared: Compared) -> int:
+    """Largest number of rows to fit the chosen model to; of a combination, all of its models."""
+    estimator, size = compared.models[compared.choice.name].estimator, size_of(compared.encoder, compared.table)
+    names = list(estimator.models) if isinstance(estimator, ModelAverage) else [compared.choice.name]
+    fitted = ((compared.models[name], compared.comparison[name].model) for name in names)
+    return min(max_fit_rows(model, size, np.shape(getattr(found, "coef_", ()))) for model, found in fitted)
 
 
 def examine(

@@ -26,6 +26,7 @@ from separatrix._array import Array, Codes, Float, to_dense, to_host
 from separatrix._text import did_you_mean, listed
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian import BayesianLogisticRegression, Levels, Products
+from separatrix.comparison import ModelAverage, name_models
 from separatrix.discriminative import LogisticRegression
 from separatrix.estimator import truth_in_memory, unchanged_on_error
 from separatrix.exceptions import DataError, warn
@@ -121,7 +122,8 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
     Parameters
     ----------
     estimator : classifier, default BayesianLogisticRegression(tune="evidence")
-        A model of this package, or any classifier that accepts an array.
+        A model of this package, or any classifier that accepts an array. The models of a `ModelAverage` may be table
+        classifiers with curves or interactions of their own, and share the encoder.
     types : mapping from column to "number", "boolean", "categorical", "date", "text" or "drop", optional
         Types of some columns; those of the other columns are inferred.
     drop : {"none", "first"}, default "none"
@@ -345,6 +347,10 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
             return self._tuned(model, schema, features, y, sample_weight)
         has_ramps = self.curved or has_pairs
         if not has_ramps and not self.radial and not is_tuned:
+            if isinstance(model, ModelAverage):
+                rows = schema, features, y, sample_weight
+                parts = name_models(model.models)
+                model.set_params(models={name: self._part(name, part, *rows) for name, part in parts.items()})
             return Configured(model)
         if has_ramps and "basis" not in model.get_params(deep=False):
             raise ValueError(
@@ -375,6 +381,17 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         scale[is_known] = indicator_scale(sources[is_known], std[is_known], bent)
         scale[first:] /= np.where(std[first:] > 0, 1.0, found.spread)  # products with new levels are not standardised
         return Configured(model.set_params(prior=Gaussian(scale=scale), tune="evidence"), moments, found.interactions)
+
+    def _part(self, name: str, part: Any, schema: Schema, *rows: Any) -> Any:
+        """Unfitted model of a `ModelAverage`; a `TableClassifier` is configured for the features that all share."""
+        if not isinstance(part, TableClassifier):
+            return part
+        if (part.types, part.drop, part.hashing) != (self.types, self.drop, self.hashing):
+            raise ValueError(
+                f"{name!r} has other types, drop or hashing than the TableClassifier around the average, but all its "
+                "models share one encoding. Set these arguments to the same values."
+            )
+        return part.configured(schema, *rows).model
 
     def _unfitted(self, schema: Schema) -> Any:
         """A copy of the model, with the families of naive Bayes that depend on the types of the columns."""

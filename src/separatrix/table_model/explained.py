@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Codes, to_dense
+from separatrix._text import enumerated
+from separatrix.comparison import ModelAverage
 from separatrix.estimator import Classifier
 from separatrix.exceptions import DataError
 from separatrix.explanation import (
@@ -30,6 +32,12 @@ from separatrix.table_model.radial import RADIAL, Radial
 def explained_table(model: Any, rows: Any, reference: Any, named: Callable[..., Any]) -> Explained:
     """Description of a fitted `TableClassifier` and of the rows of a table in memory; ``named`` prepares its rows."""
     estimator, schema = model.estimator_, model.encoder_.schema_
+    if isinstance(estimator, ModelAverage):
+        names = list(estimator.models_)
+        raise TypeError(
+            f"An average of {enumerated(names)} cannot be explained: the log-odds of an average are not a sum over "
+            f"columns. Fit one of these models; a study with models=[{names[0]!r}] does so (--models {names[0]!r})."
+        )
     if not isinstance(estimator, Classifier):
         raise TypeError(
             f"TableClassifier({type(estimator).__name__}()) cannot be explained: the log-odds are known as a sum over "
