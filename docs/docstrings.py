@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the reference adds to docstrings: shared parameters and results of methods, and links to related pages."""
+"""What the reference adds to docstrings: shared parameters and results, and links to related pages."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ PARAMETERS = {
     "input_features": ("None", "Ignored; scikit-learn passes it."),
     "reference": ("label", "Class with which the other classes are compared; by default the mean of the classes."),
     "n": ("int", "Number of draws."),
+    "P": ("array-like of shape (N, K)", "Predicted probabilities, with one column for each class."),
+    "codes": ("array-like of shape (N,)", "Column of P of the true class of each row."),
+    "weight": ("array-like of shape (N,)", "Weights of the rows: a row of weight k counts as k rows."),
+    "n_bins": ("int", "Number of bins, which have equal weight."),
+    "path": ("str or path", "Name of the file."),
     "params": ("values by name", "Parameters of the model, or of a part of it as in ``prior__scale``."),
 }
 RETURNS = {
@@ -42,7 +47,8 @@ RETURNS = {
     "merge": ("model", "The model that a fit to the rows of both would give."),
     "add_class": ("model", "A model with one class more."),
     "log_density": ("ndarray of shape (N,)", "ln p(x); low for unusual rows."),
-}
+    "load": ("model", "The model, as it was saved."),
+} | dict.fromkeys(("accuracy", "auc", "brier", "ece", "log_likelihood"), ("Estimate", "Value and standard error."))
 
 # The page that explains each name, and names that do a similar task.
 RELATED = {
@@ -84,8 +90,8 @@ def add_related(_app: Any, what: str, name: str, _value: Any, _options: Any, lin
 
 
 def add_shared_parameters(_app: Any, what: str, name: str, value: Any, _options: Any, lines: list[str]) -> None:
-    """Complete the docstring of a method if the table has all of its parameters."""
-    if what != "method" or "Parameters" in lines or "Returns" in lines:
+    """Complete the docstring of a method or function if the table has all of its parameters."""
+    if what not in ("method", "function") or "Parameters" in lines or "Returns" in lines:
         return
     given = [each for each in inspect.signature(value).parameters.values() if each.name not in ("self", "cls")]
     if not given or any(each.name not in PARAMETERS for each in given):

@@ -267,6 +267,21 @@ def cost_report(
 ) -> Costs:
     """Costs of decisions on rows with probabilities P (N, K) and true classes ``codes`` (N,).
 
+    Parameters
+    ----------
+    P : array-like of shape (N, K)
+        Predicted probabilities.
+    codes : array-like of shape (N,)
+        Column of P of the true class of each row.
+    costs : array-like of shape (K, K)
+        Costs, with true classes in rows and decisions in columns.
+    labels : tuple of K str
+        Names of the classes, in the order of the columns of P.
+    weight : array-like of shape (N,), optional
+        Frequency weights.
+    positive : int, default 1
+        Column of P of the class of interest, to which the threshold refers.
+
     Examples
     --------
     >>> found = cost_report([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]], [0, 1, 1], [[0, 1], [5, 0]], ("well", "ill"))

@@ -52,9 +52,16 @@ def render(
 ) -> str:
     """Return the report of a study as an HTML document that needs no other file and no network.
 
-    ``model_path`` is the file of the saved model, for the snippets that load it; ``model.sx`` by default. ``written``
-    is the time shown in the report; the current time by default. ``costs`` are those of decisions on the evaluated
-    rows; the saved model is then a `DecisionRule`.
+    Parameters
+    ----------
+    study : Study
+        Result of `conduct` or `examine`.
+    model_path : str or path, optional
+        File of the saved model, for the lines of code that load it; by default ``model.sx``.
+    written : datetime, optional
+        Time that the report shows; by default the current time.
+    costs : Costs, optional
+        Costs of decisions on the evaluated rows; the saved model is then a `DecisionRule`.
     """
     whole, study = study, positive_view(study)
     perf = performance_of(study)
@@ -101,8 +108,21 @@ def write_report(
 ) -> Path:
     """Write the report of a study to a file, usually ``report.html``, completely or not at all.
 
-    See `render` for ``model_path``. Raises FileExistsError if the file exists, unless ``force``, and OSError if it
-    cannot be written.
+    Parameters
+    ----------
+    study, model_path : Study, and str or path
+        As in `render`.
+    path : str or path
+        File to write.
+    force : bool, default False
+        Whether to replace an existing file.
+
+    Raises
+    ------
+    FileExistsError
+        If the file exists, unless ``force``.
+    OSError
+        If the file cannot be written.
     """
     target = Path(path)
     if problem := output_problem(target, force=force):
