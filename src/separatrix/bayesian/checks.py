@@ -27,14 +27,12 @@ from typing import cast
 import numpy as np
 from scipy import special
 
-from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix.bayesian.errors import NEGLIGIBLE_ERROR, Errors
 from separatrix.bayesian.evidence import is_represented, log_det_gradient, log_likelihood_near
 from separatrix.bayesian.posterior import Approximation, weight_names
 from separatrix.bayesian.predictive import class_probabilities, intervals
 from separatrix.bayesian.record import Inference, Skewness
-from separatrix.bayesian.sampling import Proposal, weighted_draws
 from separatrix.bayesian.uncoupled import UncoupledApproximation
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.solvers import Posterior
@@ -67,17 +65,6 @@ def third_order(objective: Posterior, approximation: Approximation, found: Skewn
     """
     mean = approximation.mean + found.shift / max(found.largest, 1.0)
     return replace(approximation, mean=mean, log_likelihood=log_likelihood_near(objective, approximation, mean))
-
-
-def pareto_k(
-    objective: Posterior, approximation: Approximation, *, n: int = 4096, rng: int | np.random.Generator | None = None
-) -> float:
-    """Return the shape of the tail of n importance weights: below 0.5 good, up to 0.7 usable, above 0.7 poor.
-
-    k compares the whole posterior with its approximation. It takes n evaluations of the likelihood of all rows.
-    """
-    proposal = Proposal(approximation.mean, approximation.moments or approximation.factor, None)
-    return weighted_draws(objective, proposal, n, generator(rng)).smoothed.k
 
 
 def errors_of(

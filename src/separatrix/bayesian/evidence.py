@@ -274,26 +274,6 @@ def effective_parameters(approximation: AnyApproximation, prior: Penalty) -> flo
     return float(well_determined(approximation, prior).sum())  # Σ λ_i/(λ_i + α) if Λ = α I
 
 
-def evidence_slope(objective: Posterior, approximation: Approximation, *, sampled: bool = False) -> Float:
-    """Return ∂ ln p(D)/∂Λ of an approximate posterior: the diagonal (P,) if Λ is diagonal, else (P, P).
-
-    For θ ~ N(m0, Λ⁻¹), the same Λ (P, P) for each of C outputs, and an approximate posterior N(m, S) with S = A⁻¹,
-
-        ∂ ln p(D)/∂Λ = ½ [C Λ⁻¹ - Σ_c S_cc - Σ_c d_c d_c'],        d = m - m0
-
-    if ln p(D) is stationary in the parameters of the Gaussian. That holds for expectation propagation, whose sites may
-    be held fixed, and for a variational bound. Laplace's Gaussian is at the mode, and ln |A| changes as the mode moves:
-    with v = ∂ ln |A|/∂θ and u = S v there is one more term,
-
-        ½ Σ_c ½ (u_c d_c' + d_c u_c')
-
-    v is a sum over rows (`log_det_slope`) and takes one pass. If ``sampled``, this pass uses the objective's sample of
-    rows, if it has one. The extra term is about P/N of the gradient; everything else is computed from all rows.
-    """
-    v = log_det_gradient(objective, approximation, sampled=sampled)
-    return stationary_slope(objective.prior, approximation, approximation.factor.solve(v))
-
-
 class Furthest(NamedTuple):
     """Largest |V'φ̃_n| of some rows for each column of V, (J,)."""
 
@@ -337,7 +317,8 @@ def is_represented(objective: Posterior, approximation: Approximation) -> bool:
 def log_det_gradient(objective: Posterior, approximation: Approximation, *, sampled: bool) -> Float:
     """Return v = ∂ ln |A|/∂θ (C, P) of `evidence_slope`; zero unless the approximation is Laplace's.
 
-    Of a rough fit, and of a sample, it is computed in single precision.
+    It takes one pass, if ``sampled`` over the objective's sample of rows, because v adds only about P/N to the gradient
+    of the evidence. Of a rough fit, and of a sample, it is computed in single precision.
     """
     if approximation.name != "laplace":
         return np.zeros(objective.shape)
@@ -362,8 +343,17 @@ def with_change_of_curvature(
     return replace(found, log_evidence=found.log_evidence + change), slope
 
 
-def stationary_slope(prior: Penalty, approximation: Approximation, u: Float | None = None) -> Float:
-    """Return ∂ ln p(D)/∂Λ for a fixed Gaussian, plus the term of a moving mode if u is given. It takes no pass."""
+def evidence_slope(prior: Penalty, approximation: Approximation, u: Float | None = None) -> Float:
+    """Return ∂ ln p(D)/∂Λ of an approximate posterior: the diagonal (P,) if Λ is diagonal, else (P, P); without a pass.
+
+    For θ ~ N(m0, Λ⁻¹), the same Λ (P, P) for each of C outputs, and an approximate posterior N(m, S) with S = A⁻¹,
+
+        ∂ ln p(D)/∂Λ = ½ [C Λ⁻¹ - Σ_c S_cc - Σ_c d_c d_c'],        d = m - m0
+
+    if ln p(D) is stationary in the parameters of the Gaussian. That holds for expectation propagation, whose sites may
+    be held fixed, and for a variational bound. Laplace's Gaussian is at the mode, and ln |A| changes as the mode moves:
+    with v = ∂ ln |A|/∂θ (`log_det_gradient`) and u = S v there is one more term, ½ Σ_c ½ (u_c d_c' + d_c u_c').
+    """
     d = approximation.mean - prior.mean
     C, P = d.shape
     e = d if u is None else d - u
@@ -502,8 +492,8 @@ class FitLaplace:
                 solution = replace(auto, single=False).minimise(objective, solution.value)
         if is_full:
             return self._gaussian(objective, solution)
-        gaussian = LAPLACE[structure](objective, solution.value, steps=solution.steps)
-        return replace(solution, value=gaussian.mean), gaussian
+        gaussian = LAPLACE[structure](objective, solution.value)
+        return replace(solution, value=gaussian.mean), replace(gaussian, steps=solution.steps)
 
     def _gaussian(self, objective: Posterior, near: Solution[Float]) -> tuple[Solution[Float], Approximation]:
         """Return the Gaussian after Newton's step from a point near the mode, and the point of its curvature.

@@ -45,13 +45,7 @@ from separatrix.bayesian.sampling import (
 from separatrix.bayesian.shapes import FIRST_TOL, TUNING_TOL, one_scale, scale_average, shape_prior, tune_prior
 from separatrix.bayesian.tuning import TuningReport, TuningStatus, scale_of_sample
 from separatrix.bayesian.uncoupled import laplace_by_class
-from separatrix.bayesian.variational import (
-    estimated_seconds,
-    variational,
-    variational_by_class,
-    variational_softmax,
-)
-from separatrix.likelihoods import Softmax
+from separatrix.bayesian.variational import estimated_seconds, variational, variational_by_class
 from separatrix.solvers import Posterior, has_cheap_hessian
 
 # Shifts of the mean, in posterior standard deviations
@@ -272,11 +266,9 @@ def improve(found: Inference, method: str, options: Options) -> Inference:
 
 def _variational(objective: Posterior, first: Approximation) -> Approximation:
     """Return the variational posterior; of K classes without coupling between contrasts, if that would take long."""
-    if not isinstance(objective.likelihood, Softmax):
-        return variational(objective, first)
     if has_contrasts(objective) and estimated_seconds(objective) > costs.LIMITS["joint"]:
         return variational_by_class(objective, laplace_by_class(objective, first.mean)).with_full_factor()
-    return variational_softmax(objective, first)
+    return variational(objective, first)
 
 
 def _method_of(found: Inference) -> str:

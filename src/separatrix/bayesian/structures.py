@@ -170,7 +170,7 @@ class DualApproximation(AbstractApproximation):
         return self.thin.activations(Z, Design(np.zeros(Z.shape[1]), bias=False))
 
 
-def laplace_dual(objective: Posterior, mode: Float, *, steps: int = 0) -> DualApproximation:
+def laplace_dual(objective: Posterior, mode: Float) -> DualApproximation:
     """Return the Gaussian at the mode, by Laplace's method on the thin problem. The columns are read twice.
 
     ``objective`` must have fewer rows than columns (`solvers.is_wide`).
@@ -183,7 +183,7 @@ def laplace_dual(objective: Posterior, mode: Float, *, steps: int = 0) -> DualAp
     B = np.asfortranarray(thin.to_primal(np.eye(width - objective.design.bias, width))[:, :M].T)
     thin_mode = np.column_stack([(mode[:, :M] * precision) @ B, mode[:, M:]])
     approximate = laplace if C * width <= MAX_FULL_WEIGHTS or C == 1 else laplace_by_class
-    return DualApproximation(precision, B, approximate(thin.objective, thin_mode), steps)
+    return DualApproximation(precision, B, approximate(thin.objective, thin_mode))
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,12 +34,12 @@ from separatrix.bayesian.evidence import (
     FitLaplace,
     Fitter,
     PriorScales,
+    evidence_slope,
     is_represented,
     is_rotatable,
     log_det_gradient,
     prior_scales,
     rotate,
-    stationary_slope,
 )
 from separatrix.bayesian.posterior import Approximation
 from separatrix.bayesian.structures import AnyApproximation
@@ -519,7 +519,7 @@ class Search:
         if trial is None or trial.fit is not approximation:
             trial = Kept(approximation, self._log_det_slope(here, approximation), 0.0, approximation.mean)
         self.accepted = trial
-        slope = stationary_slope(here.prior, approximation, approximation.factor.solve(trial.slope))
+        slope = evidence_slope(here.prior, approximation, approximation.factor.solve(trial.slope))
         log_density, pull = self.scales.log_density(eta)
         gradient = self.scales.gradient(eta, slope) + pull
         self.trace.append(TuningStep(eta, approximation.log_evidence + log_density, gradient))
@@ -667,7 +667,7 @@ class Surrogate:
             found = Evaluated(posterior, -np.inf, np.zeros_like(eta))
             if np.isfinite(posterior.log_evidence):
                 log_density, pull = self.scales.log_density(eta)
-                gradient = self.scales.gradient(eta, stationary_slope(prior, posterior)) + pull
+                gradient = self.scales.gradient(eta, evidence_slope(prior, posterior)) + pull
                 found = Evaluated(posterior, posterior.log_evidence + log_density, gradient)
             self._evaluated[key] = found
         return self._evaluated[key]

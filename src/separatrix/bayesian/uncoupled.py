@@ -171,19 +171,14 @@ class ParabolaByClass:
         return replace(self.gaussian, mean=mean, factors=factors, log_evidence=log_evidence, name="parabola")
 
 
-def laplace_by_class(
-    objective: Posterior, mode: Float, *, axes: Float | None = None, steps: int = 0
-) -> ByClassApproximation:
-    """Return the Gaussian at the mode. It takes one pass for the axes, and one or more for the curvature along them.
-
-    ``axes`` (C, C) has orthonormal columns; by default they are the contrasts.
-    """
+def laplace_by_class(objective: Posterior, mode: Float) -> ByClassApproximation:
+    """Return the Gaussian at the mode. It takes one pass for the axes, and one or more for the curvature along them."""
     prior, (C, P) = objective.prior, objective.shape
     precision = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
     at_once, factors = max(1, 2**27 // (8 * P * P)), []  # a pass returns at most 128 MB for each block of rows
     with np.errstate(under="ignore"):
         here = objective.reduce(total_curvature, theta=mode)
-        axes = _contrasts(here.grad) if axes is None else axes
+        axes = _contrasts(here.grad)
         parts = [axes[:, i : i + at_once] for i in range(0, C, at_once)]
         grams = np.concatenate([objective.reduce(grams_along, theta=mode, axes=part).grad for part in parts])
         loose = prior.free * np.einsum("ipp->p", grams) / C**2  # a flat prior does not fix such a vector
@@ -199,7 +194,7 @@ def laplace_by_class(
             raise improper(objective, factor.singular)
     log_det = sum(factor.log_det for factor in factors)
     log_evidence = here.value - prior.value_grad(mode)[0] + 0.5 * prior.log_det() - 0.5 * log_det
-    return ByClassApproximation(mode, axes, tuple(factors), here.value, log_evidence, "laplace", steps)
+    return ByClassApproximation(mode, axes, tuple(factors), here.value, log_evidence, "laplace")
 
 
 @device_aware
@@ -337,9 +332,7 @@ class DiagonalApproximation(AbstractApproximation):
         return Activations(mean, np.asarray((self.axes * var[:, None, :]) @ self.axes.T))
 
 
-def laplace_diagonal(
-    objective: Posterior, mode: Float, *, contrasts: bool = False, steps: int = 0
-) -> DiagonalApproximation:
+def laplace_diagonal(objective: Posterior, mode: Float, *, contrasts: bool = False) -> DiagonalApproximation:
     """Return the Gaussian at the mode, from one pass; with ``contrasts``, weights are independent along those."""
     has_axes = contrasts and len(mode) > 1
     axes = _contrasts(objective.reduce(total_curvature, theta=mode).grad) if has_axes else None
@@ -354,7 +347,7 @@ def laplace_diagonal(
         )
     penalty = objective.prior.value_grad(mode)[0]
     log_evidence = here.value - penalty + 0.5 * objective.prior.log_det() - 0.5 * float(np.log(precision).sum())
-    return DiagonalApproximation(mode, precision, here.value, log_evidence, "laplace", steps, contrasts=axes)
+    return DiagonalApproximation(mode, precision, here.value, log_evidence, "laplace", contrasts=axes)
 
 
 def hessian_diagonal(

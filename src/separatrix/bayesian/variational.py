@@ -4,20 +4,18 @@
     ln p(D) ≥ L(m, S) = Σ_n weight_n E_q[ln p(t_n | a_n)] - KL(q || prior)                           (10.2 - 10.4)
 
 Slope and curvature of ln p are averaged over q. The gradient of L in m is g = Σ_n slope_n φ̃_n' - Λ (m - m0), and at a
-stationary point the precision S⁻¹ is H = Λ + Σ_n curvature_n ⊗ φ̃_n φ̃_n'. A step moves S⁻¹ and m by a fraction s of
-the natural gradient,
+stationary point the precision S⁻¹ is H = Λ + Σ_n curvature_n ⊗ φ̃_n φ̃_n'. One pass computes g and H, as in Newton's
+method. A step of the natural gradient, S⁻¹ ← (1 - s) S⁻¹ + s H and m ← m + s S g, with a small fraction s, raises L by
+s (|R'g|² + ½ |R'HR - I|²), where S = R R'. The ascent ends if this rate is small.
 
-    S⁻¹ ← (1 - s) S⁻¹ + s H,        m ← m + s S g
+PRML §10.6 also bounds the logistic sigmoid, row by row. Here the averages of two classes are exact to rounding, so the
+only error is that q is a Gaussian. Compared with expectation propagation, q is too narrow and its evidence is too low,
+but the evidence is a bound. Steps of the natural gradient become short if the posterior is skewed, and hundreds of
+passes would be needed. So L is maximised over the mean and a triangular root of S instead, for which it is concave.
 
-For small s, L rises by s (|R'g|² + ½ |R'HR - I|²), where S = R R'; s is halved until L rises. As in Newton's method,
-one pass computes g and H. With s = 1 throughout, the iteration would oscillate, because S changes together with m.
-
-PRML §10.6 also bounds the logistic sigmoid, row by row. Here the averages are exact to rounding, so the only error is
-that q is a Gaussian. Compared with expectation propagation, q is too narrow and its evidence is too low, but the
-evidence is a bound, and every step raises it.
-
-For K classes, these steps become short if the posterior is skewed, and hundreds of passes would be needed. There L is
-maximised over the mean and a triangular root of S instead, for which it is concave (`variational_softmax`).
+    `variational`            the covariance of all weights
+    `variational_by_class`   K classes, no coupling between contrasts of classes
+    `variational_diagonal`   independent weights
 """
 
 from __future__ import annotations
@@ -79,29 +77,12 @@ TYPICAL_PASSES = 25  # of an ascent
 legendre_nodes = cache(special.roots_legendre)
 
 
-# -- the ascent of the bound, for any likelihood with averages over a Gaussian -----------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class BoundPoint:
-    """q = N(mean, A⁻¹), its bound, the gradient of the bound in the mean (C, P), and the precision H of a full step."""
-
-    mean: Float
-    factor: Factor
-    bound: float
-    grad: Float
-    hess: Float
-
-    def distance(self) -> float:
-        """Return the larger change by a full step: of the mean (in standard deviations) or the precision (relative)."""
-        root = self.factor.root
-        change = root.T @ self.hess @ root - np.eye(len(root))
-        return float(max(np.linalg.norm(root.T @ self.grad.ravel()), np.linalg.norm(change)))
+# -- the bound, for any likelihood with averages over a Gaussian --------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """The bound L for the rows and the prior of an objective; ``min_fraction`` is the smallest fraction of a step.
+    """The bound L for the rows and the prior of an objective.
 
     ``average(block, mean, root)`` returns E[ln p] of the rows of a block, its gradient, and minus its Hessian. q has
     the mean (C, P) and the covariance root @ root.T (CP, CP).
@@ -109,12 +90,6 @@ class Bound:
 
     objective: Posterior
     average: Callable[..., ValueGradHess]
-    min_fraction: float
-
-    def at(self, mean: Float, factor: Factor) -> BoundPoint:
-        """Compute the bound and its derivatives at q, in one pass."""
-        here = self.derivatives(mean, factor.root, factor.log_det)
-        return BoundPoint(mean, factor, here.value, here.grad, here.hess)
 
     def derivatives(self, mean: Float, root: Float, log_det: float) -> ValueGradHess:
         """Return L, its gradient in the mean, and H, for S = root @ root.T and ``log_det`` = ln |S⁻¹|."""
@@ -130,51 +105,116 @@ class Bound:
         kl = value + 0.5 * (trace - len(root) - prior.log_det() + log_det)
         return ValueGradHess(here.value - kl, here.grad - pull, prior.add_to(here.hess))
 
-    def ascend(self, here: BoundPoint, fraction: float) -> tuple[BoundPoint, float] | None:
-        """Return the next point, whose bound L is not lower, and its fraction of a full step; None if no step works."""
-        A, noise = here.factor.matrix, BOUND_ROUNDING * abs(here.bound)
-        while fraction >= self.min_fraction:
-            precision = (1 - fraction) * A + fraction * here.hess
-            if (np.diag(precision) > 0).all():
-                factor = factorise(precision, self.objective.shape[0], self.objective.prior.free)
-                if factor.singular is None:
-                    there = self.at(here.mean + fraction * factor.solve(here.grad), factor)
-                    if there.bound >= here.bound - noise:
-                        return there, fraction
-            fraction /= 2
-        return None
+
+class Maximum(NamedTuple):
+    """Result of an ascent: q with the covariance ``root @ root.T``, the number of passes, and whether it ended."""
+
+    mean: Float
+    root: Float
+    log_det: float
+    passes: int
+    is_converged: bool
+
+
+def maximise_bound(bound: Bound, mean: Float, start: Factor, enough: float, max_steps: int) -> Maximum:
+    """Maximise L over moves R_0 u of the mean and roots R_0 T of S, T upper triangular, by L-BFGS.
+
+    The ascent ends if the natural gradient promises a rise of at most ``enough`` nats.
+    """
+    R0, P, promised = start.root, len(start.root), list[float]()
+    upper = i, j = np.triu_indices(P)
+    unit = np.where(i == j, np.sqrt(0.5), 1.0)  # gives -∂²L the diagonal 1 if H = I
+
+    def unpack(x: Float) -> tuple[Float, Float, Float, float]:
+        """Return T, the mean, the root of S, and ln |S⁻¹|."""
+        T = np.zeros((P, P))
+        T[upper] = unit * x[P:]
+        with np.errstate(divide="ignore"):
+            log_det = start.log_det - 2 * float(np.log(np.abs(np.diag(T))).sum())
+        return T, mean + (R0 @ x[:P]).reshape(mean.shape), R0 @ T, log_det
+
+    def descent(x: Float) -> tuple[float, Float]:
+        T, moved, R, log_det = unpack(x)
+        here = bound.derivatives(moved, R, log_det)
+        of_u, of_T = R0.T @ here.grad.ravel(), -R0.T @ (here.hess @ R)
+        promised.append(float(np.sum((T.T @ of_u) ** 2) + 0.5 * np.sum((T.T @ of_T + np.eye(P)) ** 2)))
+        of_T[np.diag_indices(P)] += 1 / np.diag(T)
+        return -here.value, -np.concatenate([of_u, unit * of_T[upper]])
+
+    x = _climb(descent, np.concatenate([np.zeros(P), np.eye(P)[upper] / unit]), promised, enough, max_steps)
+    _, best, root, log_det = unpack(x)
+    return Maximum(best, root, log_det, len(promised), promised[-1] <= enough)
+
+
+def variational(
+    objective: Posterior, start: Approximation, *, tol: float = 2e-5, max_steps: int = 100, n_points: int | None = None
+) -> Approximation:
+    """Maximise the bound over Gaussians with the covariance of all weights.
+
+    For two classes, averages over the activation of a row are exact to rounding (`scalar_average`). For K classes, only
+    the differences of the activations from the last one matter, d_k = a_k - a_K ~ N(mu_k - mu_K, (L L')_kk). With
+
+        f = E[ln Σ_j e^a_j] ≈ mu_K + mean_i ln(1 + Σ_k e^(mu_k - mu_K + (L z_i)_k)),        z_i in K - 1 dimensions
+
+    the average is E[ln p] = Σ_k t_k mu_k - f. The points are fixed and the derivatives belong to this sum, so the
+    bound is a smooth function of q:
+
+        ∂f/∂mu = E[p],      curvature = 2 ∂f/∂(L L') = L'⁻¹ (B + B') L⁻¹,  B = lower half of L' E[p z'], diagonal halved
+
+    The curvature tends to E[diag p - p p'] as the number of points grows (Stein's lemma). If activations vary widely it
+    is more accurate than the average of diag p - p p', which changes between neighbouring points.
+
+    The points are scrambled Sobol' points, paired with their mirror images and scaled to the covariance I, so that
+    averages of quadratic functions are exact. Each row uses one of several sets of points. With one set for all rows,
+    the errors would add up. q adapts to the gaps between the points, so that the bound it maximises is too high: by ten
+    nats with 64 points on 300 digits, and by one nat with 512. The log evidence is the bound with other points.
+
+    **Ascent.** The start is N(m_0, R_0 R_0'). L is maximised over m = m_0 + R_0 u and R = R_0 T, T upper triangular,
+    in which it is concave (Challis & Barber, 2013), by L-BFGS, with the gradients
+
+        ∂L/∂u = R_0' g,        ∂L/∂T = upper half of T'⁻¹ - R_0' H R
+
+    The ascent ends if the natural gradient promises a rise |R'g|² + ½ |R'HR - I|² below ``tol`` nats per weight, of
+    which N rows identify at most N + 1 per class; ``is_converged`` is False if that takes more than ``max_steps``
+    passes. Each row uses ``n_points`` points, rounded up to a power of two, and more points if there are more than 22
+    classes. By default their exponentials take about as long as the matrix products.
+    """
+    (C, P), design, prior = objective.shape, objective.design, objective.prior
+    order = np.argsort(np.square(start.mean / start.std).sum(axis=1))  # of classes, whatever their labels are
+    place = np.argsort(order)
+    mean, first = start.mean[order], factorise(_in_order(start.factor.matrix, order), C, prior.free)
+    precision = prior.precision if len(prior.precision) == P else _in_order(prior.precision, order)
+    posed = replace(objective, prior=replace(prior, mean=prior.mean[order], precision=precision))
+
+    def bound(seed: int) -> Bound:
+        if C == 1:
+            return Bound(posed, partial(scalar_average, likelihood=objective.likelihood, design=design))
+        points = point_sets(C - 1, default_n_points(objective) if n_points is None else n_points, seed)
+        return Bound(posed, partial(softmax_average, points=points, design=design, order=order))
+
+    found = maximise_bound(bound(ASCENT_SEED), mean, first, tol * C * min(P, objective.n_repeats + 1), max_steps)
+    value = bound(EVIDENCE_SEED).derivatives(found.mean, found.root, found.log_det).value
+    inverse, mean = np.asarray(linalg.lapack.dtrtri(found.root)[0]), found.mean[place]
+    factor = factorise(_in_order(inverse.T @ inverse, place), C, prior.free)
+    log_likelihood = objective.prior.value_grad(mean)[0] - objective.value_grad(mean).value
+    return Approximation(
+        mean, factor, log_likelihood, value, "variational", found.passes, is_converged=found.is_converged
+    )
+
+
+def _in_order(H: Float, order: Array) -> Float:
+    """Return a matrix (CP, CP) with the classes in another order."""
+    blocks = H.reshape(len(order), len(H) // len(order), len(order), -1)
+    return blocks[order][:, :, order].reshape(H.shape)
 
 
 # -- two classes: averages over one activation per row -----------------------------------------------------------
 
 
-def variational(
-    objective: Posterior, start: Approximation, *, tol: float = 1e-4, max_steps: int = 100
-) -> Approximation:
-    """Maximise the bound for a likelihood of one activation, by averages over a_n ~ N(mu_n, var_n).
-
-    The ascent starts at ``start``. It ends if a full step would change the mean by less than ``tol`` posterior standard
-    deviations and the precision by a relative change below ``tol``; ``is_converged`` is False if that takes more than
-    ``max_steps``.
-    """
-    average = partial(scalar_average, objective=objective)
-    bound = Bound(objective, average, 2.0**-12)  # shorter steps change the bound only by rounding
-    here = bound.at(start.mean, start.factor)
-    steps, fraction, distance = 0, 1.0, here.distance()
-    while distance > tol and steps < max_steps:
-        moved = bound.ascend(here, min(1.0, 2 * fraction))
-        if moved is None:
-            break
-        here, fraction = moved
-        steps, distance = steps + 1, here.distance()
-    return _approximation(objective, here.mean, here.factor, here.bound, steps, is_converged=distance <= tol)
-
-
-def scalar_average(block: Block, mean: Float, root: Float, objective: Posterior) -> ValueGradHess:
+def scalar_average(block: Block, mean: Float, root: Float, likelihood: Likelihood, design: Design) -> ValueGradHess:
     """Return E[ln p] of the rows of a block with its derivatives, for one activation per row."""
-    design = objective.design
     mu, var = design.activate(block, mean), design.row_variance(block.X, root)
-    log_p, slope, curvature = expected_derivatives(objective.likelihood, mu, var, block.codes)
+    log_p, slope, curvature = expected_derivatives(likelihood, mu, var, block.codes)
     if block.weight is not None:
         log_p, slope, curvature = (block.weight * part for part in (log_p, slope, curvature))
     return ValueGradHess(float(log_p.sum()), design.collect(block, slope), design.gram(block, curvature))
@@ -216,64 +256,6 @@ def _quadrature(mu: Float, var: Float, *, wide: bool) -> Iterator[tuple[Float, f
 # -- K classes: averages over the K activations of a row, by quasi-Monte Carlo -----------------------------------
 
 
-def variational_softmax(
-    objective: Posterior, start: Approximation, *, tol: float = 2e-5, max_steps: int = 100, n_points: int | None = None
-) -> Approximation:
-    """Maximise the bound for a softmax of K classes.
-
-    Only the differences of the activations from the last one matter, d_k = a_k - a_K ~ N(mu_k - mu_K, (L L')_kk). With
-
-        f = E[ln Σ_j e^a_j] ≈ mu_K + mean_i ln(1 + Σ_k e^(mu_k - mu_K + (L z_i)_k)),        z_i in K - 1 dimensions
-
-    the average is E[ln p] = Σ_k t_k mu_k - f. The points are fixed and the derivatives belong to this sum, so the
-    bound is a smooth function of q:
-
-        ∂f/∂mu = E[p],      curvature = 2 ∂f/∂(L L') = L'⁻¹ (B + B') L⁻¹,  B = lower half of L' E[p z'], diagonal halved
-
-    The curvature tends to E[diag p - p p'] as the number of points grows (Stein's lemma). If activations vary widely it
-    is more accurate than the average of diag p - p p', which changes between neighbouring points.
-
-    The points are scrambled Sobol' points, paired with their mirror images and scaled to the covariance I, so that
-    averages of quadratic functions are exact. Each row uses one of several sets of points. With one set for all rows,
-    the errors would add up. q adapts to the gaps between the points, so that the bound it maximises is too high: by ten
-    nats with 64 points on 300 digits, and by one nat with 512. The log evidence is the bound with other points.
-
-    **Ascent.** The start is N(m_0, R_0 R_0'). L is maximised over m = m_0 + R_0 u and R = R_0 T, T upper triangular,
-    in which it is concave (Challis & Barber, 2013), by L-BFGS. One pass computes g and H, and
-
-        ∂L/∂u = R_0' g,        ∂L/∂T = upper half of T'⁻¹ - R_0' H R
-
-    The ascent ends if the natural gradient promises a rise |R'g|² + ½ |R'HR - I|² below ``tol`` nats per weight, of
-    which N rows identify at most N + 1 per class; ``is_converged`` is False if that takes more than ``max_steps``
-    passes. Each row uses ``n_points`` points, rounded up to a power of two, and more points if there are more than 22
-    classes. By default their exponentials take about as long as the matrix products.
-    """
-    (C, P), design, prior = objective.shape, objective.design, objective.prior
-    n_points = default_n_points(objective) if n_points is None else n_points
-    order = np.argsort(np.square(start.mean / start.std).sum(axis=1))  # of classes, whatever their labels are
-    place = np.argsort(order)
-    mean, first = start.mean[order], factorise(_in_order(start.factor.matrix, order), C, prior.free)
-    precision = prior.precision if len(prior.precision) == P else _in_order(prior.precision, order)
-    posed = replace(objective, prior=replace(prior, mean=prior.mean[order], precision=precision))
-
-    def bound(seed: int) -> Bound:
-        points = point_sets(C - 1, n_points, seed)
-        return Bound(posed, partial(softmax_average, points=points, design=design, order=order), 1.0)
-
-    enough = tol * C * min(P, objective.n_repeats + 1)
-    found = maximise_bound(bound(ASCENT_SEED), mean, first, enough, max_steps)
-    value = bound(EVIDENCE_SEED).derivatives(found.mean, found.root, found.log_det).value
-    inverse = np.asarray(linalg.lapack.dtrtri(found.root)[0])
-    factor = factorise(_in_order(inverse.T @ inverse, place), C, prior.free)
-    return _approximation(objective, found.mean[place], factor, value, found.passes, is_converged=found.is_converged)
-
-
-def _in_order(H: Float, order: Array) -> Float:
-    """Return a matrix (CP, CP) with the classes in another order."""
-    blocks = H.reshape(len(order), len(H) // len(order), len(order), -1)
-    return blocks[order][:, :, order].reshape(H.shape)
-
-
 def variational_by_class(
     objective: Posterior, start: ByClassApproximation, *, tol: float = 1e-3, max_steps: int = 100
 ) -> ByClassApproximation:
@@ -290,7 +272,7 @@ def variational_by_class(
     over m = m_0 + R_i u and S_i = R_i diag(s²) R_i', with a mean and a variance for each coordinate. Its passes take no
     Gram matrix, and few rotations to the axes of the new H_i lead to the maximum over all S_i.
 
-    A pass takes less than 2/C of the time of `variational_softmax` for the rows and 1/C² for the matrices. On the
+    A pass takes less than 2/C of the time of `variational` for the rows and 1/C² for the matrices. On the
     reference posteriors of K classes the average error of probabilities is 0.001 to 0.005, instead of 0.0002 to 0.003,
     but the bound is lower: by 20 to 40 nats on 300 to 1200 digits. The prior must be the same for all classes.
     """
@@ -514,46 +496,6 @@ def by_class_n_points(objective: Posterior) -> int:
     return int(np.clip(2 * CHEAP_EXPS / (objective.n_repeats * objective.shape[0]), MIN_POINTS, MAX_POINTS))
 
 
-class Maximum(NamedTuple):
-    """Result of an ascent: q with the covariance ``root @ root.T``, the number of passes, and whether it ended."""
-
-    mean: Float
-    root: Float
-    log_det: float
-    passes: int
-    is_converged: bool
-
-
-def maximise_bound(bound: Bound, mean: Float, start: Factor, enough: float, max_steps: int) -> Maximum:
-    """Maximise L over moves R_0 u of the mean and roots R_0 T of S, T upper triangular, by L-BFGS.
-
-    The ascent ends if the natural gradient promises a rise of at most ``enough`` nats.
-    """
-    R0, P, promised = start.root, len(start.root), list[float]()
-    upper = i, j = np.triu_indices(P)
-    unit = np.where(i == j, np.sqrt(0.5), 1.0)  # gives -∂²L the diagonal 1 if H = I
-
-    def unpack(x: Float) -> tuple[Float, Float, Float, float]:
-        """Return T, the mean, the root of S, and ln |S⁻¹|."""
-        T = np.zeros((P, P))
-        T[upper] = unit * x[P:]
-        with np.errstate(divide="ignore"):
-            log_det = start.log_det - 2 * float(np.log(np.abs(np.diag(T))).sum())
-        return T, mean + (R0 @ x[:P]).reshape(mean.shape), R0 @ T, log_det
-
-    def descent(x: Float) -> tuple[float, Float]:
-        T, moved, R, log_det = unpack(x)
-        here = bound.derivatives(moved, R, log_det)
-        of_u, of_T = R0.T @ here.grad.ravel(), -R0.T @ (here.hess @ R)
-        promised.append(float(np.sum((T.T @ of_u) ** 2) + 0.5 * np.sum((T.T @ of_T + np.eye(P)) ** 2)))
-        of_T[np.diag_indices(P)] += 1 / np.diag(T)
-        return -here.value, -np.concatenate([of_u, unit * of_T[upper]])
-
-    x = _climb(descent, np.concatenate([np.zeros(P), np.eye(P)[upper] / unit]), promised, enough, max_steps)
-    _, best, root, log_det = unpack(x)
-    return Maximum(best, root, log_det, len(promised), promised[-1] <= enough)
-
-
 def _climb(
     descent: Callable[[Float], tuple[float, Float]], x: Float, promised: list[float], enough: float, max_steps: int
 ) -> Float:
@@ -568,14 +510,6 @@ def _climb(
     return np.asarray(found.x)
 
 
-def _approximation(
-    objective: Posterior, mean: Float, factor: Factor, bound: float, steps: int, *, is_converged: bool
-) -> Approximation:
-    """Return q as a posterior whose log evidence is the bound. ln p(D | mean) takes one pass."""
-    log_likelihood = objective.prior.value_grad(mean)[0] - objective.value_grad(mean).value
-    return Approximation(mean, factor, log_likelihood, bound, "variational", steps, is_converged=is_converged)
-
-
 def default_n_points(objective: Posterior) -> int:
     """Return the number of points of each row."""
     exps = max(CHEAP_EXPS, joint_products(objective) / PRODUCTS_PER_SECOND * EXPS_PER_SECOND)
@@ -583,7 +517,7 @@ def default_n_points(objective: Posterior) -> int:
 
 
 def estimated_seconds(objective: Posterior) -> float:
-    """Estimate the time of `variational_softmax` on one core, within a factor of three."""
+    """Estimate the time of `variational` on one core, within a factor of three."""
     exps = objective.n_repeats * objective.shape[0] * default_n_points(objective)
     return TYPICAL_PASSES * (joint_products(objective) / PRODUCTS_PER_SECOND + exps / EXPS_PER_SECOND)
 
