@@ -135,15 +135,16 @@ def _nodes_of_one_scale(
     x, weight = hermite_nodes(N_NODES)
     inner, top = x[-2], scales.log_density(np.zeros(1))[0]
     fits, etas, masses = [found], [0.0], [0.0]
-    sd, fitter = spread, fitter.for_nodes()
+    sd = spread
     for sign in (-1.0, 1.0):
-        fit, parabola = found, Parabola(found, objective.prior)
+        fit, parabola, side = found, Parabola(found, objective.prior), fitter.fork()
         if abs(np.log(sd / spread)) < np.log(MAX_SPREAD_RATIO):
             sd = spread
         for _ in range(n_fits):
             eta = np.array([sign * inner * sd])
             here = replace(objective, prior=scales.prior(eta))
-            fit = fitter.fit_node(here, parabola.under(here.prior), float(eta[0]))
+            ahead = parabola.under(here.prior)
+            fit = side.fit(here, ahead.mean, ahead.factor)
             parabola = Parabola(fit, here.prior)
             fall = found.log_evidence + top - fit.log_evidence - scales.log_density(eta)[0]
             before, agreed = sd, inner * sd / np.sqrt(2 * max(fall, 0.05))

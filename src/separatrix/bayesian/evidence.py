@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ from scipy import linalg
 from separatrix._array import Codes, Float, bincount
 from separatrix._text import counted
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.ep import MAX_DOUBLE_PRODUCTS, Sites, combine_sites, expectation_propagation, posterior_of
+from separatrix.bayesian.ep import MAX_DOUBLE_PRODUCTS, Sites, expectation_propagation
 from separatrix.bayesian.posterior import Approximation, laplace, tol_near_mode, weight_names
 from separatrix.bayesian.structures import LAPLACE, AnyApproximation
 from separatrix.exceptions import DataError
@@ -416,12 +417,6 @@ class Fitter(Protocol):
     def fork(self) -> Fitter:
         """Return the method with a memory of its own, for fits under another prior."""
 
-    def for_nodes(self) -> Fitter:
-        """Return the method for the nodes of an average over one scale."""
-
-    def fit_node(self, objective: Posterior, near: Approximation, eta: float) -> Approximation:
-        """Return the approximation at η, near a prediction."""
-
 
 @dataclass(frozen=True)
 class FitLaplace:
@@ -444,14 +439,6 @@ class FitLaplace:
     def fork(self) -> FitLaplace:
         """Return the same method, which has no memory."""
         return self
-
-    def for_nodes(self) -> FitLaplace:
-        """Return the same method."""
-        return self
-
-    def fit_node(self, objective: Posterior, near: Approximation, eta: float) -> Approximation:
-        """Return the approximation near a prediction."""
-        return self.fit(objective, near.mean, near.factor)
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Minimise with L-BFGS if Hessians are expensive and one is predicted; otherwise, or if it fails, with `Auto`.
@@ -589,15 +576,12 @@ class FitLaplace:
 class FitEP:
     """Expectation propagation, from Laplace's mode or from the sites of the last fit, which are kept in ``memory``.
 
-    The error of the evidence is about the square of ``tol_in_std``, that of its gradient is proportional to it. The
-    nodes of an average over scales need no gradient: ``rough_tol_in_std`` is theirs.
+    The error of the evidence is about the square of ``tol_in_std``, that of its gradient is proportional to it.
     """
 
     tol: float = 1e-8
     memory: list[Sites] = field(default_factory=list)
     tol_in_std: float = 1e-2
-    rough_tol_in_std: float = 1e-2
-    known: list[tuple[float, Sites]] = field(default_factory=list)  # η and sites of η* and of the last node
     name: ClassVar[str] = "ep"
     is_rough: ClassVar[bool] = False
     predicts_well: ClassVar[bool] = True
@@ -614,34 +598,21 @@ class FitEP:
         """Return the method with a copy of its memory."""
         return replace(self, memory=[*self.memory])
 
-    def for_nodes(self) -> FitEP:
-        """Return the method with the tolerance of nodes, which starts at the sites of η*."""
-        known = [(0.0, sites) for sites in self.memory]
-        return replace(self, memory=[], tol_in_std=self.rough_tol_in_std, known=known)
-
-    def fit_node(self, objective: Posterior, near: Approximation, eta: float) -> Approximation:
-        """Return the fixed point at η. Sites are nearly linear in η: those of η* and of the last node predict it."""
-        if self.known:
-            points = [sites for _, sites in self.known]
-            fraction = eta / self.known[-1][0] if len(points) > 1 else 0.0
-            start = combine_sites(points, np.array([1 - fraction, fraction])[: len(points)])
-            self.memory[:] = [points[0] if posterior_of(start, objective) is None else start]
-        fit = self.fit(objective, near.mean, near.factor)
-        self.known[1:] = [(eta, sites) for sites in self.memory]
-        return fit
-
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""
-        options: dict[str, Any] = {
-            "tol": self.tol_in_std,
-            "max_sweeps": MAX_EP_SWEEPS,
-            "corrected": False,
-            "single": True,
-        }
-        options["memory"], is_hopeless = self.memory, False
+        improve = partial(
+            expectation_propagation,
+            objective,
+            tol=self.tol_in_std,
+            max_sweeps=MAX_EP_SWEEPS,
+            corrected=False,
+            single=True,
+            memory=self.memory,
+        )
+        is_hopeless = False
         if start is not None and inverse is not None and inverse.singular is None:  # no mode is needed
             near = Approximation(start, inverse, np.nan, np.nan, "guess")
-            found = expectation_propagation(objective, near, **options)
+            found = improve(near)
             if found.is_converged:
                 return found
             is_hopeless = found.steps >= MAX_EP_SWEEPS  # from the mode, it would not converge either
@@ -649,7 +620,7 @@ class FitEP:
         first = FitLaplace(self.tol).fit(objective, start, inverse)
         if is_hopeless:
             return first
-        found = expectation_propagation(objective, first, **options)
+        found = improve(first)
         return found if found.is_converged else first
 
 

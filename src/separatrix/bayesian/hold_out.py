@@ -41,7 +41,7 @@ from separatrix._array import Array, Float
 from separatrix.bayesian.contrasts import narrow_mean_field
 from separatrix.bayesian.evidence import FitEP, FitLaplace
 from separatrix.bayesian.folds import N_FOLDS, Folds, Merging, Rows
-from separatrix.bayesian.joint import ROUGH_EP_TOLS_IN_STD, improve
+from separatrix.bayesian.joint import ROUGH_EP_TOL_IN_STD, improve
 from separatrix.bayesian.mode_path import ScaledRows, log_probabilities
 from separatrix.bayesian.mode_prior import RARITY_POWERS, ModePrior, median_scale
 from separatrix.bayesian.plan import Candidate
@@ -337,7 +337,7 @@ def _refit(found: Inference, options: Options, steps: Sequence[Step], source: So
     assert isinstance(q, Approximation), "others are left out"
     if q.name in ("laplace", "ep"):
         is_ep = q.name == "ep"
-        fitter = FitEP(options.tol, [], *ROUGH_EP_TOLS_IN_STD) if is_ep else FitLaplace(options.tol)
+        fitter = FitEP(options.tol, [], ROUGH_EP_TOL_IN_STD) if is_ep else FitLaplace(options.tol)
         return fitter.fit(objective, q.mean, q.factor)
     start = replace(found, objective=objective, approximation=q, draws=None, fitter=None)
     return improve(start, "variational", options).gaussian

@@ -51,9 +51,8 @@ from separatrix.solvers import Posterior, has_cheap_hessian
 # Shifts of the mean, in posterior standard deviations
 NEGLIGIBLE_SHIFT = 0.05  # up to this, Laplace's Gaussian is accurate; with 0.1, a probability changes by 0.004
 
-# Tolerances of expectation propagation, in posterior standard deviations: of the fits of tuning, and of the nodes of
-# the average over the scales
-EP_TOLS_IN_STD, ROUGH_EP_TOLS_IN_STD = (0.1, 0.15), (0.2, 0.6)  # if sweeps are cheap, and if they are not
+# Tolerances of expectation propagation in tuning, in posterior standard deviations: if sweeps are cheap, and if not
+EP_TOL_IN_STD, ROUGH_EP_TOL_IN_STD = 0.1, 0.2
 
 # Checks
 N_DRAWS = 4096  # draws of importance sampling
@@ -131,7 +130,7 @@ def _tune_by_ep(found: Inference, options: Options) -> Inference:
     """Tune again by the evidence of expectation propagation, or by Laplace's if that does not converge."""
     # The search compares evidences without the correction by third cumulants, which has no gradient.
     is_cheap = _has_cheap_sweeps(found.objective)
-    fitter = FitEP(options.tol, [], *(EP_TOLS_IN_STD if is_cheap else ROUGH_EP_TOLS_IN_STD))
+    fitter = FitEP(options.tol, [], EP_TOL_IN_STD if is_cheap else ROUGH_EP_TOL_IN_STD)
     first, tol, memory = found.full, fitter.tol_in_std, fitter.memory
     plain = found.accept(
         expectation_propagation(found.objective, first, tol=tol, corrected=False, single=True, memory=memory)
