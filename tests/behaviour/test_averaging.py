@@ -19,8 +19,7 @@ from separatrix.bayesian.averaging import (
 )
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import FitEP, FitLaplace, prior_scales
-from separatrix.bayesian.structures import LAPLACE
-from separatrix.bayesian.tuning import Parabola, tune_scales, tune_structure
+from separatrix.bayesian.tuning import Parabola, tune_scales
 from separatrix.export import load, save
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.rows import as_source
@@ -217,18 +216,15 @@ def test_a_wide_mixture_keeps_the_prior_of_each_node_outside_the_span():
     assert_allclose(model.effective_parameters_, full.effective_parameters_, rtol=0.02)
 
 
-@pytest.mark.parametrize(("structure", "tol"), [("by class", 0.15), ("diagonal", 0.4)])
-def test_the_scale_of_many_weights_solves_mackays_equation(monkeypatch, structure, tol):
-    """The diagonal of the precision overestimates the information, so its scale is smaller."""
+@pytest.mark.parametrize("structure", ["by class", "diagonal"])
+def test_the_scale_of_many_weights_is_that_of_the_full_covariance(monkeypatch, structure):
     X, t = simulate(150, 6, 0.8, n_classes=3)
     prior = sx.Gaussian(30.0, intercept_scale=5.0)
     objective = pose(as_source(X, t), Softmax(3), prior, fit_intercept=True, standardize=True)
-    eta = tune_structure(objective, LAPLACE[structure], 1e-8)
     exact = np.log(tune_scales(objective).report.factors)
-    assert_allclose(eta, exact, atol=tol)
     monkeypatch.setattr(tuning, "MAX_TUNED_WEIGHTS", 10)
     model = sx.BayesianLogisticRegression(sx.Gaussian(30.0), tune="evidence", structure=structure).fit(X, t)
-    assert_allclose(np.log(model.prior_.scale / 30), exact, atol=tol)
+    assert_allclose(np.log(model.prior_.scale / 30), exact, atol=0.1)
 
 
 def test_axes_without_an_effect_do_not_depend_on_the_order_of_the_columns():

@@ -20,7 +20,6 @@ from separatrix.bayesian.ep import (
     combine_sites,
     expectation_propagation,
     laplace_sites,
-    pair_method,
     pair_sums,
     posterior_of,
     tilted,
@@ -261,18 +260,17 @@ def test_the_limit_of_steps_is_reported(method, limit):
     objective, _, _ = two_weights()
     found = method(objective, at_the_mode(objective), tol=1e-12, **{limit: 2})
     assert not found.is_converged
-    assert found.steps == 2
+    assert 2 <= found.steps <= 3  # L-BFGS ends with a whole step
 
 
-def sum_over_pairs(objective, method):
+def sum_over_pairs(objective):
     """Return the sum over pairs of rows at the sites of some weights."""
     sites = sites_at(objective, 0.3 * np.ones(objective.shape[1]))
     q = posterior_of(sites, objective)
-    return pair_sums(objective, Iterate.of(objective, sites, q).result, q, method)
+    return pair_sums(objective, Iterate.of(objective, sites, q).result, q)
 
 
-@pytest.mark.parametrize("method", ["tensor", "rows"])
-def test_both_methods_compute_the_sum_over_pairs(method, rng):
+def test_the_sum_over_pairs_is_that_of_all_pairs(rng):
     X, t = rng.normal(size=(30, 4)), rng.integers(2, size=30)
     objective = posed(X, t, scale=2.0, fit_intercept=True, rows=8)
     sites = sites_at(objective, 0.3 * np.ones(objective.shape[1]))
@@ -284,22 +282,21 @@ def test_both_methods_compute_the_sum_over_pairs(method, rng):
     squares = np.zeros((psi.shape[1], psi.shape[1]))
     for n, m in itertools.permutations(range(len(u)), 2):
         squares += u[n] * u[m] * (psi[n] @ psi[m]) ** 2 * np.outer(psi[n], psi[m])
-    assert_allclose(sum_over_pairs(objective, method), squares, rtol=1e-9, atol=1e-12)
+    assert_allclose(sum_over_pairs(objective), squares, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["tensor", "rows"])
-def test_a_sample_of_skewed_rows_estimates_the_sum_over_pairs(method, rng, monkeypatch):
+def test_a_sample_of_skewed_rows_estimates_the_sum_over_pairs(rng, monkeypatch):
     """Rows have very different variances, so that some are in the sample for certain."""
     X, t = rng.normal(size=(4000, 3)) * rng.exponential(size=(4000, 1)), rng.integers(2, size=4000)
     objective = posed(X, t, scale=2.0, fit_intercept=True, weight=rng.integers(4, size=4000).astype(float))
-    estimate = sum_over_pairs(objective, method)
+    estimate = sum_over_pairs(objective)
     monkeypatch.setattr(ep, "MIN_SAMPLED_ROWS", 4000)
-    exact = sum_over_pairs(objective, method)
+    exact = sum_over_pairs(objective)
     assert not (estimate == exact).all()
     assert_allclose(estimate, exact, atol=0.05 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize("n_columns", [2, 30], ids=["tensor", "rows"])
+@pytest.mark.parametrize("n_columns", [2, 30])
 def test_rows_that_are_not_skewed_have_no_pairs(n_columns):
     """Both labels at the origin: the tilted densities are symmetric, and the evidence is that of two fair coins."""
     objective = posed(np.zeros((2, n_columns)), np.arange(2))
@@ -312,7 +309,7 @@ def test_pairs_of_a_repeated_row_are_those_of_its_weight(rng):
     X, t, weight = rng.normal(size=(40, 3)), rng.integers(2, size=40), rng.integers(4, size=40)
     repeated = posed(np.repeat(X, weight, axis=0), np.repeat(t, weight))
     weighted = posed(X, t, weight=weight.astype(float))
-    a, b = (sum_over_pairs(each, "rows") for each in (repeated, weighted))
+    a, b = (sum_over_pairs(each) for each in (repeated, weighted))
     assert_allclose(a, b, atol=1e-10 * np.abs(b).max())
 
 
@@ -381,13 +378,6 @@ def test_the_correction_does_not_change_predictions():
     assert (before.mean == after.mean).all()
     assert (before.cov == after.cov).all()
     assert (corrected.std > plain.std).all()
-
-
-def test_the_correction_is_skipped_for_many_rows_and_columns():
-    assert pair_method(2000, 50) == "tensor"
-    assert pair_method(800, 801) == "rows"
-    assert pair_method(10**6, 300) is None
-    assert pair_method(10**4, 10**4) is None
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ import numpy as np
 from separatrix._text import counted
 from separatrix.bayesian import costs
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
-from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, coupled_fit, tune_by_class
+from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, coupled_fit, tune_by_class, tune_level
 from separatrix.bayesian.checks import checked_rows, errors_of
 from separatrix.bayesian.errors import Errors
 from separatrix.bayesian.evidence import FitLaplace, prior_scales
@@ -46,8 +46,7 @@ from separatrix.bayesian.predictive import class_probabilities
 from separatrix.bayesian.record import Inference, Options, has_contrasts
 from separatrix.bayesian.sampling import hamiltonian, sampled_by_class
 from separatrix.bayesian.sparse_ep import SparseEP, SparseRows, is_possible
-from separatrix.bayesian.structures import LAPLACE
-from separatrix.bayesian.tuning import TuningReport, has_full_evidence, profile_scale, tune_structure
+from separatrix.bayesian.tuning import TuningReport, has_full_evidence, profile_scale
 from separatrix.bayesian.uncoupled import ByClassApproximation, DiagonalApproximation
 from separatrix.bayesian.variational import (
     estimated_by_class_seconds,
@@ -101,19 +100,18 @@ def tune_contrasts(found: Inference, options: Options) -> Inference:
 
 
 def tune_one_scale(found: Inference, options: Options) -> Inference:
-    """Tune one scale, by the evidence with the full covariance if that is affordable."""
+    """Tune one scale, by the evidence of the full covariance if that is affordable, or by an estimate of it."""
     objective = found.objective
     scales = prior_scales(objective, options.groups)
-    if has_full_evidence(objective, scales):
+    if has_full_evidence(objective, scales) or scales.tuned.ndim > 1:
         best = profile_scale(objective)
-        eta, search = best.eta, (best.gradient, best.status, (), best.trace, best.fits)
-        report = TuningReport(scales.labels, np.exp(eta), np.full(len(found.factors), np.exp(eta[0])), *search)
-        found = replace(found, tuning=report)
+        factors, search = np.exp(best.eta), (best.gradient, best.status, (), best.trace, best.fits)
+        report = TuningReport(scales.labels, factors, np.full(len(found.factors), factors[0]), *search)
     else:
-        eta = tune_structure(objective, LAPLACE[found.structure], options.tol)
-    factors = np.full(len(found.factors), np.exp(eta[0]))
-    found = replace(found, objective=replace(objective, prior=scales.prior(eta)), factors=factors)
-    return found.did(f"scale x {factors[0]:.3g}")
+        report = tune_level(objective, scales, options.tol, is_diagonal=found.structure != "by class").report
+    tuned = replace(objective, prior=scales.prior(np.log(report.factors)))
+    found = replace(found, objective=tuned, factors=report.column_factors, tuning=report)
+    return found.did(f"scale x {report.factors[0]:.3g}")
 
 
 def tune_levels(found: Inference, options: Options) -> Inference:

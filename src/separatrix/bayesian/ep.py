@@ -31,7 +31,7 @@ Minka (2001); Rasmussen & Williams (2006), §3.6, with a linear model instead of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -47,7 +47,6 @@ from separatrix.bayesian.predictive import hermite_nodes
 from separatrix.likelihoods import LabelNoise, Likelihood, Logit, Probit
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
-from separatrix.stats import ValueGradHess
 
 # The fixed point
 NEAR_IN_STD = 0.5  # `Iterate.distance` below which iterates are combined
@@ -61,12 +60,11 @@ MIN_TILTED_VARIANCE = 1e-6  # the curvature has a rounding error of about 1e-16 
 MIN_WIDTH_OF_SPREAD = 0.25  # half the distance of nodes: a narrower density falls between them, and is not measured
 
 # The correction for third cumulants
-MAX_CUMULANT_FLOPS = 2e10  # takes one or two seconds
-MAX_CUMULANT_FLOATS = 2.5e7  # floats in memory at once
+MAX_CORRECTED_WEIGHTS = 2500  # above which decompositions of (P, P) matrices would take seconds
 MAX_DOUBLE_PRODUCTS = 2e6  # N P² above which products are in single precision: the correction is less accurate
 MAX_SINGLE_ERROR = 1e-3  # nats, of the evidence in a search with sweeps in single precision
-MIN_SAMPLED_ROWS = 1024  # of which pairs are summed ...
-SAMPLED_FRACTION = 0.9  # ... or as many as have this fraction of the sum of all sizes
+MIN_SAMPLED_ROWS, MAX_SAMPLED_ROWS = 1024, 4096  # of which pairs are summed: within these limits, as many as have ...
+SAMPLED_FRACTION = 0.9  # ... this fraction of the sum of all sizes
 
 
 def expectation_propagation(
@@ -482,10 +480,9 @@ def correct(objective: Posterior, ep: Approximation, at: Iterate) -> Approximati
     change. The added variance lies in the long tail of the skewed posterior, where probabilities are near 0 or 1; a
     symmetric Gaussian of this variance would place half of it on the other side of the mean, which is wrong.
     """
-    method = pair_method(objective.source.n_rows, objective.design.width)
-    if method is None:
+    if objective.design.width > MAX_CORRECTED_WEIGHTS:
         return ep
-    pairs = pair_sums(objective, at.result, at.q, method)
+    pairs = pair_sums(objective, at.result, at.q)
     with single_thread_blas():
         # With A = (DL)(DL)' and R = (DL)^-T, the precision of θ is (DL) Cov[z]⁻¹ (DL)'.
         outer = ep.factor.scale[:, None] * ep.factor.L
@@ -499,17 +496,7 @@ def correct(objective: Posterior, ep: Approximation, at: Iterate) -> Approximati
     return replace(ep, moments=factor, log_evidence=ep.log_evidence + float(np.trace(pairs)) / 12)
 
 
-def pair_method(N: int, P: int) -> str | None:
-    """Return the cheaper method, "tensor" (P³ floats) or "rows" (all pairs of rows), or None if both cost too much."""
-    tensor_flops, row_flops = 0.67 * N * P**3, 2.0 * N**2 * P
-    by_tensor = P**3 <= MAX_CUMULANT_FLOATS and tensor_flops <= MAX_CUMULANT_FLOPS
-    by_rows = N * P <= MAX_CUMULANT_FLOATS and row_flops <= MAX_CUMULANT_FLOPS
-    if by_tensor and (1.4 * tensor_flops <= row_flops or not by_rows):  # its operations take 1.4 times as long
-        return "tensor"
-    return "rows" if by_rows else None
-
-
-def pair_sums(objective: Posterior, sweep: Sweep, q: Normal, method: str) -> Float:
+def pair_sums(objective: Posterior, sweep: Sweep, q: Normal) -> Float:
     """Compute Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m', (P, P), in one pass; of many rows, it is estimated from a sample.
 
     A pair adds at most c_n c_m to the trace, c_n = |u_n| var_n^1.5. Row n is in the sample with a probability p_n that
@@ -525,18 +512,10 @@ def pair_sums(objective: Posterior, sweep: Sweep, q: Normal, method: str) -> Flo
     # Of two sites of the same row, which the sample has with probability p, only different ones are a pair.
     own = np.where(taken, count * (u * var) ** 2 * (count / p - count + 1) / p, 0.0)
     gather = partial(skewed_rows, weight=np.where(taken, count * u / p, 0.0), own=own, q=q, objective=objective)
-    if method == "tensor":
-        found = objective.source.reduce(partial(cumulant_tensor, gather=gather))
-        T = found.grad.copy()  # arrays from Dask workers are read-only
-        for i in range(len(T)):
-            T[i:, i, i:] = T[i:, i:, i] = T[i, i:, i:]
-        flat = T.reshape(len(T), -1)
-        return np.asarray(flat @ flat.T - found.hess)
     gathered = objective.source.reduce(gather)
     psi, weighted, total = gathered.psi, gathered.weight[:, None] * gathered.psi, -gathered.own
-    step = max(1, min(512, int(MAX_CUMULANT_FLOATS / 4) // max(1, len(psi))))
-    for start in range(0, len(psi), step):  # each pair of different blocks once
-        rows, later = slice(start, start + step), slice(start + step, None)
+    for start in range(0, len(psi), 512):  # each pair of different blocks once
+        rows, later = slice(start, start + 512), slice(start + 512, None)
         near = weighted[rows].T @ (psi[rows] @ psi[rows].T) ** 2 @ weighted[rows]
         far = (weighted[rows].T @ (psi[rows] @ psi[later].T) ** 2) @ weighted[later]
         total += near + far + far.T
@@ -547,7 +526,7 @@ def sampling_probability(size: Float) -> Float:
     """Return probabilities min(1, size/t), with the t for which a sample has the expected number of rows."""
     falling = np.sort(size)[::-1]
     wanted = int(np.searchsorted(falling.cumsum(), SAMPLED_FRACTION * size.sum()))
-    wanted = max(wanted, MIN_SAMPLED_ROWS)
+    wanted = min(max(wanted, MIN_SAMPLED_ROWS), MAX_SAMPLED_ROWS)
     if wanted >= (size > 0).sum():
         return np.where(size > 0, 1.0, 0.0)
     t = falling[::-1].cumsum()[::-1][:wanted] / np.arange(wanted, 0, -1)  # if 0, 1, ... rows are certain
@@ -578,14 +557,3 @@ def skewed_rows(block: Block, weight: Float, own: Float, q: Normal, objective: P
         psi = design.regressors(X) @ q.factor.root
     each = own[row].astype(psi.dtype)[:, None]
     return SkewedRows(psi, weight[row].astype(psi.dtype), np.asarray((psi * each).T @ psi, np.float64))
-
-
-def cumulant_tensor(block: Block, gather: Callable[[Block], SkewedRows]) -> ValueGradHess:
-    """Return T_ijk of the rows of a block for j, k ≥ i, with zeros elsewhere, and the terms with n = m."""
-    rows = gather(block)
-    P = rows.psi.shape[1]
-    T = np.zeros((P, P, P))
-    columns = np.ascontiguousarray(rows.psi.T)
-    for i in range(P):
-        T[i, i:, i:] = (columns[i:] * (rows.weight * columns[i])) @ columns[i:].T
-    return ValueGradHess(0.0, T, rows.own)

@@ -26,8 +26,6 @@ from separatrix._array import Array, Float
 from separatrix._linalg import SingularError
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import (
-    FIXED_GROUP,
-    LEVEL_STD,
     MAX_CURVATURE_CHANGE,
     MAX_RELATIVE_CHANGE,
     MAX_SCALE,
@@ -42,14 +40,12 @@ from separatrix.bayesian.evidence import (
     rotate,
 )
 from separatrix.bayesian.posterior import Approximation
-from separatrix.bayesian.structures import AnyApproximation
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
 from separatrix.rows import Block
 from separatrix.solvers import (
     MAX_FIRST_LENGTH,
-    Auto,
     Factor,
     Posterior,
     change_of_curvature,
@@ -248,44 +244,6 @@ def has_full_evidence(objective: Posterior, scales: PriorScales) -> bool:
     """Whether the full precision of the posterior, in rotated coordinates if possible, is small enough for a search."""
     (C, P), N = objective.shape, objective.source.n_rows
     return C * (min(N + 1, P) if is_rotatable(objective, scales) else P) <= MAX_TUNED_WEIGHTS
-
-
-def tune_structure(
-    objective: Posterior, approximate: Callable[[Posterior, Float], AnyApproximation], tol: float
-) -> Float:
-    """Return η of one scale if only a part of the covariance is known, such as its diagonal.
-
-    It solves MacKay's equation, PRML (3.92), with the slope of the hyperprior: the slope of ln p(D, η) is
-
-        Σ_cp [λ_p (var_cp + d_cp²) - 1] + ∂ ln p(η)/∂η
-
-    if the precision is held fixed. Each step takes a fit, from the mode before. The next η is the root of a straight
-    line through the last two slopes, inside the interval in which the slope changes its sign.
-    """
-    scales = prior_scales(objective)
-    if scales.tuned.ndim > 1:
-        profile_scale(objective)  # raises
-    (low, high), live = scales.bounds(objective), scales.groups != FIXED_GROUP
-    eta, mode, before = np.clip(np.zeros(1), low, high), np.zeros(objective.shape), None
-    for _ in range(12):  # fits
-        prior = scales.prior(eta)
-        here = replace(objective, prior=prior)
-        mode = Auto(tol).minimise(here, mode).value
-        fit = approximate(here, mode)
-        precision = (np.exp(-2 * eta) * scales.tuned)[live]
-        each = precision * (fit.std**2 + (fit.mean - prior.mean) ** 2)[:, live]
-        slope = float((each - 1).sum() + scales.log_density(eta)[1][0])
-        low, high = (eta, high) if slope > 0 else (low, eta)
-        determined = each.size - float((precision * fit.std[:, live] ** 2).sum())
-        steepness = 2 * max(determined, 0.0) + LEVEL_STD**-2
-        if before is not None and slope != before[1] and (before[1] - slope) * (eta - before[0])[0] > 0:
-            steepness = float((before[1] - slope) / (eta - before[0])[0])
-        step = np.clip(slope / steepness, -MAX_RADIUS, MAX_RADIUS)
-        if abs(step) < 0.02:  # 2 % of the scale
-            break
-        before = eta, slope
-        eta = np.where((low < eta + step) & (eta + step < high), eta + step, 0.5 * (low + high))
-    return eta
 
 
 def scale_of_sample(objective: Posterior, scales: PriorScales, eta: Float) -> tuple[Float, Float]:
