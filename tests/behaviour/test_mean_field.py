@@ -9,7 +9,7 @@ from scipy import sparse, special, stats
 
 import separatrix as sx
 from separatrix.bayesian.by_class import coupled_fit
-from separatrix.bayesian.column_scales import power_of_spread
+from separatrix.bayesian.contrasts import power_of_spread
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.posterior import laplace
 from separatrix.bayesian.sparse_ep import SparseEP, SparseRows

@@ -105,13 +105,13 @@ def test_derivatives_are_averaged_at_every_width(name, mu, var, t):
     a = np.linspace(mu - 10 * np.sqrt(var), mu + 10 * np.sqrt(var), 400_001)
     density = np.exp(-0.5 * (a - mu) ** 2 / var) / np.sqrt(2 * np.pi * var) * (a[1] - a[0])
     expected = np.stack(LIKELIHOODS[name].derivatives(a, np.full(len(a), t))) @ density
-    assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    assert_allclose(found, expected, rtol=1e-7, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
 def test_no_gaussian_nearby_has_a_larger_bound(name):
     objective, _, _ = two_weights(name)
-    found = variational(objective, at_the_mode(objective), tol=1e-9)
+    found = variational(objective, at_the_mode(objective), tol=1e-10)
 
     def bound(x):
         """Return the bound for mean x[:2] and precision L L', where x[2:] is the lower triangle of L."""
@@ -210,7 +210,7 @@ def test_the_ascent_from_a_poor_start_converges():
     objective = posed(x, np.append(np.ones(5, dtype=int), np.tile([0, 1], 20)), scale=30.0)
     bound, start = scalar_bound(objective), at_the_mode(objective)
     first = at(bound, start.mean, start.factor).value
-    found = variational(objective, start, tol=1e-9)
+    found = variational(objective, start, tol=1e-10)
     assert found.is_converged
     assert found.log_evidence > first + 8
     assert promised(bound, found.mean, found.factor) < 1e-8

@@ -28,11 +28,10 @@ import numpy as np
 from scipy import special
 
 from separatrix._array import Array, Codes, Float, to_dense
-from separatrix.bayesian.errors import NEGLIGIBLE_ERROR, Errors
 from separatrix.bayesian.evidence import is_represented, log_det_gradient, log_likelihood_near
 from separatrix.bayesian.posterior import Approximation, weight_names
 from separatrix.bayesian.predictive import class_probabilities, intervals
-from separatrix.bayesian.record import Inference, Skewness
+from separatrix.bayesian.record import NEGLIGIBLE_ERROR, Errors, Inference, Skewness
 from separatrix.bayesian.uncoupled import UncoupledApproximation
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.solvers import Posterior

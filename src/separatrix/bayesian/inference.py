@@ -30,7 +30,6 @@ from separatrix._text import counted
 from separatrix.bayesian import costs
 from separatrix.bayesian.arrow import largest_category
 from separatrix.bayesian.by_class import has_cheap_shape
-from separatrix.bayesian.column_scales import scale_columns
 from separatrix.bayesian.contrasts import (
     MANY_ROWS_PER_WEIGHT,
     MAX_COUPLED_WEIGHTS,
@@ -38,6 +37,7 @@ from separatrix.bayesian.contrasts import (
     fit_by_class,
     fit_laplace,
     fit_mean_field,
+    scale_columns,
     tune_contrasts,
     tune_levels,
     tune_one_scale,

@@ -26,10 +26,9 @@ from separatrix.bayesian.averaging import average, average_draws
 from separatrix.bayesian.by_class import MODERATE_SHIFT
 from separatrix.bayesian.checks import errors_of, keep_draws, skewness, third_order
 from separatrix.bayesian.ep import expectation_propagation
-from separatrix.bayesian.errors import Errors
 from separatrix.bayesian.evidence import FitEP, FitLaplace, prior_scales, with_change_of_curvature
 from separatrix.bayesian.posterior import Approximation, improper
-from separatrix.bayesian.record import MAX_DRAWN_WEIGHTS, Inference, Options, Skewness, has_contrasts
+from separatrix.bayesian.record import MAX_DRAWN_WEIGHTS, Errors, Inference, Options, Skewness, has_contrasts
 from separatrix.bayesian.sampling import (
     LEAPFROG_STEPS_PER_PATH,
     N_CHAINS,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Choose a hyperparameter by evidence:   a width, a degree, a rate of wrong labels.                 PRML §3.4, §4.4
+"""Choose a hyperparameter by evidence: a width, a degree, a rate of wrong labels.                   PRML §3.4, §4.4
 
     x* = argmax_x ln ∫ p(D | x, s) p(s) ds
 

@@ -54,9 +54,8 @@ from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, Grad, ValueGradHess
 
-BOUND_ROUNDING = 1e-12  # relative rounding error of the bound
-
 # Two classes
+EXACT_TOL = 1e-14  # nats per row and weight: averages are exact, so the ascent ends at the rounding error of the bound
 MAX_HERMITE_VARIANCE = 4.0  # variance of an activation up to which Gauss-Hermite quadrature has relative errors of 1e-9
 TURN = 12.0  # |a| above which likelihoods are smooth
 PANEL_IN_STD = 8.0  # half of the range of a
@@ -147,7 +146,12 @@ def maximise_bound(bound: Bound, mean: Float, start: Factor, enough: float, max_
 
 
 def variational(
-    objective: Posterior, start: Approximation, *, tol: float = 2e-5, max_steps: int = 100, n_points: int | None = None
+    objective: Posterior,
+    start: Approximation,
+    *,
+    tol: float | None = None,
+    max_steps: int = 100,
+    n_points: int | None = None,
 ) -> Approximation:
     """Maximise the bound over Gaussians with the covariance of all weights.
 
@@ -175,9 +179,10 @@ def variational(
         ∂L/∂u = R_0' g,        ∂L/∂T = upper half of T'⁻¹ - R_0' H R
 
     The ascent ends if the natural gradient promises a rise |R'g|² + ½ |R'HR - I|² below ``tol`` nats per weight, of
-    which N rows identify at most N + 1 per class; ``is_converged`` is False if that takes more than ``max_steps``
-    passes. Each row uses ``n_points`` points, rounded up to a power of two, and more points if there are more than 22
-    classes. By default their exponentials take about as long as the matrix products.
+    which N rows identify at most N + 1 per class: by default 2e-5 for K classes, and nearly zero for two, so that the
+    result does not depend on coordinates. ``is_converged`` is False if that takes more than ``max_steps`` passes. Each
+    row uses ``n_points`` points, rounded up to a power of two, and more points if there are more than 22 classes. By
+    default their exponentials take about as long as the matrix products.
     """
     (C, P), design, prior = objective.shape, objective.design, objective.prior
     order = np.argsort(np.square(start.mean / start.std).sum(axis=1))  # of classes, whatever their labels are
@@ -192,6 +197,8 @@ def variational(
         points = point_sets(C - 1, default_n_points(objective) if n_points is None else n_points, seed)
         return Bound(posed, partial(softmax_average, points=points, design=design, order=order))
 
+    if tol is None:
+        tol = 2e-5 if C > 1 else EXACT_TOL * max(objective.n_repeats, 100)
     found = maximise_bound(bound(ASCENT_SEED), mean, first, tol * C * min(P, objective.n_repeats + 1), max_steps)
     value = bound(EVIDENCE_SEED).derivatives(found.mean, found.root, found.log_det).value
     inverse, mean = np.asarray(linalg.lapack.dtrtri(found.root)[0]), found.mean[place]
@@ -505,7 +512,7 @@ def _climb(
         if promised[-1] <= enough:
             raise StopIteration
 
-    limits = {"maxcor": N_REMEMBERED_STEPS, "maxfun": max_steps, "ftol": BOUND_ROUNDING, "gtol": 0}
+    limits = {"maxcor": N_REMEMBERED_STEPS, "maxfun": max_steps, "ftol": 0, "gtol": 0}
     found = optimize.minimize(descent, x, jac=True, method="L-BFGS-B", callback=stop_if_converged, options=limits)
     return np.asarray(found.x)
 
