@@ -1,5 +1,7 @@
 """Priors that are aligned with the correlations of the columns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -11,7 +13,7 @@ from benchmarks.coverage import CASES, covered
 from separatrix.bayesian.alignment import STATED_PROBABILITY, Directions, align
 from separatrix.bayesian.averaging import Nodes, merged
 from separatrix.bayesian.evidence import FitEP, prior_scales
-from separatrix.bayesian.tuning import tune_scales
+from separatrix.bayesian.tuning import Parabola, tune_scales
 from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.rows import as_source
 from separatrix.solvers import pose
@@ -56,8 +58,9 @@ def tuned(X, t):
 def test_the_prediction_is_close_to_the_evidence_of_a_fit_and_better_than_before(alignment):
     found = tuned(*simulate(alignment))
     aligned = align(found.objective, found.approximation)[0]
-    fit = FitEP().fit(aligned.objective)
-    assert_allclose(aligned.prediction.log_evidence, fit.log_evidence, atol=0.5)
+    fit = FitEP().fit(replace(found.objective, prior=aligned.prior))
+    predicted = Parabola(found.approximation, found.objective.prior).under(aligned.prior)
+    assert_allclose(predicted.log_evidence, fit.log_evidence, atol=0.5)
     assert fit.log_evidence > found.approximation.log_evidence + np.log(4)
     R = covariance(found.objective)
     assert_allclose(np.trace(aligned.shape @ R), np.trace(R), rtol=1e-9)  # the variance of activations is the same

@@ -53,14 +53,23 @@ class Predictor(Protocol):
 
 
 class Aligned(NamedTuple):
-    """The objective under an aligned prior, b, c Σ^b (M, M), the factor of s, and the predicted posterior and gain."""
+    """Predicted gain in ln p(D, η) by an alignment, b, the best η, the aligned scales, and their shape c Σ^b (M, M)."""
 
-    objective: Posterior
-    power: float
-    shape: Float
-    factor: float
-    prediction: Approximation
     gain: float
+    power: float
+    eta: float
+    scales: PriorScales
+    shape: Float
+
+    @property
+    def prior(self) -> Penalty:
+        """The prior at the best η."""
+        return self.scales.prior(np.array([self.eta]))
+
+    @property
+    def factor(self) -> float:
+        """Factor of the scale at the best η."""
+        return float(np.exp(self.eta))
 
 
 def align(objective: Posterior, found: Approximation, *, by_column: bool = False) -> list[Aligned]:
@@ -72,23 +81,9 @@ def align(objective: Posterior, found: Approximation, *, by_column: bool = False
     scales = prior_scales(objective)
     if not is_shapeable(objective, found) or not scales.tuned.ndim == scales.fixed.ndim == 1:
         return []
-    parabola, better = Parabola(found, objective.prior), list[Aligned]()
-    here = found.log_evidence + scales.log_density(np.zeros(1))[0]
-    for each in promising(Directions.of(objective, scales), scales, parabola, here, by_column=by_column):
-        prior = each.scales.prior(np.array([each.eta]))
-        posed, factor = replace(objective, prior=prior), float(np.exp(each.eta))
-        better.append(Aligned(posed, each.power, each.shape, factor, parabola.under(prior), each.height - here))
+    here, parabola = found.log_evidence + scales.log_density(np.zeros(1))[0], Parabola(found, objective.prior)
+    better = promising(Directions.of(objective, scales), scales, parabola, here, by_column=by_column)
     return sorted(better, key=lambda each: -each.gain)
-
-
-class Promising(NamedTuple):
-    """Predicted ln p(D, η) under an alignment, b, the best η, and the aligned scales with their shape c Σ^b (M, M)."""
-
-    height: float
-    power: float
-    eta: float
-    scales: PriorScales
-    shape: Float
 
 
 def promising(
@@ -100,16 +95,16 @@ def promising(
     by_column: bool,
     tilt: float = 0.0,
     tol: float = 0.05,
-) -> list[Promising]:
+) -> list[Aligned]:
     """Return the alignments that are predicted to be more probable than b = 0, where ln p(D, η) is ``here``."""
-    found = list[Promising]()
+    found = list[Aligned]()
     for kind, sign in product((directions, directions.without_correlations())[: 1 + by_column], (1.0, -1.0)):
         for b in sign * ALIGNMENTS:
             aligned, shape = kind.aligned(scales, b)
             eta, height = best_scale(parabola, aligned, tilt, tol)
             if height <= here + LOG_ODDS:
                 break
-            found.append(Promising(height, b, eta, aligned, shape))
+            found.append(Aligned(height - here, b, eta, aligned, shape))
     return found
 
 

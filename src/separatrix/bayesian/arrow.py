@@ -168,10 +168,9 @@ def tune_arrow(objective: Posterior, scales: PriorScales, levels: Codes, start: 
         return TuningStep(eta, gaussian.log_evidence + log_density, gradient), gaussian, u
 
     def precision(eta: Float, gaussian: ArrowApproximation) -> Float:
-        """Return 2γ plus the precision of the hyperprior of η, whose gradient is linear, (G, G)."""
+        """Return 2γ plus the precision of the hyperprior of η, (G, G)."""
         determined = scales.sums(1 - scales.prior(eta).precision * gaussian.variance)
-        of_hyperprior = [scales.log_density(eta)[1] - scales.log_density(eta + step)[1] for step in np.eye(len(eta))]
-        return 2 * np.diag(determined) + np.stack(of_hyperprior)
+        return 2 * np.diag(determined) + scales.log_density_precision()
 
     def descent(z: Float) -> tuple[float, Float]:
         nonlocal best

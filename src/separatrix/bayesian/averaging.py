@@ -28,7 +28,6 @@ nearly separable: the scale may then be large, and few wide nodes determine the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import NamedTuple, cast
 
@@ -239,7 +238,11 @@ def average(objective: Posterior, found: Approximation, best: Approximation, nod
     log_evidence = best.log_evidence + nodes.log_ratio
     if len(nodes.fits) == 1:
         return replace(best, log_evidence=log_evidence)
-    moved = _moved(best, found, nodes.fits)
+    is_tuned = best.factor is found.factor and best.moments is None and (best.mean == found.mean).all()
+    moved = tuple(
+        replace(best, mean=fit.mean, factor=fit.factor) if is_tuned else _transported(best, found, fit)
+        for fit in nodes.fits
+    )
     weights, means = nodes.weights, np.stack([node.mean for node in moved])
     mean = np.tensordot(weights, means, 1)
     away = (means - mean).reshape(len(moved), -1)
@@ -282,13 +285,6 @@ def average_draws(draws: Draws, found: Approximation, nodes: Nodes, rng: np.rand
         away = (theta[at] - found.mean).reshape(-1, found.mean.size)  # of no draws, if a node has hardly any weight
         theta[at] = fit.mean + (away @ _transport(found, fit)[0].T).reshape(theta[at].shape)
     return replace(draws, theta=theta)
-
-
-def _moved(best: Approximation, found: Approximation, fits: Sequence[Approximation]) -> tuple[Approximation, ...]:
-    """Move the better Gaussian from η*, where ``found`` is the tuned one, to the node of each fit."""
-    if best.factor is found.factor and best.moments is None and (best.mean == found.mean).all():
-        return tuple(replace(best, mean=fit.mean, factor=fit.factor) for fit in fits)
-    return tuple(_transported(best, found, fit) for fit in fits)
 
 
 def _transported(best: Approximation, found: Approximation, fit: Approximation) -> Approximation:

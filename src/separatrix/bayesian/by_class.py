@@ -500,12 +500,11 @@ def align_by_class(found: CoupledFit, tol: float, *, by_column: bool = False) ->
     level = found.log_evidence + here.log_density
     candidates = promising(directions, scales, parabola, predicted, by_column=by_column, tilt=tilt, tol=0.2)
     gains = [widening_gain(found, each.power) if by_column else 0.0 for each in candidates]
-    for each, gain in sorted(zip(candidates, gains, strict=True), key=lambda pair: -pair[0].height - pair[1]):
-        prior = each.scales.prior(np.array([each.eta]))
-        fit = coupled_fit(replace(objective, prior=prior), found, tol)
+    for each, gain in sorted(zip(candidates, gains, strict=True), key=lambda pair: -pair[0].gain - pair[1]):
+        fit = coupled_fit(replace(objective, prior=each.prior), found, tol)
         height = fit.log_evidence + scales.log_density(np.array([each.eta]))[0] + gain
         if height > level + LOG_ODDS:
-            return fit, each.shape, float(np.exp(each.eta))
+            return fit, each.shape, each.factor
         if height < level:  # the others promise less
             break
     return None

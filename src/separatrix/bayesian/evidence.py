@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 from scipy import linalg
@@ -452,8 +452,8 @@ class FitLaplace:
             if near.is_converged:
                 return replace(self._gaussian(objective, near)[1], is_converged=True)
             mode = near.value
-        solution, found = self.solve(objective, mode)
-        assert isinstance(found, Approximation), "with the full structure"
+        solution, gaussian = self.solve(objective, mode)
+        found = cast(Approximation, gaussian)
         if not self.is_rough:
             found, _ = with_change_of_curvature(objective, found, solution.value)
         return found if near is None else replace(found, steps=near.steps + found.steps)

@@ -112,9 +112,10 @@ def _aligned(found: Inference, shapes: list[Aligned], options: Options) -> list[
     that is as much wider, the evidence of such a prior would be too high, and intervals too narrow: with three useful
     columns of 50 correlated ones, 0.63 instead of 0.9 of the intervals of their weights contain the true weight.
     """
-    tuned = list[Inference]()
-    for objective, power, shape, factor, near, _ in shapes:
-        fitter, report = found.method_of_tuning.fork(), found.report
+    tuned, parabola = list[Inference](), Parabola(found.best_tuned, found.objective.prior)
+    for each in shapes:
+        fitter, report, near = found.method_of_tuning.fork(), found.report, parabola.under(each.prior)
+        objective, factor = replace(found.objective, prior=each.prior), each.factor
         fit = fitter.fit(objective, near.mean, near.factor)
         if fit.name != found.best_tuned.name:
             continue
@@ -127,9 +128,9 @@ def _aligned(found: Inference, shapes: list[Aligned], options: Options) -> list[
             tuning=replace(report, factors=factor * report.factors, column_factors=factor * report.column_factors),
             hyperprior=hyperprior,
         )
-        hyperprior = replace(hyperprior, group_std=max(1.0, 1.0 + power) * hyperprior.group_std)
+        hyperprior = replace(hyperprior, group_std=max(1.0, 1.0 + each.power) * hyperprior.group_std)
         kind = found.kind._replace(is_aligned=True)
-        tuned.append(replace(_shaped(start, shape, options, fitter), hyperprior=hyperprior, kind=kind))
+        tuned.append(replace(_shaped(start, each.shape, options, fitter), hyperprior=hyperprior, kind=kind))
     return tuned
 
 

@@ -20,7 +20,7 @@ passes would be needed. So L is maximised over the mean and a triangular root of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
@@ -45,7 +45,6 @@ from separatrix.bayesian.predictive import (
     MAX_BLOCK_FLOATS,
     class_probabilities,
     expected_logit,
-    hermite_nodes,
     with_unit_covariance,
 )
 from separatrix.bayesian.uncoupled import ByClassApproximation, DiagonalApproximation
@@ -56,7 +55,6 @@ from separatrix.stats import Design, Grad, ValueGradHess
 
 # Two classes
 EXACT_TOL = 1e-14  # nats per row and weight: averages are exact, so the ascent ends at the rounding error of the bound
-MAX_HERMITE_VARIANCE = 4.0  # variance of an activation up to which Gauss-Hermite quadrature has relative errors of 1e-9
 TURN = 12.0  # |a| above which likelihoods are smooth
 PANEL_IN_STD = 8.0  # half of the range of a
 
@@ -221,43 +219,43 @@ def _in_order(H: Float, order: Array) -> Float:
 def scalar_average(block: Block, mean: Float, root: Float, likelihood: Likelihood, design: Design) -> ValueGradHess:
     """Return E[ln p] of the rows of a block with its derivatives, for one activation per row."""
     mu, var = design.activate(block, mean), design.row_variance(block.X, root)
-    log_p, slope, curvature = expected_derivatives(likelihood, mu, var, block.codes)
-    if block.weight is not None:
-        log_p, slope, curvature = (block.weight * part for part in (log_p, slope, curvature))
-    return ValueGradHess(float(log_p.sum()), design.collect(block, slope), design.gram(block, curvature))
+    log_p, slope, curvature = _weighted_derivatives(block, likelihood, mu, var)
+    return ValueGradHess(log_p, design.collect(block, slope), design.gram(block, curvature))
+
+
+def independent_average(
+    block: Block, mean: Float, variance: Float, likelihood: Likelihood, design: Design
+) -> ValueGradHess:
+    """Return the same for independent weights, with the diagonal of the Hessian, (1, P)."""
+    mu, var = design.activate(block, mean), np.maximum(design.squares_dot(block.X, variance)[:, 0], 0)
+    log_p, slope, curvature = _weighted_derivatives(block, likelihood, mu, var)
+    return ValueGradHess(log_p, design.collect(block, slope), design.collect_squares(block.X, curvature[:, None]))
+
+
+def _weighted_derivatives(block: Block, likelihood: Likelihood, mu: Float, var: Float) -> tuple[float, Float, Float]:
+    """Return the weighted sum of E[ln p] over the rows of a block, and the weighted slope and curvature of each row."""
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    log_p, slope, curvature = expected_derivatives(likelihood, mu, var + MIN_VARIANCE, block.codes)
+    return float(weight @ log_p), weight * slope, weight * curvature
 
 
 def expected_derivatives(likelihood: Likelihood, mu: Float, var: Float, t: Array) -> Derivatives:
-    """Return ln p, slope and curvature averaged over a ~ N(mu, var)."""
+    """Return ln p, slope and curvature averaged over a ~ N(mu, var).
+
+    The integrals of functions that are smooth outside ±TURN are sums over Gauss-Legendre nodes on three panels: below
+    -TURN, from -TURN to TURN, and above TURN.
+    """
     if isinstance(likelihood, Logit):
         return expected_logit(mu, var, t)
-    found = np.empty((3, len(mu)))
-    for wide in (False, True):
-        rows = (var > MAX_HERMITE_VARIANCE) == wide
-        if rows.any():
-            target, points = t[rows], _quadrature(mu[rows], var[rows], wide=wide)
-            found[:, rows] = sum(w * np.stack(likelihood.derivatives(a, target)) for a, w in points)
-    return Derivatives(*found)
-
-
-def _quadrature(mu: Float, var: Float, *, wide: bool) -> Iterator[tuple[Float, float | Float]]:
-    """Yield nodes and weights for averages over a ~ N(mu, var) of a function that is smooth outside ±TURN.
-
-    They are Gauss-Hermite nodes or, if these would be too far apart (``wide``), Gauss-Legendre nodes on three panels:
-    below -TURN, from -TURN to TURN, and above TURN.
-    """
-    s = np.sqrt(var)
-    if not wide:
-        for x, weight in zip(*hermite_nodes(64), strict=True):
-            yield mu + x * s, weight
-        return
+    s, found = np.sqrt(var), np.zeros((3, len(mu)))
     low, high = mu - PANEL_IN_STD * s, mu + PANEL_IN_STD * s
-    ends = [low, np.clip(-TURN, low, high), np.clip(TURN, low, high), high]
-    for left, right in pairwise(ends):
+    for left, right in pairwise([low, np.clip(-TURN, low, high), np.clip(TURN, low, high), high]):
         half = 0.5 * (right - left)
         for x, weight in zip(*legendre_nodes(48), strict=True):
             a = left + half * (1.0 + x)
-            yield a, weight * half / s * np.exp(-0.5 * ((a - mu) / s) ** 2 - LOG_SQRT_2PI)
+            density = np.exp(-0.5 * ((a - mu) / s) ** 2 - LOG_SQRT_2PI) / s
+            found += weight * half * density * np.stack(likelihood.derivatives(a, t))
+    return Derivatives(*found)
 
 
 # -- K classes: averages over the K activations of a row, by quasi-Monte Carlo -----------------------------------
@@ -617,18 +615,6 @@ def diagonal_average(
     var = np.maximum(design.squares_dot(block.X, variance), 0)
     log_p, slope, along = _averages_along(block, design.activate(block, mean), var, axes, points, design)
     return ValueGradHess(float(log_p.sum()), design.collect(block, slope), design.collect_squares(block.X, along))
-
-
-def independent_average(
-    block: Block, mean: Float, variance: Float, likelihood: Likelihood, design: Design
-) -> ValueGradHess:
-    """Return the same for one activation per row; its averages are exact to rounding."""
-    mu, var = design.activate(block, mean), np.maximum(design.squares_dot(block.X, variance)[:, 0], 0) + MIN_VARIANCE
-    log_p, slope, curvature = expected_derivatives(likelihood, mu, var, block.codes)
-    if block.weight is not None:
-        log_p, slope, curvature = (block.weight * part for part in (log_p, slope, curvature))
-    squares = design.collect_squares(block.X, curvature[:, None])
-    return ValueGradHess(float(log_p.sum()), design.collect(block, slope), squares)
 
 
 def _as_probabilities(codes: Array, n_outputs: int) -> Float:
