@@ -26,10 +26,8 @@ column, whether its values are integers, and its distinct values (`ColumnSurvey`
 
 The next pass collects the statistics of all candidates. The family with the largest marginal likelihood
 Σ_k ln p(x of class k) under its weak conjugate prior is chosen. Parameters are integrated out, so families with more
-parameters are penalised. Two corrections make probabilities and densities comparable. First, a density is multiplied by
-the resolution δ of the column, the smallest difference between two values. If these products sum to more than one over
-the grid of step δ (as for a normal narrower than δ), they are divided by their sum. Second, the L categories are a
-subset of the M points of the grid, and choosing this subset costs ln C(M, L).
+parameters are penalised. docs/naive_bayes.md explains two corrections that make probabilities and densities comparable:
+by the resolution δ of the column, and by ln C(M, L) for L categories among M points of the grid of step δ.
 """
 
 from __future__ import annotations
