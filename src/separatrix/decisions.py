@@ -32,6 +32,7 @@ from separatrix.exceptions import DataError
 from separatrix.explanation import Decision, Explained
 from separatrix.meta import AbstractWrapper, choose_reject_label, fit_arguments, labels_with_reject, require_fit
 from separatrix.metrics import require_probabilities
+from separatrix.thresholds import cost_threshold, require_choice
 
 __all__ = ["DecisionRule", "decide", "expected_cost"]
 
@@ -214,8 +215,11 @@ class DecisionRule(AbstractWrapper):
     def _explained(self, rows: Any, reference: Any) -> Explained:
         """Description for `explain`: that of the wrapped classifier, with decisions by expected cost."""
         L, labels = self._rule()
+        thresholds: tuple[float, ...] = ()
+        if L is not None and L.shape == (2, 2) and self.reject is None:
+            thresholds = cost_threshold(L, 0), cost_threshold(L, 1)
         decision = Decision(
-            lambda P: decide(P, costs=L, reject=self.reject), tuple(labels.tolist()), "by expected cost"
+            lambda P: decide(P, costs=L, reject=self.reject), tuple(labels.tolist()), "by expected cost", thresholds
         )
         return replace(super()._explained(rows, reference), decision=decision)
 
@@ -273,6 +277,8 @@ class DecisionRule(AbstractWrapper):
                 )
             costs = table[:, :K] if unpriced else table
         L, theta = _check_rule("DecisionRule", costs, self.reject, K)
+        if L is not None:
+            require_choice(L, classes.tolist())
         may_reject = theta is not None or (L is not None and L.shape[1] > K)
         return L, labels_with_reject(classes, self.reject_label) if may_reject else classes
 

@@ -20,8 +20,9 @@ whole curve, and includes neither the fit of the model nor the choice of a thres
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -293,28 +294,57 @@ def cost_report(
         raise DataError(
             f"costs has shape {L.shape}, but there are {P.shape[1]} classes. Give a finite cost for each pair."
         )
+    require_choice(L, labels)
     codes = np.asarray(codes)
     expected = P @ L
     chosen = expected.argmin(axis=1)
     own, usual = L[codes, chosen], L[codes, P.argmax(axis=1)]
     constant = tuple(weighted_mean(L[codes, j], weight) for j in range(len(L)))
     best = int(np.argmin([each.value for each in constant]))
-    threshold = np.nan
-    if len(L) == 2:
-        other = 1 - positive
-        missed, alarm = L[positive, other] - L[positive, positive], L[other, positive] - L[other, other]
-        threshold = alarm / (alarm + missed) if alarm + missed > 0 else np.nan
     return Costs(
         matrix=L,
         labels=labels,
         positive=positive,
-        threshold=float(threshold),
+        threshold=cost_threshold(L, positive) if len(L) == 2 else np.nan,
         cost=weighted_mean(own, weight),
         predicted=weighted_mean(expected[np.arange(len(P)), chosen], weight).value,
         by_probability=weighted_mean(usual, weight),
         constant=constant,
         saved=weighted_mean(L[codes, best] - own, weight),
     )
+
+
+def require_choice(costs: Any, labels: Sequence[Any]) -> None:
+    """Raise if a mistake costs less than the correct decision, or if a class would be decided for no probabilities.
+
+    ``costs`` (K, K) or (K, K + 1) are those of the classes ``labels``, with the cost of rejecting in the last column.
+    """
+    L = np.asarray(costs)
+    K, correct = len(L), np.diag(L)
+    for k, j in np.argwhere(L[:, :K] < correct[:, None]).tolist():
+        raise DataError(
+            f"costs: deciding {labels[j]} for {labels[k]} costs {L[k, j]:g}, less than the correct decision "
+            f"({correct[k]:g}), so this mistake would be made on purpose. Give mistakes the larger costs."
+        )
+    if (L[:, :K] == correct[:, None]).all():
+        raise DataError("costs: all decisions cost the same, so they choose nothing. Give mistakes the larger costs.")
+    for j, i in permutations(range(K), 2):
+        if (L[:, i] <= L[:, j]).all() and (L[:, i] < L[:, j]).any():  # classes with equal costs are one decision
+            raise DataError(
+                f"costs: deciding {labels[j]} never costs less than deciding {labels[i]}, so no row would be decided "
+                f"as {labels[j]}. Give deciding {labels[i]} for {labels[j]} a larger cost."
+            )
+
+
+def cost_threshold(L: Float, k: int) -> float:
+    """Of two classes, the probability of the k-th above which deciding it costs less, for costs L (2, 2).
+
+    >>> round(cost_threshold(np.array([[0.0, 1.0], [5.0, 0.0]]), 1), 3)
+    0.167
+    """
+    other = 1 - k
+    missed, alarm = L[k, other] - L[k, k], L[other, k] - L[other, other]
+    return float(alarm / (alarm + missed))
 
 
 def _two_costs(costs: Any) -> Float:

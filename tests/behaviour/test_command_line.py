@@ -241,7 +241,18 @@ FIT = ("fit", "loans.csv", "-t", "outcome", "--models", "prior")
         ),
         (["fit", "loans.csv", "-t", "outcome", "--costs", "defalted:repaid=5", "-o", "n.sx"], 2, "'defaulted:repaid'"),
         (["fit", "loans.csv", "-t", "outcome", "--costs", "defaulted:repaid=x", "-o", "n.sx"], 2, "finite number"),
+        (
+            ["fit", "loans.csv", "-t", "outcome", "-o", "n.sx", "--costs", "defaulted:repaid=5,defaulted:repaid=6"],
+            2,
+            "--costs defaulted:repaid=6: this cost is given twice",
+        ),
+        (
+            ["fit", "loans.csv", "-t", "outcome", "-o", "n.sx", "--costs", "defaulted:repaid=0"],
+            2,
+            "--costs: deciding defaulted never costs less than deciding repaid",
+        ),
         (["explain", "model.sx", "--row", "3"], 2, "add --rows DATA"),
+        (["explain", "model.sx", "--rows", "loans.csv", "--row", "3", "--where", "age=4"], 2, "Give only one of them"),
         (["explain", "model.sx", "--rows", "loans.csv"], 2, "more than 20 rows are in it. Choose rows"),
         (["explain", "model.sx", "--rows", "loans.csv", "--row", "0"], 2, "counted from 1"),
         (["explain", "model.sx", "--rows", "loans.csv", "--row", "301"], 2, "has only 300 rows"),
@@ -794,7 +805,9 @@ def test_fit_with_costs_saves_a_rule_that_predict_and_explain_use(folder, loans)
     assert predicted == rule.predict(loans.drop(["outcome"])).tolist()
     assert predicted.count("defaulted") > rule.fitted_.predict(loans.drop(["outcome"])).tolist().count("defaulted")
     (row,) = run_json("explain", "rule.sx", "--rows", "loans.csv", "--row", "3")["rows"]
-    assert (row["rule"], row["decision"]) == ("by expected cost", predicted[2])
+    assert (row["rule"], row["decision"]) == ("threshold 0.167 by expected cost", predicted[2])
+    asked = ("explain", "rule.sx", "--rows", "loans.csv", "--row", "3", "--positive", "repaid")
+    assert "(threshold 0.833 by expected cost)" in one_line(run(*asked).stdout)
     assert "Weights, strongest first" in run("explain", "rule.sx").stdout
     assert run("plot", "rule.sx", "-o", "weights.png").exit_code == 0
     assert run("report", "rule.sx", "loans.csv", "-o", "later.html").exit_code == 0

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from separatrix.datasets import make_mixed_types
+from separatrix.decisions import DecisionRule
 from separatrix.effects import importance
 from separatrix.metrics import log_likelihoods
 from separatrix.report import render
 from separatrix.report.curves import costs_section, curves_section
 from separatrix.report.performance import performance_of, positive_view
 from separatrix.report.rows import columns_section, explained_section, groups_section
-from separatrix.report.sections import effects_section, importance_rows
+from separatrix.report.sections import decisions_section, effects_section, importance_rows
 from separatrix.report.words import number
 from separatrix.study import conduct, examine
 from separatrix.thresholds import cost_report
@@ -87,6 +88,26 @@ def test_curves_and_costs_are_those_of_the_positive_class(study):
     assert section["stated"] == "deciding leaves for stays costs 1; deciding stays for leaves costs 5"
     assert section["rows"][0][0].startswith("smallest expected cost: leaves if its probability exceeds 17")
     assert "Decisions by expected cost" in render(study, costs=costs)
+
+
+def test_with_costs_decisions_are_those_of_the_saved_rule(study):
+    perf, labels = performance_of(study), tuple(map(str, study.classes))
+    costs, codes = cost_report(study.held_out.P, study.held_out.codes, [[0, 1], [5, 0]], labels), study.held_out.codes
+    p, chosen = study.held_out.P[:, 1], 1 / 6
+    found = decisions_section(study, perf, costs)
+    counts = [[((p > chosen)[codes == k] == j).sum() for j in (0, 1)] for k in (0, 1)]
+    assert [[n for _, n, _ in cells] for _, cells in found["confusion"]] == counts
+    assert found["rule"].endswith("smallest expected cost: leaves if its probability exceeds 17\xa0%")
+    assert pytest.approx(chosen) in [threshold for threshold, *_ in found["thresholds"]]
+    assert (found["chosen"], decisions_section(study, perf)["chosen"]) == (pytest.approx(chosen), 0.5)
+    cards = explained_section(study, perf, costs)["rows"]
+    assert [card["title"] for card in cards] == ["A typical row", "The closest decision", "The worst error"]
+    rule = DecisionRule(study.model, costs={("leaves", "stays"): 5}, prefit=True)
+    closest = study.rows.iloc[[abs(p - chosen).argmin()]]
+    (row,) = rule.explain(closest, label="leaves").rows
+    assert (cards[1]["decision"], cards[1]["rule"]) == (row.decision, "threshold 0.167 by expected cost")
+    assert cards[1]["changes"][0] == f"{row.changes.single[0]} ({row.changes.single[0].decision})"
+    assert cards[1]["changes"] != explained_section(study, perf)["rows"][1]["changes"]
 
 
 def test_an_examined_model_has_these_sections_too(study, table):

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import separatrix as sx
+from separatrix.decisions import decide
 from separatrix.exceptions import DataError
 from separatrix.metrics import auc
-from separatrix.thresholds import CURVES, cost_report, threshold_curve
+from separatrix.thresholds import CURVES, cost_report, cost_threshold, require_choice, threshold_curve
 
 L = np.array([[0.0, 1.0], [5.0, 0.5]])
 
@@ -100,6 +104,45 @@ def test_costs_of_three_classes_have_no_threshold():
     found = cost_report(P, [0, 2], 1 - np.eye(3), ("a", "b", "c"))
     assert np.isnan(found.threshold)
     assert found.cost.value == found.by_probability.value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([[0, 0], [0, 0]], "all decisions cost the same"),
+        ([[0, 0], [5, 0]], "deciding well never costs less than deciding ill, so no row .*Give deciding ill for well"),
+        ([[0, 1], [1, 1]], "deciding ill never costs less than deciding well"),
+        ([[0, -1], [-5, 0]], "costs -[15], less than the correct decision .0."),
+    ],
+)
+def test_costs_without_a_choice_are_refused(costs, message):
+    labels = ("well", "ill")
+    with pytest.raises(DataError, match=message):
+        cost_report([[0.9, 0.1], [0.2, 0.8]], [0, 1], costs, labels)
+    named = {(labels[k], labels[j]): costs[k][j] for k in (0, 1) for j in (0, 1)}
+    with pytest.raises(DataError, match=message):
+        sx.DecisionRule(sx.LogisticRegression(), costs=named).fit([[0.0], [1.0], [0.5], [0.2]], [*labels, *labels])
+
+
+def test_gains_fees_and_equal_mistakes_of_three_classes_are_costs():
+    require_choice([[0, 1], [0, -5]], ["well", "ill"])
+    require_choice([[0, 1], [10, 1]], ["well", "ill"])
+    require_choice([[0, 0, 4], [0, 0, 4], [9, 9, 0]], ["mild", "severe", "well"])
+    with pytest.raises(DataError, match="deciding mild never costs less than deciding severe"):
+        require_choice([[0, 0, 4], [1, 0, 4], [9, 9, 0]], ["mild", "severe", "well"])
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_a_class_is_chosen_above_its_threshold(seed):
+    rng = np.random.default_rng(seed)
+    L = rng.normal(size=(2, 2))
+    L[[0, 1], [1, 0]] = np.diag(L) + rng.exponential(size=2)
+    require_choice(L, ["a", "b"])
+    p = rng.random(50)
+    for k in (0, 1):
+        P = np.column_stack([1 - p, p] if k else [p, 1 - p])
+        assert_array_equal(decide(P, costs=L) == k, p > cost_threshold(L, k))
 
 
 def test_bad_input_is_named(rows):

@@ -39,6 +39,8 @@ def explain_rows_of(
     schema = files.table_model_of(model).encoder_.schema_
     table = files.open_input(rows, dict.fromkeys(schema.text_types, "categorical"))
     files.require_columns(table, schema.inputs, why="the model needs")
+    if row and where:
+        raise CommandError("usage", f"--row {row[0]} and --where {where[0]} both choose rows. Give only one of them.")
     conditions = [_condition(text, table) for text in where]
     if wrong := [n for n in row if n < 1]:
         raise CommandError("usage", f"--row {wrong[0]}: rows are counted from 1.")

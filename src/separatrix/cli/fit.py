@@ -261,18 +261,29 @@ def cost_matrix(classes: Sequence[Any], costs: Iterable[str]) -> list[list[float
     named = {f"{true}:{decided}": (i, j) for i, true in enumerate(classes) for j, decided in enumerate(classes)}
     by_fold = {name.casefold(): place for name, place in named.items()}
     matrix, start = [[float(i != j) for j in range(len(classes))] for i in range(len(classes))], ""
+    given: set[tuple[int, int]] = set()
     for text in costs:
         for part in text.split(","):
             name, equals, number = (start + part).rpartition("=")
             place = named.get(name.strip()) or by_fold.get(name.strip().casefold())
             start = "" if equals and place else f"{start}{part},"
             if not start and place:
+                if place in given:
+                    raise CommandError("usage", f"--costs {name}={number}: this cost is given twice. Give it once.")
+                given.add(place)
                 matrix[place[0]][place[1]] = _cost(name, number)
         if start:
             name, mistakes = start[:-1].rpartition("=")[0], [pair for pair, (i, j) in named.items() if i != j]
             hint = did_you_mean(name, mistakes) if name else f" Write for example {mistakes[0]}=5."
             problem = f"--costs {start[:-1]}: write TRUE:DECIDED=COST, two classes and a number.{hint}"
             raise CommandError("usage", problem)
+    from separatrix.exceptions import DataError
+    from separatrix.thresholds import require_choice
+
+    try:
+        require_choice(matrix, classes)
+    except DataError as error:
+        raise CommandError("usage", f"--{error}") from error
     return matrix
 
 

@@ -10,7 +10,7 @@ then found by bisection, and a change of two columns by finer grids.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -33,11 +33,19 @@ ROUNDED_DIGITS = 3  # significant digits, of the range, to which a new number is
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """How probabilities (n, K) become decisions: ``decide`` returns their codes, whose labels are ``labels``."""
+    """How probabilities (n, K) become decisions: ``decide`` returns their codes, whose labels are ``labels``.
+
+    ``thresholds`` are the probabilities above which each of two classes is chosen, if the rule is a threshold.
+    """
 
     decide: Callable[[Float], Codes]
     labels: tuple[Any, ...]
     text: str = ""
+    thresholds: tuple[float, ...] = ()
+
+    def of_class(self, code: int) -> Decision:
+        """The same rule, whose text has the threshold of a class."""
+        return replace(self, text=f"threshold {self.thresholds[code]:.3g} {self.text}") if self.thresholds else self
 
 
 @dataclass(frozen=True, eq=False)

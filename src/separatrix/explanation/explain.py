@@ -266,7 +266,7 @@ def _decision(model: Explained, threshold: float | None, code: int) -> Decision:
     labels = tuple(model.classes.tolist())
     if threshold is None:
         if model.decision is not None:
-            return model.decision
+            return model.decision.of_class(code)
         return Decision(lambda P: P.argmax(axis=1), labels, "threshold 0.5" if len(labels) == 2 else "")
     if len(labels) > 2:
         raise ValueError(
@@ -276,7 +276,7 @@ def _decision(model: Explained, threshold: float | None, code: int) -> Decision:
     if model.decision is not None:
         raise ValueError(
             f"explain(threshold={threshold!r}): this model decides by its own costs. Leave out threshold, or explain "
-            "the model inside."
+            "model.fitted_, the model without its rule."
         )
     limit = check_number("explain", "threshold", threshold, low=0.0, high=1.0)
     L = costs_of_threshold(limit, code)

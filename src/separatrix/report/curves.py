@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.report import drawing
 from separatrix.report.drawing import Mark, Scale, nice_scale
-from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance
+from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance, costs_in_order
 from separatrix.report.words import fixed, number, percent, shortened
 from separatrix.study import Study
 from separatrix.thresholds import Costs, threshold_curve
@@ -33,11 +33,7 @@ def curves_section(study: Study, perf: Performance, costs: Costs | None) -> list
     held = study.held_out
     if len(perf.labels) > 2 or perf.has_one_class or perf.is_prior_only or perf.n_rows < MIN_ROWS_TO_JUDGE:
         return []
-    p, event, matrix = held.P[:, 1], held.codes == 1, None
-    if costs is not None:  # in the order of the report, the positive class second
-        order = [costs.labels.index(str(label)) for label in study.classes.tolist() if str(label) in costs.labels]
-        matrix = costs.matrix[np.ix_(order, order)] if len(order) == 2 else None
-    found = []
+    p, event, matrix, found = held.P[:, 1], held.codes == 1, costs_in_order(study.classes, costs), []
     for kind, title, below, what in (*CARDS, *[COST_CARD] * (matrix is not None)):
         curve = threshold_curve(kind, p, event, costs=matrix, level=study.level)
         scale: Scale = drawing.UNIT_SCALE

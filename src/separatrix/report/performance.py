@@ -19,6 +19,7 @@ from separatrix._array import Array, Float
 from separatrix.metrics import Estimate
 from separatrix.report.words import counted, shortened
 from separatrix.study import HeldOut, PriorOnly, Study
+from separatrix.thresholds import Costs
 
 MIN_ROWS_TO_JUDGE = 10  # with fewer rows, accuracy and calibration cannot be judged
 MAX_LABEL_LETTERS = 60
@@ -136,6 +137,15 @@ def positive_view(study: Study) -> Study:
         effects=tuple(views[:n_effects]),
         pair_effects=tuple(views[n_effects:]),
     )
+
+
+def costs_in_order(classes: Array, costs: Costs | None) -> Float | None:
+    """Costs in the order of some classes; None without costs, or if one class is compared with all others."""
+    labels = list(map(str, classes.tolist()))
+    if costs is None or not set(labels) <= set(costs.labels):
+        return None
+    order = [costs.labels.index(label) for label in labels]
+    return costs.matrix[np.ix_(order, order)]
 
 
 def _effect_view(effect: Any, k: int) -> Any:

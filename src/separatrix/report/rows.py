@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Array, Codes, Float
+from separatrix.decisions import DecisionRule
 from separatrix.explanation import RowExplanation, cells_of
 from separatrix.metrics import log_likelihoods
 from separatrix.report import drawing
 from separatrix.report.drawing import Mark, nice_scale
-from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance
+from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance, costs_in_order
 from separatrix.report.words import counted, fixed, number, percent, shortened
 from separatrix.study import Study
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, open_batch
+from separatrix.thresholds import Costs
 
 MAX_CONSIDERED_ROWS = 2000  # evaluated rows among which the explained rows are chosen
 MAX_LINES = 6  # columns of an explained row; the others are one line
@@ -31,17 +33,22 @@ N_BINS = 14
 FIRST_QUANTILE, LAST_QUANTILE = 0.005, 0.995  # of the numbers in a histogram; the others are in its first and last bar
 
 
-def explained_section(study: Study, perf: Performance) -> dict[str, Any] | None:
-    """A typical row, the least certain one and the worst error, explained by the final model; None without rows."""
+def explained_section(study: Study, perf: Performance, costs: Costs | None = None) -> dict[str, Any] | None:
+    """A typical row, the least certain one and the worst error, explained by the final model; None without rows.
+
+    With costs, decisions are those of smallest expected cost, as those of the saved model.
+    """
     if study.rows is None or perf.is_prior_only or perf.n_rows < MIN_ROWS_TO_JUDGE or study.leaks:
         return None
     held, batch = study.held_out, open_batch(study.rows)
     some = np.unique(np.linspace(0, len(held.codes) - 1, min(len(held.codes), MAX_CONSIDERED_ROWS)).astype(np.intp))
-    chosen = _chosen_rows(held.P[some], held.codes[some])
+    chosen = _chosen_rows(held.P[some], held.codes[some], costs_in_order(study.classes, costs))
     at = some[[place for _, place in chosen]]
     label = study.positive if study.positive is not None else study.model.classes_[1] if len(perf.labels) == 2 else None
+    L = costs_in_order(study.model.classes_, costs)
+    rule = study.model if L is None else DecisionRule(study.model, costs=L, prefit=True)
     try:
-        found = study.model.explain(batch.take(at), level=study.level, label=label)
+        found = rule.explain(batch.take(at), level=study.level, label=label)
     except TypeError as error:  # the log-odds are no sum over columns
         return {"rows": [], "why": str(error)}
     rows = []
@@ -51,14 +58,18 @@ def explained_section(study: Study, perf: Performance) -> dict[str, Any] | None:
     return {"rows": rows, "why": "", "reference": found[0].reference, "has_intervals": "lower" in found[0].columns}
 
 
-def _chosen_rows(P: Float, codes: Codes) -> list[tuple[str, int]]:
-    """Titles and places of three different rows."""
+def _chosen_rows(P: Float, codes: Codes, costs: Float | None) -> list[tuple[str, int]]:
+    """Titles and places of three different rows; with costs (K, K), the closest decision is the least certain one."""
     log_p = log_likelihoods(P, codes)
-    entropy = -np.sum(P * np.log(np.maximum(P, np.finfo(float).tiny)), axis=1)
+    if costs is None:
+        certainty = np.sum(P * np.log(np.maximum(P, np.finfo(float).tiny)), axis=1)
+    else:
+        cheapest = np.sort(P @ costs, axis=1)
+        certainty = cheapest[:, 1] - cheapest[:, 0]
     found: list[tuple[str, int]] = []
     for title, order in (
         ("The worst error", np.argsort(log_p, kind="stable")),
-        ("The least certain row", np.argsort(-entropy, kind="stable")),
+        ("The least certain row" if costs is None else "The closest decision", np.argsort(certainty, kind="stable")),
         ("A typical row", np.argsort(np.abs(log_p - np.median(log_p)), kind="stable")),
     ):
         taken = {place for _, place in found}
@@ -84,6 +95,8 @@ def _card_of(row: RowExplanation) -> dict[str, Any]:
     return {
         "label": shortened(row.label, 28),
         "probability": percent(row.probability) + ends,
+        "decision": shortened(row.decision, 28),
+        "rule": row.rule,
         "lines": lines,
         "axis": drawing.axis_row(scale, number, "contribution to the log-odds", width=120.0),
         "warnings": row.warnings,

@@ -19,16 +19,18 @@ from separatrix import metrics
 from separatrix._array import Float
 from separatrix._text import enumerated
 from separatrix.comparison import Comparison, notes_on
+from separatrix.decisions import decide
 from separatrix.effects import importance
 from separatrix.exceptions import DataError
 from separatrix.reductions import take_rows
 from separatrix.report import drawing
 from separatrix.report.drawing import Mark, Scale, bar, nice_scale
-from separatrix.report.performance import Performance
+from separatrix.report.performance import Performance, costs_in_order
 from separatrix.report.summary import influential
 from separatrix.report.weights import MAX_STATED_FACTOR
 from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number, percent, seconds, shortened
 from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study
+from separatrix.thresholds import Costs, cost_threshold
 
 N_COLOURS = 8  # colours in the style sheet; further classes reuse them with dashed lines
 MAX_SPREAD_FEATURES, MAX_SPREAD_ROWS = 1000, 5000  # of the intervals of importances
@@ -326,11 +328,21 @@ def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
     }
 
 
-def decisions_section(study: Study, perf: Performance) -> dict[str, Any]:
-    """Confusion matrix; for two classes also a table of thresholds, for more also recall and precision by class."""
+def decisions_section(study: Study, perf: Performance, costs: Costs | None = None) -> dict[str, Any]:
+    """Confusion matrix; for two classes also a table of thresholds, for more also recall and precision by class.
+
+    With costs, decisions are those of smallest expected cost. With two classes, this is a threshold.
+    """
+    L, chosen = costs_in_order(study.classes, costs), 0.5
+    rule = "the more probable side" if perf.is_one_of_many else "the most probable class"
+    if L is not None:
+        rule = "the decision of smallest expected cost"
+    if L is not None and len(L) == 2:
+        chosen = cost_threshold(L, 1)
+        rule += f": {perf.labels[1]} if its probability exceeds {percent(chosen)}"
     P, codes = study.held_out.P, study.held_out.codes
     K = len(perf.labels)
-    counts = np.bincount(K * codes + P.argmax(axis=1), minlength=K * K).reshape(K, K)
+    counts = np.bincount(K * codes + decide(P, costs=L), minlength=K * K).reshape(K, K)
     scores, thresholds = [], []
     if K > 2:
         for k, label in enumerate(perf.labels):
@@ -339,7 +351,7 @@ def decisions_section(study: Study, perf: Performance) -> dict[str, Any]:
             scores.append((label, f"{n:,}", recall, precision))
     elif not perf.is_prior_only:
         p, is_event = P[:, 1], codes == 1
-        for threshold in thresholds_for(p):
+        for threshold in thresholds_for(p, chosen):
             flagged = p >= threshold
             hits = (flagged & is_event).sum()
             cost = number((1 - threshold) / threshold, 2)  # false alarms per missed case: (1 - p) / p
@@ -350,13 +362,15 @@ def decisions_section(study: Study, perf: Performance) -> dict[str, Any]:
             (label, [(_fraction(n, row.sum()), int(n), round(10 * n / max(row.sum(), 1))) for n in row])
             for label, row in zip(perf.labels, counts, strict=True)
         ],
+        "rule": rule,
+        "chosen": chosen,
         "thresholds": thresholds,
         "scores": scores,
     }
 
 
-def thresholds_for(p: Float) -> list[float]:
-    """Round thresholds near the quantiles of the predicted probabilities, and 0.5.
+def thresholds_for(p: Float, chosen: float = 0.5) -> list[float]:
+    """Round thresholds near the quantiles of the predicted probabilities, and the chosen one.
 
     If one row in a hundred belongs to the class, nearly all probabilities are below 0.1, and higher thresholds would
     give the same decisions.
@@ -368,7 +382,7 @@ def thresholds_for(p: Float) -> list[float]:
     log_odds = np.log(choices / (1 - choices))
     inside = np.clip(np.quantile(p, THRESHOLD_QUANTILES), choices[0], choices[-1])
     nearest = np.abs(np.log(inside / (1 - inside))[:, None] - log_odds).argmin(axis=1)
-    return sorted({*choices[nearest].tolist(), 0.5})
+    return sorted({*choices[nearest].tolist(), chosen})
 
 
 def _fraction(part: Any, whole: Any) -> str:
