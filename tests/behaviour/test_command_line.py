@@ -806,6 +806,8 @@ def test_fit_with_costs_saves_a_rule_that_predict_and_explain_use(folder, loans)
     assert predicted.count("defaulted") > rule.fitted_.predict(loans.drop(["outcome"])).tolist().count("defaulted")
     (row,) = run_json("explain", "rule.sx", "--rows", "loans.csv", "--row", "3")["rows"]
     assert (row["rule"], row["decision"]) == ("threshold 0.167 by expected cost", predicted[2])
+    refused = run("explain", "rule.sx", "--rows", "loans.csv", "--row", "3", "--threshold", "0.3")
+    assert "the model was saved with --costs, which decide" in one_line(refused.stderr)
     asked = ("explain", "rule.sx", "--rows", "loans.csv", "--row", "3", "--positive", "repaid")
     assert "(threshold 0.833 by expected cost)" in one_line(run(*asked).stdout)
     assert "Weights, strongest first" in run("explain", "rule.sx").stdout

@@ -106,11 +106,19 @@ def test_importance_uses_the_labels_if_the_table_has_them(table, tmp_path):
     assert "Spread of the part of the log-odds" in text
 
 
+def test_whole_numbers_are_written_as_such(table):
+    code, text = run("model.sx", "table.csv", "--kind", "predictions", "-v", "age", "--values", "30,40.5")
+    assert code == 0
+    lines = [line.split() for line in text.splitlines()]
+    assert [line[1] for line in lines if line[:1] == ["late"]] == ["30", "40.5"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         (("-v", "agee"), 3, "Did you mean 'age'?"),
         (("-v", "age", "--step", "ten"), 2, "'ten' is neither a number nor sd"),
+        (("-v", "age", "--values", "30"), 2, "give two values or more to compare, not only 30"),
         (("--step", "10"), 2, "one --variable"),
         (("-v", "age", "--step", "5", "--values", "3,4"), 2, "not both"),
         (("-v", "city", "--step", "5"), 3, "--variable city --values VALUE,VALUE"),

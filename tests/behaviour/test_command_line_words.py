@@ -41,6 +41,11 @@ def tables(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_python_runs_the_command_as_a_module():
+    ran = subprocess.run([sys.executable, "-m", "separatrix", "--version"], check=True, capture_output=True, text=True)
+    assert sx.__version__ in ran.stdout
+
+
 def run(*words, **options):
     from separatrix.cli.app import app
 

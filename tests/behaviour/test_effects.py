@@ -101,6 +101,12 @@ def test_a_higher_level_is_a_wider_band_and_a_seed_repeats_it():
     assert (again.lower == narrow.lower).all()
 
 
+def test_an_effect_is_printed_in_one_line():
+    found = repr(effects_of(laplace())["tenure"])
+    assert found.startswith("Effect of 'tenure' (number) at ")
+    assert len(found) < 100
+
+
 def test_of_many_columns_those_with_the_largest_weights_are_shown():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 60))

@@ -42,6 +42,23 @@ def test_dates_are_positions_too(model, table):
     display = predictions(model, table, "joined").plot()
     assert len(display.positions) > 3
     assert display.series == ("a", "b", "c")
+    display.figure_.canvas.draw()
+    labels = [tick.get_text() for tick in display.ax_.get_xticklabels()]
+    assert "Feb" in labels  # and not 2021-02, which would overlap its neighbours
+    assert max(map(len, labels)) <= 4
+
+
+def test_ratios_have_plain_numbers_on_their_axis(model, table):
+    noise = sx.LogisticRegression().fit(table[["age"]], np.arange(200) % 2)
+    narrow, wide = comparisons(noise, table, comparison="ratio"), comparisons(model, table, comparison="ratio")
+    for found, most in ((narrow, 2.0), (wide, np.inf)):
+        ax = found.plot().ax_
+        ax.figure.canvas.draw()
+        labels = [tick.get_text() for tick in [*ax.get_xticklabels(), *ax.get_xticklabels(minor=True)]]
+        numbers = [float(label) for label in labels if label]  # and no 7 × 10⁻¹
+        assert len(numbers) >= 3
+        assert 1.0 in numbers
+        assert max(numbers) < most
 
 
 def test_other_tables_have_a_dot_and_a_whisker_for_each_line_and_class(model, table):

@@ -198,7 +198,10 @@ def _wanted(names: list[str], step: str | None, values: str | None, kind: str) -
     if kind in ("slopes", "importance") or (kind == "predictions" and step is not None):
         raise typer.BadParameter(f"--kind {kind} has no such option.", param_hint=given[0])
     if values is not None:
-        return {names[0]: [value.strip() for value in values.split(",")]}
+        listed = [value.strip() for value in values.split(",")]
+        if kind == "comparisons" and len(listed) == 1:
+            raise typer.BadParameter(f"give two values or more to compare, not only {values}.", param_hint="--values")
+        return {names[0]: listed}
     try:
         return {names[0]: "sd" if step == "sd" else float(str(step))}
     except ValueError:

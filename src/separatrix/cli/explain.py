@@ -133,6 +133,10 @@ def explain(
         label = class_label(fitted.classes_.tolist(), positive or names.get("positive"))
         print_model(model, fitted, names, label, level, printer, everything=everything)
         return
+    if threshold is not None and saved is not fitted:
+        raise CommandError("usage", "--threshold: the model was saved with --costs, which decide. Leave it out.")
+    if threshold is not None and len(fitted.classes_) > 2:
+        raise CommandError("usage", f"--threshold needs two classes, but the model has {len(fitted.classes_)}.")
     inputs, still = fitted.encoder_.schema_.inputs, names_among(fixed, fitted.encoder_.schema_.inputs)
     for name in still:
         if name not in inputs:

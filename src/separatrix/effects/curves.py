@@ -43,7 +43,7 @@ MAX_SAMPLE_FLOATS, MAX_DRAWN_FLOATS = 4e6, 2e7  # cells of the dense sample rows
 PART_BATCH_ROWS = 2048
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Effect:
     """Probabilities as a function of one column of the table, with the other columns of each row unchanged.
 
@@ -64,8 +64,11 @@ class Effect:
     importance: float
     missing: Effect | None = field(default=None, kw_only=True)
 
+    def __repr__(self) -> str:
+        return f"Effect of {self.column!r} ({self.kind}) at {len(self.values)} values, importance {self.importance:.3g}"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class PairEffect(Effect):
     """Probabilities as a function of one column, for a few values of an ``other`` column that interacts with it.
 

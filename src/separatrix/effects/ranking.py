@@ -53,8 +53,8 @@ PERMUTED = (
     "fit. Columns that carry the same information share it: permuting one of them alone costs little."
 )
 SPREAD = (
-    "The spread shows how much the predictions depend on a column, not whether that makes them better; with labels "
-    "(target=) it is the increase of the log-loss. Intervals: quantiles of {n:,} draws of the weights."
+    "The spread shows how much the predictions depend on a column, not whether that makes them better; with labels, "
+    "importance is the increase of the log-loss. Intervals: quantiles of {n:,} draws of the weights."
 )
 
 

@@ -23,6 +23,7 @@ from separatrix.weights import Marginals, interval_tails
 
 FORMATS = dict.fromkeys(("estimate", "lower", "upper"), ".4g") | {"standard_error": ".3g", "z": ".2f", "t": ".2f"}
 FORMATS |= {"p": "p", "probability_of_sign": ".4f"}
+LABEL_FORMAT = ".12g"  # of numbers to which columns are set, or by which rows are grouped
 RESULT_COLUMNS = ("name", "variable", "contrast", "class", *FORMATS)
 HYPOTHESES = ("pairwise", "reference")
 UNDETERMINED = (
@@ -144,7 +145,7 @@ def table_of(
         columns,
         heading.title,
         (*notes, *heading.notes),
-        FORMATS,
+        dict.fromkeys((*heading.by, *heading.given), LABEL_FORMAT) | FORMATS,
         kind=heading.kind,
         null=np.nan if is_level else 1.0 if is_ratio else 0.0,
         level=heading.level,

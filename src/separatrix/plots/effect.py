@@ -156,6 +156,8 @@ class EffectDisplay:
             ylabel=f"{in_text(self.quantity, MAX_QUANTITY_LETTERS)}\n({100 * self.level:g} % interval)",
         )
         ax.grid(color="0.9")
+        if not isinstance(places[0], Real):
+            _label_dates(ax.xaxis)
         return ax
 
     def _dots(self, ax: Any) -> Any:
@@ -177,13 +179,33 @@ class EffectDisplay:
             for chosen, look_of in shown:
                 ax.plot(self.estimate[c, chosen], position[chosen], style.marker, color=style.colour, ms=7, **look_of)
         if self.null == 1.0:
-            ax.set_xscale("log")
+            _label_ratios(ax.xaxis)
         hollow = "" if np.isnan(self.null) else f", hollow if it contains {self.null:g}"
         xlabel = f"{in_text(self.quantity, MAX_QUANTITY_LETTERS)}\nbars: {100 * self.level:g} % interval{hollow}"
         ax.set_yticks(np.arange(R), names)
         ax.set(xlabel=xlabel, ylim=(R - 0.5, -0.5))
         ax.grid(axis="x", color="0.9")
         return ax
+
+
+def _label_ratios(axis: Any) -> None:
+    """Use a logarithmic axis with labels such as 0.7 instead of 7 × 10⁻¹."""
+    from matplotlib.ticker import AutoLocator, NullLocator
+
+    axis.axes.set_xscale("log")
+    low, high = axis.get_view_interval()
+    if high < 10 * low:  # with at most one power of ten, the axis would have one label
+        axis.set_major_locator(AutoLocator())
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter("")
+
+
+def _label_dates(axis: Any) -> None:
+    """Label dates by their months or days, and state the year once."""
+    from matplotlib.dates import ConciseDateFormatter
+
+    axis.set_major_formatter(ConciseDateFormatter(axis.get_major_locator()))
 
 
 def _is_position(value: Any) -> bool:

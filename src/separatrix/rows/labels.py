@@ -94,8 +94,8 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
         raise ValueError("This classifier requires y to be passed, but the target y is None.")
     if isinstance(y, str):
         raise DataError(
-            f"y is the text {y!r}. Pass the labels: fit(X.drop(columns={y!r}), X[{y!r}]). Only TableClassifier accepts "
-            "the name of a column."
+            f"y is the text {y!r}. Pass the labels: fit(X.drop(columns={y!r}), X[{y!r}]), or for a file "
+            f"fit(sx.scan(path, target={y!r})). Only TableClassifier accepts the name of a column."
         )
     labels = y if type(y) is np.ndarray else label_array(y)
     if isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y):
