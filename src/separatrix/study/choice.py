@@ -116,7 +116,7 @@ def _standard_error(difference: Float, times: Codes) -> Float:
 
 def choose(comparison: Comparison, combination: Combination | None = None) -> Choice:
     """Choose a model, with reasons; raises DataError if no model could be fitted."""
-    scored = [trial for trial in comparison if not trial.failure and trial.test.rows is not None]
+    scored = _scored(comparison)
     if not scored:
         why = " ".join(f"{trial.name}: {trial.failure}" for trial in comparison)
         raise DataError(
@@ -156,8 +156,7 @@ def optimism_of_choice(
     comparison: Comparison, rng: np.random.Generator, combination: Combination | None = None
 ) -> float:
     """How much the log-likelihood per row of the chosen model is too large, because it was chosen on the same rows."""
-    trials = [trial for trial in comparison if not trial.failure and trial.test.rows is not None]
-    board = Scoreboard.of(trials, combination and combination.trial)
+    board = Scoreboard.of(_scored(comparison), combination and combination.trial)
     N = len(board.L)
     chosen, gains = board.chosen_rows(np.ones(N, np.intp)), []
     for _ in range(int(np.clip(MAX_BOOTSTRAP_CELLS / board.L.size, 20, N_BOOTSTRAP))):
@@ -167,6 +166,11 @@ def optimism_of_choice(
             difference = chosen[out] - board.chosen_rows(times)[out]
             gains.append(float(np.clip(difference, -MAX_ROW_NATS, MAX_ROW_NATS).mean()))  # as in standard errors
     return float(np.mean(gains)) if gains else 0.0
+
+
+def _scored(comparison: Comparison) -> list[Trial]:
+    """Models with log-likelihoods of the scored rows, best first."""
+    return [trial for trial in comparison if not trial.failure and trial.test.rows is not None]
 
 
 def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], chosen: Trial) -> Iterator[str]:

@@ -36,7 +36,7 @@ from separatrix.study.combination import Combination, combine
 from separatrix.study.notes import notes_on_table
 from separatrix.study.opening import name_of, open_labelled, positive_class
 from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
-from separatrix.study.race import race
+from separatrix.study.race import Raced, race
 from separatrix.study.records import (
     Choice,
     Compared,
@@ -127,7 +127,7 @@ def compare_models(
         n_folds = max(2, min(n_folds, int(most)))
         new_repeats = partial(splits_of, some, encoder, of_all, folds[0].X.array, n_folds, rng=rng)
         repeats = new_repeats(n_repeats=n_repeats)
-    comparison, warnings, configured = race(
+    comparison, warnings, configured = raced = race(
         offered, costs, schema, folds, rows.classes, stages, repeats, lambda: new_repeats(n_repeats=1)[0]
     )
     test, some = _scored_part(test, some, comparison)
@@ -143,7 +143,7 @@ def compare_models(
     combination = combine(comparison, offered, test.codes, rng) if may_combine else None
     choice, optimism = chosen_with_optimism(comparison, rng, combination)
     if combination is not None and choice.name == COMBINED:
-        comparison = _enter(combination, comparison, offered, warnings, configured)
+        comparison = _enter(combination, raced, offered, len(schema.columns))
     return Compared(
         Question(name or name_of(table), target, types, test_share, seed, time),
         rows,
@@ -194,20 +194,19 @@ def _scored_part(
     return test.take(scored), replace(some, notes=(*some.notes, Note("sampled", text)))
 
 
-def _enter(
-    combination: Combination,
-    comparison: Comparison,
-    offered: dict[str, TableClassifier],
-    warnings: dict[str, list[Note]],
-    configured: dict[str, Configured],
-) -> Comparison:
-    """Add a chosen combination to the candidates, with the warnings of its models; return the comparison with it."""
-    offered[COMBINED], configured[COMBINED] = combination.model, Configured(None)
-    warnings[COMBINED] = [
-        replace(note, text=f"{name}: {note}") for name in combination.weights for note in warnings[name]
+def _enter(combination: Combination, raced: Raced, offered: dict[str, TableClassifier], n_features: int) -> Comparison:
+    """Add a chosen combination to the candidates, with the warnings of its models; return the comparison with it.
+
+    If its models were not all fitted to the features of one encoder, it has to be fitted again.
+    """
+    offered[COMBINED] = combination.model
+    if all(model.n_features_in_ == n_features for model in combination.trial.model.models_.values()):
+        raced.configured[COMBINED] = Configured(None)
+    raced.warnings[COMBINED] = [
+        replace(note, text=f"{name}: {note}") for name in combination.weights for note in raced.warnings[name]
     ]
-    trials = (combination.trial, *comparison.trials)
-    return replace(comparison, trials=tuple(sorted(trials, key=lambda trial: trial.rank)))
+    trials = (combination.trial, *raced.comparison.trials)
+    return replace(raced.comparison, trials=tuple(sorted(trials, key=lambda trial: trial.rank)))
 
 
 def _with_leaks(choice: Choice, leaks: Sequence[str], target: str) -> Choice:
