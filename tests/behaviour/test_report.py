@@ -17,7 +17,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precisio
 
 import separatrix as sx
 from browsing import is_without_sideways_scroll, show, start
-from separatrix.datasets import make_mixed_types
+from separatrix.datasets import make_loans, make_mixed_types
 from separatrix.metrics import Estimate
 from separatrix.report import performance_of, positive_view, render, write_report
 from separatrix.report.document import TEMPLATES
@@ -159,8 +159,9 @@ def test_the_positive_class_comes_second(common, study_of_five):
 
 
 def test_the_report_names_the_positive_class_and_how_to_switch(common, study_of_five):
-    assert "refer to leaves; --positive stays (in Python, positive=&#39;stays&#39;) switches to stays." in render(
-        common
+    assert (
+        "refer to leaves; <code>--positive</code> stays (in Python, positive=&#39;stays&#39;) switches to stays."
+        in render(common)
     )
     assert study_of_five.on_positive == ""
 
@@ -632,6 +633,22 @@ OVERFLOWING = """
 """
 
 
+# Words of an element that are on two lines; a hyphen between letters may end a line.
+BROKEN = """
+    const broken = [];
+    for (const element of document.querySelectorAll(arguments[0]))
+        for (const node of element.childNodes)
+            for (const word of node.nodeType === Node.TEXT_NODE ? node.data.matchAll(/[^\\s]+/g) : []) {
+                const range = document.createRange();
+                range.setStart(node, word.index);
+                range.setEnd(node, word.index + word[0].length);
+                const lines = new Set([...range.getClientRects()].map(r => Math.round(r.top)));
+                if (lines.size > 1) broken.push(word[0]);
+            }
+    return broken;
+"""
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     driver = start(tmp_path_factory.mktemp("profile"))
@@ -667,6 +684,16 @@ def test_nothing_is_wider_than_the_screen(browser, addresses, name, width):
     assert browser.execute_script(OVERFLOWING) == []
     browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert is_without_sideways_scroll(browser)
+
+
+def test_a_narrow_screen_breaks_no_names_of_groups_and_no_options(browser, tmp_path):
+    table, outcome = make_loans(300, as_frame=True, rng=0)
+    study = conduct(table.assign(outcome=outcome), "outcome", models=["logistic (Bayesian)"])
+    show(browser, write_report(study, tmp_path / "loans.html").as_uri(), width=400)
+    groups = "[aria-label='Calibration and error by group'] tbody th"
+    assert "owns_home" in browser.find_element("css selector", groups).text
+    assert browser.find_element("css selector", "code").text == "--positive"
+    assert browser.execute_script(BROKEN, f"{groups}, :not(pre) > code") == []
 
 
 @pytest.mark.parametrize(("theme", "is_light"), [("light", True), ("dark", False)])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ from separatrix.study import Study
 from separatrix.thresholds import Costs
 
 TEMPLATES = files("separatrix.report") / "templates"
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 @contextmanager
@@ -133,6 +135,13 @@ def write_report(
     return target
 
 
+def _with_options(text: str) -> Any:
+    """Text as HTML whose options of the command line are code, and not broken at their hyphens."""
+    from markupsafe import Markup, escape
+
+    return Markup(OPTION.sub(r"<code>\g<0></code>", str(escape(text))))  # escaped before
+
+
 @cache
 def _template() -> Any:
     with optional_import("Reports need jinja2", "app"):
@@ -144,5 +153,5 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "counted": counted}
+    environment.filters |= {"percent": percent, "counted": counted, "options": _with_options}
     return environment.get_template("report.html")
