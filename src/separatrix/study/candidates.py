@@ -29,8 +29,11 @@ from separatrix.table_model import (
     MAX_CELLS,
     MAX_GROUPED_WORDS,
     MAX_SEARCH_ROWS,
+    MAX_WIDTH_CENTRES,
+    MAX_WIDTH_ROWS,
     MIN_RADIAL_COLUMNS,
     MIN_RADIAL_ROWS,
+    WIDTH_FACTORS,
     TableClassifier,
     default_n_centres,
     default_n_knots,
@@ -67,9 +70,11 @@ N_FIELD_PASSES = 250  # of WORDS_SECONDS each: a posterior of independent weight
 PAIR_SECONDS = 3e-7  # per row and pair of classes: averages of the softmax
 CORRECTION_SECONDS = 2.0  # limit of a variational posterior of K classes
 N_LOGISTIC_PASSES, N_CURVED_PASSES = 15, 20  # passes as expensive as a Hessian
+N_JOINT_PASSES = 3  # times as many, to correct the covariance of all weights of K classes
 N_SEARCH_PASSES = 200  # products of matrices of all cells, in the search for interactions
 VALIDATED_TOL = 1e-6  # of the gradient of the logistic model at the mode; probabilities are accurate to four digits
-NEEDS_TEXT = "it is for tables with free text"
+MAX_POSTERIOR_CLASSES = 50  # averages over a posterior need time and memory for all pairs of classes
+NEEDS_TEXT = f"it is for tables with free text, or with more than {MAX_POSTERIOR_CLASSES} classes"
 MAX_FEATURE_CELLS = 2.5e8  # cells of an encoded table, 2 GB
 
 
@@ -110,7 +115,7 @@ def candidates(
 def unsuitable(n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 0, n_words: int = 0) -> dict[str, str]:
     """Models that do not suit a table of this size, by name, and the limit that it exceeds; see `candidates`."""
     reasons: dict[str, str] = {}
-    if not n_words:
+    if not n_words and n_classes <= MAX_POSTERIOR_CLASSES:
         reasons[VALIDATED] = NEEDS_TEXT
     if n_columns > MAX_LINEAR_COLUMNS:
         reasons[LINEAR] = f"it needs at most {MAX_LINEAR_COLUMNS:,} features, and there are {n_columns:,}"
@@ -141,6 +146,9 @@ def unsuitable(n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 
         elif functions > most:
             of = f"{n_rows:,} rows" + (f" and {n_classes} classes" if n_classes > 2 else "")
             reasons[name] = f"it may have {functions:,} functions, and the limit for {of} is {most:,}"
+    if n_classes > MAX_POSTERIOR_CLASSES:
+        why = f"its posterior needs at most {MAX_POSTERIOR_CLASSES} classes, and there are {n_classes}"
+        reasons |= dict.fromkeys((LOGISTIC, CURVED, PAIRED, RADIAL), why)
     return reasons
 
 
@@ -209,6 +217,9 @@ def expected_seconds(
             n, cells = min(N, MAX_SEARCH_ROWS), min(4 * n_numbers + 2 * size.n_columns, MAX_CELLS)
             search = n * (N_CURVED_PASSES * (M * outputs) ** 2 + N_SEARCH_PASSES * outputs * cells**2)
             M += max_products(size.n_columns) // 4  # usually a few surfaces, sometimes all products
+        if name == RADIAL:  # fits to a sample, for each width
+            n, functions = min(N, MAX_WIDTH_ROWS), size.n_columns + min(default_n_centres(n_rows), MAX_WIDTH_CENTRES)
+            search = len(WIDTH_FACTORS) * N_CURVED_PASSES * n * outputs * functions**2
         W = float(M * outputs)
         # A posterior of many weights is computed from the rows, or has a factor for each class.
         if name == LOGISTIC and is_dual_cheaper(n_rows, M):
@@ -220,6 +231,7 @@ def expected_seconds(
             return n_fits * (seconds + scores + PAIR_SECONDS * (N + n_test_rows) * K**2)
         passes = N_CURVED_PASSES if is_curved else N_LOGISTIC_PASSES
         is_corrected = K > 2 and not _is_gaussian(N, M)
+        passes *= N_JOINT_PASSES if is_corrected and M * outputs == W else 1
         seconds = MATRIX_SECONDS * (passes * (N * W**2 + 2 * W**3) + search)
         if K > 2:
             scores += (N + n_test_rows) * (PAIR_SECONDS * K**2 + MATRIX_SECONDS * W**2 * (1 + 2 * K / M))

@@ -178,7 +178,9 @@ def _plan_folds(
     is_sparse = encoder.schema_.is_sparse
     n_encoded = 0 if is_sparse else size.n_columns - len(complete_numbers(encoder.schema_))
     n_folds = n_folds_of(some.codes, test_share)
-    n_repeats = n_repeats_of(N, n_encoded, n_folds, lambda n_fits: n_fits * seconds, budget.left)
+    # With categories, the final model is fitted again, because it has indicators of new levels.
+    n_final = int(bool(encoder.schema_.with_new_levels(keep_pooled=True).new_levels))
+    n_repeats = n_repeats_of(N, n_encoded, n_folds, lambda n_fits: (n_fits + n_final) * seconds, budget.left)
     return (n_folds, n_repeats) if n_repeats else (0, 0)
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import ceil
+from math import floor, log2
 from time import perf_counter
 from typing import Any
 
@@ -23,11 +23,10 @@ from separatrix.rows import watched
 
 REPORT_SECONDS = 0.1  # minimum time between two reports on the same stage
 STUDY_SECONDS = 60.0  # default time of a study
-MAX_LATENESS = 1.5  # of the share of a candidate, after which its fit is stopped
 MIN_SAMPLED_ROWS, MIN_SAMPLED_FRACTION = 2000, 0.1  # a candidate is not tried on a smaller sample of the rows
 ACCURACY = 3.0  # factor within which expected times are accurate
 MIN_TIMED_SECONDS = 0.3  # candidates with a shorter expected time do not measure the speed of the machine
-MIN_SLOWNESS, MAX_SLOWNESS = 0.5, 5.0
+MAX_SLOWNESS = 5.0
 
 
 class OutOfTime(BaseException):
@@ -105,7 +104,7 @@ class Budget:
     def measure(self, reference_seconds: float, seconds: float) -> None:
         """Update the speed of this machine from the time of a candidate."""
         if reference_seconds >= MIN_TIMED_SECONDS:
-            self._slowness = float(np.clip(seconds / reference_seconds, MIN_SLOWNESS, MAX_SLOWNESS))
+            self._slowness = float(np.clip(seconds / reference_seconds, 1.0, MAX_SLOWNESS))
 
 
 def affordable_rows(cost: Callable[[int], float], n_rows: int, most: float) -> int:
@@ -113,10 +112,15 @@ def affordable_rows(cost: Callable[[int], float], n_rows: int, most: float) -> i
 
     The smallest sample is returned if it costs more, too.
     """
-    n, least = n_rows, max(MIN_SAMPLED_ROWS, ceil(MIN_SAMPLED_FRACTION * n_rows))
-    while cost(n) > most and n // 2 >= least:
+    n = n_rows
+    while cost(n) > most and n > min_rows(n_rows):
         n //= 2
     return n
+
+
+def min_rows(n_rows: int) -> int:
+    """Rows of the smallest sample that a candidate is tried on."""
+    return n_rows >> max(0, floor(log2(min(n_rows / MIN_SAMPLED_ROWS, 1 / MIN_SAMPLED_FRACTION))))
 
 
 class Stages:

@@ -5,8 +5,8 @@ Each candidate is fitted to all rows, which gives its evidence and its time, and
 first. Then all of them are scored in the second fold, and so on, so that they are always compared on the same rows.
 
 - A candidate that may take longer than its share of the time left is first fitted to a sample of the rows. The time of
-  this attempt determines how many rows the next one may have. An attempt that takes much longer than the share is
-  stopped, and the one before it counts.
+  this attempt determines how many rows the next one may have. An attempt is stopped if the rest of the time would not
+  suffice for the final fit, and the one before it counts.
 - A candidate stops if it is more than three standard errors behind the best one, unless its other folds are cheap.
 - If another fold of all candidates would take too long, those that are behind stop first. If that does not suffice, the
   folds so far decide.
@@ -48,7 +48,7 @@ from separatrix.generative import NaiveBayes
 from separatrix.metrics import Estimate, weighted_mean
 from separatrix.study.candidates import CURVED, LOGISTIC, PRIOR, PriorOnly
 from separatrix.study.notes import captured
-from separatrix.study.progress import ACCURACY, MAX_LATENESS, Budget, OutOfTime, Stages, affordable_rows
+from separatrix.study.progress import ACCURACY, Budget, OutOfTime, Stages, affordable_rows, min_rows
 from separatrix.study.records import Note
 from separatrix.study.validation import MAX_REPEAT_FRACTION, MAX_REPEAT_SECONDS, MAX_REPEATS, Split, sampled_fold
 from separatrix.table import Schema
@@ -188,9 +188,12 @@ def race(
 
     order = sorted(models, key=lambda name: costs[name](N))
     for place, name in enumerate(order):
-        share = budget.share(len(order) - place) if place else np.inf  # the cheapest is always fitted
+        waiting = [each for each in order[place:] if budget.expected(costs[each](min_rows(N))) <= budget.left]
+        share = budget.share(len(waiting)) if place else np.inf  # the cheapest is always fitted
         with single_thread_blas():
-            tried = _largest_attempt(name, partial(attempt, name), costs[name], N, share, stages)
+            tried = _largest_attempt(
+                name, partial(attempt, name), costs[name], N, share, stages, n_fits=2 if repeats else 1
+            )
         warnings[name], configured[name] = tried.warnings, tried.configured
         if tried.entry is not None:
             entries.append(tried.entry)
@@ -218,23 +221,27 @@ def _largest_attempt(
     n_rows: int,
     share: float,
     stages: Stages,
+    *,
+    n_fits: int,
 ) -> Attempt:
     """The attempt with as many rows as its ``share`` of the time allows; a failed trial if there is none.
 
-    All rows are tried at once if they take less than the share even if the expected time is too short.
+    All rows are tried at once if they take less than the share even if the expected time is too short. An attempt has
+    ``n_fits`` fits, and is stopped if the rest of the time would not suffice for another one, the final fit.
     """
     budget, start = stages.budget, perf_counter()
+    most = n_fits / (n_fits + 1) if np.isfinite(share) else np.inf  # of the time left
     per_cost = budget.expected(1.0)
     n = affordable_rows(cost, n_rows, share / (ACCURACY * per_cost))
-    if per_cost * cost(n) > ACCURACY * share:
+    if per_cost * cost(n) > budget.left and np.isfinite(share):
         stages(f"{name}, 0 rows")
-        return Attempt.none(name, _not_tried(per_cost * cost(n), n, share, budget))
+        return Attempt.none(name, _not_tried(per_cost * cost(n), n, budget))
     stages(f"{name}, {n:,} rows", per_cost * cost(n))
     found, tried = None, 0
     while n > tried:
         begun = perf_counter()
         try:
-            with stages.limited(start + MAX_LATENESS * share - begun):
+            with stages.limited(most * max(budget.left, 1e-9)):
                 found = attempt(n)
         except OutOfTime:
             break
@@ -246,8 +253,8 @@ def _largest_attempt(
             stages.within(f"{name}, {n:,} rows", per_cost * cost(n))
     return found or Attempt.none(
         name,
-        f"{STOPPED} after {perf_counter() - start:.0f} s, because its share of {budget.seconds:g} s was {share:.0f} s. "
-        "Allow more with --time (in Python, time=).",
+        f"{STOPPED} after {perf_counter() - start:.0f} of {budget.seconds:g} s, before it was fitted. Allow more with "
+        "--time (in Python, time=).",
     )
 
 
@@ -362,8 +369,8 @@ def gaps_to_best(entries: Sequence[Entry]) -> dict[str, Estimate]:
     return found
 
 
-def _not_tried(expected: float, n_rows: int, share: float, budget: Budget) -> str:
+def _not_tried(expected: float, n_rows: int, budget: Budget) -> str:
     return (
-        f"{NOT_TRIED}: {n_rows:,} rows would take about {max(expected, 1):,.0f} s, and its share of {budget.seconds:g} "
-        f"s is {share:.0f} s. Allow more with --time (in Python, time=)."
+        f"{NOT_TRIED}: {n_rows:,} rows would take about {max(expected, 1):,.0f} s, and {budget.left:.0f} of "
+        f"{budget.seconds:g} s are left. Allow more with --time (in Python, time=)."
     )

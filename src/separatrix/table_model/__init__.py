@@ -22,9 +22,12 @@ from separatrix.table_model.classifier import (
 from separatrix.table_model.pairs import MAX_CELLS, MAX_SEARCH_ROWS, Interactions, max_products
 from separatrix.table_model.radial import (
     MAX_DEVIATIONS,
+    MAX_WIDTH_CENTRES,
+    MAX_WIDTH_ROWS,
     MIN_RADIAL_COLUMNS,
     MIN_RADIAL_ROWS,
     RADIAL,
+    WIDTH_FACTORS,
     Radial,
     RadialFunctions,
     default_n_centres,

@@ -22,7 +22,7 @@ from separatrix._array import Codes, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
-from separatrix.rows import Source, as_source, watched
+from separatrix.rows import Source, as_source
 from separatrix.solvers import LBFGS, Posterior, pose
 from separatrix.stats import collect_sample, value_grad
 
@@ -61,7 +61,7 @@ def tuned_scales(source: Source, unit: Float, groups: Sequence[Any]) -> Float:
     def best() -> Float:
         return np.array(min(tried, key=tried.__getitem__))
 
-    with single_thread_blas(), watched(lambda done, total, number: None):  # passes over folds are not reported
+    with single_thread_blas():
         losses(np.zeros(len(labels)), LOG10_SCALES)
         for g in range(len(labels) if len(labels) > 1 else 0):
             for direction in (1.0, -1.0):
