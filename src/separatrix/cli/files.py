@@ -78,8 +78,15 @@ def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None
         raise CommandError("data", f"{path} lacks {len(missing)} columns that {why}: {', '.join(named)}{more}.")
 
 
+def weight_column(table: TableFile, given: str | None, names: Mapping[str, str]) -> str | None:
+    """The given column of weights; by default that of the fit, if the table has it."""
+    require_columns(table, [] if given is None else [given], why="--weight names")
+    saved = names.get("weight")
+    return given or (saved if saved in table.columns else None)
+
+
 def load_model(path: str, *, of_tables: bool = False, with_rule: bool = False) -> tuple[Any, dict[str, str]]:
-    """Load a model and the names saved with it: "target", "positive" and "model", if they are known.
+    """Load a model and the names saved with it: "target", "weight", "positive" and "model", if they are known.
 
     A rule of costs around a `TableClassifier` is returned ``with_rule``; otherwise the model inside is returned.
     With ``of_tables``, raises if the model is not a `TableClassifier`, perhaps inside a wrapper.

@@ -47,6 +47,7 @@ def fit(
     target: opt.Target,
     types: opt.Types = None,
     drop: opt.Drop = None,
+    weight: opt.Weight = None,
     models: opt.Models = None,
     positive: opt.Positive = None,
     test_share: opt.TestShare = 0.2,
@@ -87,7 +88,7 @@ def fit(
     if not no_report:
         files.require_ending(outputs["report"], [".html", ".htm"], what="a report")
     files.require_free(outputs.values(), force=force, inputs=[data])
-    options: dict[str, Any] = {"types": types, "drop": drop, "models": models, "positive": positive}
+    options: dict[str, Any] = {"types": types, "drop": drop, "weight": weight, "models": models, "positive": positive}
     options |= {"test_share": test_share, "seed": seed, "time": time, "costs": costs}
     study_file(data, target, outputs, level=level, force=force, as_json=as_json, quiet=quiet, **options)
 
@@ -101,6 +102,7 @@ def compare(
     target: opt.Target,
     types: opt.Types = None,
     drop: opt.Drop = None,
+    weight: opt.Weight = None,
     models: opt.Models = None,
     test_share: opt.TestShare = 0.2,
     seed: opt.Seed = 0,
@@ -108,7 +110,7 @@ def compare(
     as_json: opt.Json = False,
 ) -> None:
     """Compare models on a table by metrics on unseen rows, evidence and time, without writing a file."""
-    options: dict[str, Any] = {"types": types, "drop": drop, "models": models}
+    options: dict[str, Any] = {"types": types, "drop": drop, "weight": weight, "models": models}
     study_file(data, target, {}, as_json=as_json, test_share=test_share, seed=seed, time=time, **options)
 
 
@@ -120,6 +122,7 @@ def report(
     model: opt.Saved,
     data: opt.Data,
     target: opt.Labels = None,
+    weight: opt.WeightIfAny = None,
     positive: opt.Positive = None,
     output_file: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Report file (.html).")
@@ -144,9 +147,10 @@ def report(
     table = files.open_input(data, scorer.types)
     files.require_columns(table, [labels], why="is the target (--target names another)")
     files.require_columns(table, scorer.inputs, why="the model needs")
+    weight = files.weight_column(table, weight, names)
     with stages("Reading", hidden=as_json) as progress, files.about(table.path):
         rows, name = files.read_rows(table), name_of(data)
-        study = examine(fitted, rows, labels, name=name, level=level, positive=label, progress=progress)
+        study = examine(fitted, rows, labels, name=name, level=level, positive=label, progress=progress, weight=weight)
     files.write_together({output_file: render(study, model_path=model).encode("utf-8", errors="replace")}, force=force)
     printer = Printer(as_json=as_json)
     printer.text(f"{data}: {counted(study.n_rows, 'row')}, predicted by {model}.", *filter(None, [study.on_positive]))
@@ -198,10 +202,10 @@ def study_file(
                 from separatrix.decisions import DecisionRule
                 from separatrix.thresholds import cost_report
 
-                rule = DecisionRule(study.model, costs=matrix, prefit=True)
+                held, rule = study.held_out, DecisionRule(study.model, costs=matrix, prefit=True)
                 labels = tuple(map(str, study.classes.tolist()))
                 at = 1 if study.positive is None else study.classes.tolist().index(study.positive)
-                found = cost_report(study.held_out.P, study.held_out.codes, matrix, labels, positive=at)
+                found = cost_report(held.P, held.codes, matrix, labels, held.weight, positive=at)
             contents = {outputs["model"]: packed(rule, study.about)}
             if "report" in outputs:
                 from separatrix.report import render
@@ -221,6 +225,7 @@ def compare_file(
     *,
     types: Iterable[str] | None = None,
     drop: Iterable[str] | None = None,
+    weight: str | None = None,
     models: Iterable[str] | None = None,
     positive: str | None = None,
     costs: Iterable[str] | None = None,
@@ -238,6 +243,7 @@ def compare_file(
     files.require_columns(table, [target], why="--target names")
     files.require_columns(table, kinds, why="--types names")
     files.require_columns(table, dropped, why="--drop names")
+    files.require_columns(table, [] if weight is None else [weight], why="--weight names")
     if target in dropped or kinds.get(target) == "drop":
         raise CommandError("usage", f"--drop {target}: the target cannot be dropped.")
     if kinds.get(target, "categorical") != "categorical":
@@ -246,10 +252,10 @@ def compare_file(
         )
     options = {"name": name_of(data), "types": {**kinds, **dict.fromkeys(dropped, "drop")}} | options
     with files.about(table.path):
-        labelled = open_labelled(table, target, options["types"])
+        labelled = open_labelled(table, target, options["types"], weight)
         label = None if positive is None else class_label(labelled.classes.tolist(), positive)
         matrix = cost_matrix(labelled.classes.tolist(), costs) if costs else None
-        return compare_models(labelled, target, positive=label, **options), table, matrix
+        return compare_models(labelled, target, positive=label, weight=weight, **options), table, matrix
 
 
 def cost_matrix(classes: Sequence[Any], costs: Iterable[str]) -> list[list[float]]:
@@ -364,8 +370,9 @@ def print_study(
         printer.document(document | {"costs": None if costs is None else asdict(costs)})
         return
     printer.text(f"{data}: {counted(n_rows, 'row')}, {counted(len(schema.plans) + 1, 'column')}.")
-    labels = zip(compared.table.counts.tolist(), map(str, compared.table.classes.tolist()), strict=True)
-    classes = [f"{label} {100 * n / compared.table.n_rows:.3g} %" for n, label in sorted(labels, reverse=True)]
+    counts = compared.table.counts
+    labels = zip(counts.tolist(), map(str, compared.table.classes.tolist()), strict=True)
+    classes = [f"{label} {100 * n / counts.sum():.3g} %" for n, label in sorted(labels, reverse=True)]
     more = f" and {len(classes) - MAX_LISTED_CLASSES} more classes" if len(classes) > MAX_LISTED_CLASSES else ""
     printer.text(f"Target {compared.question.target}: {', '.join(classes[:MAX_LISTED_CLASSES])}{more}.")
     if study is not None and study.on_positive:

@@ -134,6 +134,26 @@ Drop = Annotated[
         autocompletion=complete_columns,
     ),
 ]
+WeightIfAny = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        metavar="COL",
+        help="Column of weights of the rows; by default that of the fit, if the table has it.",
+        show_default=False,
+        autocompletion=complete_columns,
+    ),
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        metavar="COL",
+        help="Column of weights, which is no feature: a row of weight k counts as k copies of it.",
+        show_default=False,
+        autocompletion=complete_columns,
+    ),
+]
 Models = Annotated[
     list[str] | None,
     typer.Option(

@@ -90,8 +90,9 @@ def predict(
     printer.text(f"{counted(counts.rows, 'row')} predicted{f': {proportions}' if proportions else ''}.")
     if scores is not None:
         loss_text = "" if loss is None else f"log-loss {loss:z.4f}, "
+        once = ", each counted once" if names.get("weight") in table.columns else ""
         printer.text(
-            f"Compared with {counted(counts.labelled, 'label')}: {loss_text}accuracy {scores['accuracy']:.4f}."
+            f"Compared with {counted(counts.labelled, 'label')}{once}: {loss_text}accuracy {scores['accuracy']:.4f}."
         )
     printer.notes(notes)
     printer.text(*([""] if notes else []), f"Written: {'standard output' if output == STANDARD else output}")

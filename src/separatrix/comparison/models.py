@@ -161,13 +161,13 @@ def _given_weights(argument: str, given: Any, names: Sequence[str]) -> Float:
     return weight
 
 
-def stacking_weights(rows: Float) -> Float:
+def stacking_weights(rows: Float, weight: Float | None = None) -> Float:
     """Weights w (K,) of the average of models that predicts rows best (Yao, Vehtari, Simpson & Gelman 2018).
 
         maximise  1/N Σ_n ln Σ_k w_k p_nk   over  w_k >= 0,  Σ_k w_k = 1
 
-    ``rows`` (N, K) are the log-likelihoods ln p_nk of rows to which the models were not fitted. The objective is
-    concave, so every maximum is global. Most weights are usually zero.
+    ``rows`` (N, K) are the log-likelihoods ln p_nk of rows to which the models were not fitted, and ``weight`` (N,) the
+    weights of these rows. The objective is concave, so every maximum is global. Most w_k are usually zero.
 
     >>> stacking_weights(np.log([[0.9, 0.5], [0.9, 0.5], [0.1, 0.5]])).round(3)
     array([0.417, 0.583])
@@ -177,10 +177,12 @@ def stacking_weights(rows: Float) -> Float:
     best, K = rows.max(axis=1, keepdims=True), rows.shape[1]
     known = np.isfinite(best[:, 0])  # rows that are impossible for all models do not depend on w
     p = np.exp(np.maximum(rows[known] - best[known], MIN_ROW_NATS))
+    counts = np.ones(len(p)) if weight is None else weight[known]
+    share = counts / max(counts.sum(), np.finfo(float).tiny)
 
     def minus_score(w: Float) -> tuple[float, Float]:
         mixture = p @ w
-        return -float(np.log(mixture).mean()), -(p.T @ (1 / mixture)) / len(p)
+        return -float(share @ np.log(mixture)), -(p.T @ (share / mixture))
 
     equal = np.full(K, 1 / K)
     if not known.any():

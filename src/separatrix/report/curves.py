@@ -35,7 +35,7 @@ def curves_section(study: Study, perf: Performance, costs: Costs | None) -> list
         return []
     p, event, matrix, found = held.P[:, 1], held.codes == 1, costs_in_order(study.classes, costs), []
     for kind, title, below, what in (*CARDS, *[COST_CARD] * (matrix is not None)):
-        curve = threshold_curve(kind, p, event, costs=matrix, level=study.level)
+        curve = threshold_curve(kind, p, event, held.weight, costs=matrix, level=study.level)
         scale: Scale = drawing.UNIT_SCALE
         wording: Callable[[float], str] = percent
         if kind not in ("roc", "precision"):

@@ -71,12 +71,13 @@ class Performance:
 
 def performance_of(study: Study) -> Performance:
     """Metrics of the model on the evaluated rows of a study."""
-    P, codes = study.held_out.P, study.held_out.codes
+    P, codes, weight = study.held_out.P, study.held_out.codes, study.held_out.weight
+    sample = (P, codes, weight)
     proportion = study.counts / study.counts.sum()
     rows = study.held_out.log_likelihoods
-    log_likelihood = metrics.log_likelihood(P, codes) if rows is None else metrics.weighted_mean(rows)
-    accuracy = metrics.accuracy(P, codes)
-    baseline_loss = -float(np.log(proportion[codes]).mean())
+    log_likelihood = metrics.log_likelihood(*sample) if rows is None else metrics.weighted_mean(rows, weight)
+    accuracy = metrics.accuracy(*sample)
+    baseline_loss = -float(np.average(np.log(proportion[codes]), weights=weight))
     labels = tuple(shortened(label, MAX_LABEL_LETTERS) for label in study.classes)
     largest, n_rows, is_one_of_many = int(proportion.argmax()), len(codes), len(labels) < len(study.model.classes_)
     tested = "" if study.comparison is None else f"{study.comparison.tested} "
@@ -88,15 +89,15 @@ def performance_of(study: Study) -> Performance:
         n_trained=study.model.n_rows_,
         accuracy=accuracy,
         log_loss=Estimate(-log_likelihood.value, log_likelihood.standard_error),
-        auc=metrics.auc(P, codes),
-        brier=metrics.brier(P, codes),
-        ece=metrics.ece(P, codes),
-        ece_if_calibrated=metrics.ece_if_calibrated(P, codes),
+        auc=metrics.auc(*sample),
+        brier=metrics.brier(*sample),
+        ece=metrics.ece(*sample),
+        ece_if_calibrated=metrics.ece_if_calibrated(*sample),
         baseline=f"always predicting {labels[largest] if is_one_of_many else 'the largest class'}",
         baseline_loss=baseline_loss,
-        baseline_accuracy=float((codes == largest).mean()),
+        baseline_accuracy=float(np.average(codes == largest, weights=weight)),
         r2=1 + log_likelihood.value / baseline_loss if baseline_loss else nan,
-        excess_confidence=float(P.max(axis=1).mean()) - accuracy.value,
+        excess_confidence=float(np.average(P.max(axis=1), weights=weight)) - accuracy.value,
         labels=labels,
         largest=largest,
         is_one_of_many=is_one_of_many,
@@ -163,7 +164,7 @@ def one_against_rest(held: HeldOut, k: int) -> HeldOut:
     sides[:] = [f"not {label}", label]
     classes = held.classes[[1 - k, k]] if len(held.classes) == 2 else sides
     rows = held.log_likelihoods if len(held.classes) == 2 else None
-    return HeldOut((held.codes == k).astype(np.intp), _two_sides(held.P, k), classes, rows)
+    return HeldOut((held.codes == k).astype(np.intp), _two_sides(held.P, k), classes, rows, held.weight)
 
 
 def _two_sides(P: Float, k: int) -> Float:

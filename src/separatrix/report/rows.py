@@ -18,7 +18,7 @@ from separatrix.report import drawing
 from separatrix.report.drawing import Mark, nice_scale
 from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance, costs_in_order
 from separatrix.report.words import counted, fixed, number, percent, shortened
-from separatrix.study import Study
+from separatrix.study import Study, in_proportion
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, open_batch
 from separatrix.thresholds import Costs
 
@@ -119,30 +119,33 @@ def groups_section(study: Study, perf: Performance) -> dict[str, Any] | None:
         zip(study.schema.groups, zip(*cells_of(study.schema, open_batch(study.rows)), strict=True), strict=True)
     )
     two, correct = len(perf.labels) == 2, held.P.argmax(axis=1) == held.codes
-    loss = -log_likelihoods(held.P, held.codes)
+    loss, weight = -log_likelihoods(held.P, held.codes), held.weights
     rows, n_tests = [], 0
     for name in categories:
         texts = np.array([str(cell) for cell in cells[name]], dtype=object)
-        levels, counts = np.unique(texts.astype(str), return_counts=True)
+        levels, place = np.unique(texts.astype(str), return_inverse=True)
+        counts = np.bincount(place, weight)
         for level in levels[np.argsort(-counts, kind="stable")][:MAX_GROUPS].tolist():
             inside = texts == level
-            n = int(inside.sum())
+            w = weight[inside]
+            n = float(w.sum())
             if n < MIN_GROUP_ROWS:
                 continue
             n_tests += 1
             p = held.P[inside, 1] if two else held.P[inside].max(axis=1)
             hit = held.codes[inside] == 1 if two else correct[inside]
-            error = float(np.sqrt(max((p * (1 - p)).sum(), 1e-12))) / n
-            is_off = abs(float(hit.mean() - p.mean())) > UNUSUAL_IN_SE * error
-            figures = percent(float(p.mean())), percent(float(hit.mean())), f"± {percent(error)}"
+            error = float(np.sqrt(max(w @ (p * (1 - p)), 1e-12))) / n
+            predicted, observed = float(w @ p) / n, float(w @ hit) / n
+            is_off = abs(observed - predicted) > UNUSUAL_IN_SE * error
+            figures = percent(predicted), percent(observed), f"± {percent(error)}"
             shown = f"{shortened(name, 28)} = {_level(plans[name], level)}"
             rows.append(
                 (
                     shown,
-                    f"{n:,}",
+                    f"{n:,.0f}",
                     *figures,
-                    percent(float(correct[inside].mean())),
-                    fixed(float(loss[inside].mean())),
+                    percent(float(w @ correct[inside]) / n),
+                    fixed(float(w @ loss[inside]) / n),
                     is_off,
                 )
             )
@@ -181,12 +184,14 @@ def columns_section(study: Study, perf: Performance) -> dict[str, Any] | None:
     shown = [1, 0] if len(perf.labels) == 2 else np.argsort(-counts, kind="stable")[:MAX_PICTURED_CLASSES].tolist()
     shown = [k for k in shown if counts[k]]
     classes = [(k, perf.labels[k], f"k{i}") for i, k in enumerate(shown)]
+    at = np.arange(len(held.codes)) if held.weight is None else in_proportion(held.weight)
     drawable = [name for name in _by_importance(study) if _can_draw(plans[name])][:MAX_PICTURED_COLUMNS]
     cells = dict(
         zip(study.schema.groups, zip(*cells_of(study.schema, open_batch(study.rows)), strict=True), strict=True)
     )
     cards = [
-        _distribution(name, plans[name], np.array(cells[name], dtype=object), held.codes, classes) for name in drawable
+        _distribution(name, plans[name], np.array(cells[name], dtype=object)[at], held.codes[at], classes)
+        for name in drawable
     ]
     return {
         "cards": [card for card in cards if card is not None],

@@ -77,7 +77,7 @@ def data_section(study: Study) -> dict[str, Any]:
     for k in np.argsort(-study.counts, kind="stable").tolist():
         label, share = shortened(study.classes[k], MAX_NAME_LETTERS), percent(proportion[k])
         picture = bar(proportion[k], f"{label}: {share} of rows", colour(k, len(proportion)))
-        classes.append((label, picture, share, f"{study.counts[k]:,}"))
+        classes.append((label, picture, share, f"{study.counts[k]:,.0f}"))
     columns = []
     for plan in used:
         named = {plan.column: "value", f"{plan.column} is missing": "missing indicator"}
@@ -307,8 +307,8 @@ def _card(effect: Effect, drawn: list[tuple[int, str, str]], upright: Scale, bas
 
 def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
     """Reliability diagram with a table of its values, and a histogram of the predicted probabilities."""
-    P, codes = study.held_out.P, study.held_out.codes
-    curve = metrics.reliability(P, codes, level=study.level)
+    P, codes, weight = study.held_out.P, study.held_out.codes, study.held_out.weight
+    curve = metrics.reliability(P, codes, weight, level=study.level)
     two = len(perf.labels) == 2
     event = shortened(perf.labels[1]) if two else "the most probable class"
     top = float(max(curve.predicted.max(), curve.upper.max()))  # a rare class gets a zoomed axis
@@ -320,7 +320,7 @@ def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
         "diagram": drawing.reliability_diagram(
             curve, scale, f"Observed frequency of {event} against its predicted probability"
         ),
-        "histogram": drawing.histogram(p, scale, f"Number of rows by predicted probability of {event}"),
+        "histogram": drawing.histogram(p, weight, scale, f"Number of rows by predicted probability of {event}"),
         "bins": [
             (percent(p), percent(seen), f"{percent(low)} to {percent(high)}", f"{n:,.0f}")
             for p, seen, low, high, n in bins
@@ -340,26 +340,26 @@ def decisions_section(study: Study, perf: Performance, costs: Costs | None = Non
     if L is not None and len(L) == 2:
         chosen = cost_threshold(L, 1)
         rule += f": {perf.labels[1]} if its probability exceeds {percent(chosen)}"
-    P, codes = study.held_out.P, study.held_out.codes
+    P, codes, weight = study.held_out.P, study.held_out.codes, study.held_out.weights
     K = len(perf.labels)
-    counts = np.bincount(K * codes + decide(P, costs=L), minlength=K * K).reshape(K, K)
+    counts = np.bincount(K * codes + decide(P, costs=L), weight, K * K).reshape(K, K)
     scores, thresholds = [], []
     if K > 2:
         for k, label in enumerate(perf.labels):
             n = counts[k].sum()
             recall, precision = _fraction(counts[k, k], n), _fraction(counts[k, k], counts[:, k].sum())
-            scores.append((label, f"{n:,}", recall, precision))
+            scores.append((label, f"{n:,.0f}", recall, precision))
     elif not perf.is_prior_only:
         p, is_event = P[:, 1], codes == 1
         for threshold in thresholds_for(p, chosen):
-            flagged = p >= threshold
-            hits = (flagged & is_event).sum()
+            flagged = weight * (p >= threshold)
+            hits = flagged @ is_event
             cost = number((1 - threshold) / threshold, 2)  # false alarms per missed case: (1 - p) / p
-            flagged_fraction, precision = _fraction(flagged.sum(), len(p)), _fraction(hits, flagged.sum())
-            thresholds.append((threshold, cost, flagged_fraction, precision, _fraction(hits, is_event.sum())))
+            flagged_fraction, precision = _fraction(flagged.sum(), weight.sum()), _fraction(hits, flagged.sum())
+            thresholds.append((threshold, cost, flagged_fraction, precision, _fraction(hits, weight @ is_event)))
     return {
         "confusion": [
-            (label, [(_fraction(n, row.sum()), int(n), round(10 * n / max(row.sum(), 1))) for n in row])
+            (label, [(_fraction(n, row.sum()), round(n), round(10 * n / max(row.sum(), 1))) for n in row])
             for label, row in zip(perf.labels, counts, strict=True)
         ],
         "rule": rule,

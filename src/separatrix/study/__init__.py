@@ -4,7 +4,7 @@
 Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (comparison and choice), race.py (fits and
 scores within the time limit) and records.py (`Compared`, `Study`). The rows: opening.py (data frames and files). The
 models: candidates.py (which models suit a table). The results: notes.py, screening.py (columns to check). Progress
-reports: progress.py. Predictions of a table in batches: scoring.py.
+reports: progress.py. Weights of rows: row_weights.py. Predictions of a table in batches: scoring.py.
 """
 
 from separatrix.effects import Effect, PairEffect
@@ -14,6 +14,7 @@ from separatrix.study.notes import captured, notes_on_model
 from separatrix.study.opening import name_of, open_labelled, read_types, spread_rows
 from separatrix.study.progress import Stage
 from separatrix.study.records import OTHER_MODEL_TOPICS, Compared, HeldOut, Note, Study, Topic
+from separatrix.study.row_weights import in_proportion
 from separatrix.study.scoring import BatchScorer, ValueCounts
 from separatrix.study.study import N_LATER_STAGES, conduct, examine, study_of
 
@@ -37,6 +38,7 @@ __all__ = [
     "compare_models",
     "conduct",
     "examine",
+    "in_proportion",
     "name_of",
     "notes_on_model",
     "open_labelled",

@@ -49,7 +49,7 @@ class Scoreboard:
 
     The evidence is NaN if it cannot be compared. ``width`` (K,) is the number of standard errors behind the best, up to
     which a model counts as equally good. ``combined`` (N,) are the log-likelihoods of a combination, if there is one.
-    In all methods, each row counts ``times`` (N,): once, or as often as a bootstrap sample contains it.
+    In all methods, each row counts ``times`` (N,): its weight, times the number of times that a bootstrap sample has it.
     """
 
     L: Float
@@ -69,24 +69,24 @@ class Scoreboard:
             None if combined is None else np.maximum(np.asarray(combined.test.rows), MIN_ROW_NATS),
         )
 
-    def best(self, times: Codes) -> int:
+    def best(self, times: Float) -> int:
         """Column of the model with the largest mean."""
         return int((times @ self.L).argmax())
 
-    def near(self, times: Codes) -> Codes:
+    def near(self, times: Float) -> Codes:
         """Columns of the models that count as equally good as the best."""
         behind = self.L[:, [self.best(times)]] - self.L
         limit = np.maximum(self.width * _standard_error(behind, times), MIN_SHOWN_NATS)
         return np.flatnonzero(times @ behind / times.sum() <= limit)
 
-    def simplest(self, times: Codes) -> int:
+    def simplest(self, times: Float) -> int:
         """Column of the simplest model that is near the best and that the evidence does not rule out."""
         near = self.near(times)
         gap = np.nan_to_num(np.nanmax(self.evidence[near], initial=-np.inf) - self.evidence[near], nan=0.0)
         left = near[gap < MIN_LEAD_NATS]  # a model without a comparable evidence cannot be ruled out
         return int(left[self.complexity[left].argmin()])
 
-    def lead_of_combination(self, times: Codes) -> tuple[int, Estimate]:
+    def lead_of_combination(self, times: Float) -> tuple[int, Estimate]:
         """Lead of the combination over the best and the simplest model: the less clear lead, and the column."""
         assert self.combined is not None, "there is a combination"
         over = [self.best(times), self.simplest(times)]
@@ -95,7 +95,7 @@ class Scoreboard:
         least = int((mean - COMBINED_IN_STD * error).argmin())
         return over[least], Estimate(float(mean[least]), float(error[least]))
 
-    def chosen_rows(self, times: Codes) -> Float:
+    def chosen_rows(self, times: Float) -> Float:
         """Log-likelihoods (N,) of the model that is chosen."""
         if self.combined is not None and is_clear(self.lead_of_combination(times)[1]):
             return self.combined
@@ -107,11 +107,17 @@ def is_clear(lead: Estimate) -> bool:
     return lead.value > max(COMBINED_IN_STD * lead.standard_error, MIN_SHOWN_NATS)
 
 
-def _standard_error(difference: Float, times: Codes) -> Float:
+def _standard_error(difference: Float, times: Float) -> Float:
     """Standard error of each column's mean (K,), with the limit on the difference of a row of `Comparison`."""
     n, limited = times.sum(), np.clip(difference, -MAX_ROW_NATS, MAX_ROW_NATS)
     variance = times @ limited**2 / n - (times @ limited / n) ** 2
     return np.asarray(np.sqrt(np.maximum(variance, 0.0) / max(n - 1, 1)))
+
+
+def _weights(comparison: Comparison) -> Float:
+    """Weights of the scored rows, (N,)."""
+    given = comparison.test_weight
+    return np.ones(len(comparison.test_rows)) if given is None else given
 
 
 def choose(comparison: Comparison, combination: Combination | None = None) -> Choice:
@@ -124,7 +130,7 @@ def choose(comparison: Comparison, combination: Combination | None = None) -> Ch
             remedy="Leave out the columns that these reasons name: types={COLUMN: 'drop'}.",
             option="Leave out the columns that these reasons name: --drop COLUMN.",
         )
-    board, once = Scoreboard.of(scored, combination and combination.trial), np.ones(len(comparison.test_rows), np.intp)
+    board, once = Scoreboard.of(scored, combination and combination.trial), _weights(comparison)
     single, near = scored[board.simplest(once)], [scored[k] for k in board.near(once)]
     chosen, reasons = single, [*_reasons(comparison, scored, near, single)]
     if combination is not None:
@@ -157,14 +163,15 @@ def optimism_of_choice(
 ) -> float:
     """How much the log-likelihood per row of the chosen model is too large, because it was chosen on the same rows."""
     board = Scoreboard.of(_scored(comparison), combination and combination.trial)
-    N = len(board.L)
-    chosen, gains = board.chosen_rows(np.ones(N, np.intp)), []
+    N, weight = len(board.L), _weights(comparison)
+    chosen, gains = board.chosen_rows(weight), []
     for _ in range(int(np.clip(MAX_BOOTSTRAP_CELLS / board.L.size, 20, N_BOOTSTRAP))):
         times = np.bincount(rng.integers(N, size=N), minlength=N)
         out = times == 0
         if out.any():
-            difference = chosen[out] - board.chosen_rows(times)[out]
-            gains.append(float(np.clip(difference, -MAX_ROW_NATS, MAX_ROW_NATS).mean()))  # as in standard errors
+            difference = chosen[out] - board.chosen_rows(times * weight)[out]
+            limited = np.clip(difference, -MAX_ROW_NATS, MAX_ROW_NATS)  # as in standard errors
+            gains.append(float(np.average(limited, weights=weight[out])))
     return float(np.mean(gains)) if gains else 0.0
 
 

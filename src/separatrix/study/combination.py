@@ -46,17 +46,23 @@ class Combination(NamedTuple):
 
 
 def combine(
-    comparison: Comparison, models: Mapping[str, TableClassifier], codes: Codes, rng: np.random.Generator
+    comparison: Comparison,
+    models: Mapping[str, TableClassifier],
+    codes: Codes,
+    rng: np.random.Generator,
+    train_weight: Float | None = None,
 ) -> Combination | None:
     """The combination of the scored candidates; None if a single model predicts best.
 
-    ``models`` are the unfitted candidates, and ``codes`` the classes of the scored rows.
+    ``models`` are the unfitted candidates, ``codes`` the classes of the scored rows, and ``train_weight`` the weights of
+    the training rows.
     """
     trials = [trial for trial in comparison if not trial.failure and trial.P is not None]
     if len(trials) < 2:
         return None
     L = np.column_stack([np.asarray(trial.test.rows) for trial in trials])
-    w = part_weights(L)
+    weight = comparison.test_weight
+    w = part_weights(L, weight)
     parts = [trials[at] for at in np.argsort(-w, kind="stable")[: np.count_nonzero(w)]]
     if len(parts) < 2:
         return None
@@ -65,16 +71,17 @@ def combine(
     rows, P = np.empty(len(L)), np.empty_like(np.asarray(trials[0].P))
     for fold in np.unique(folds):
         at = np.flatnonzero(folds == fold)
-        w = part_weights(L[folds != fold])
+        others = folds != fold
+        w = part_weights(L[others], None if weight is None else weight[others])
         rows[at] = mixture(L[at], w)
-        P[at] = sum(weight * np.asarray(trial.P)[at] for weight, trial in zip(w, trials, strict=True) if weight)
+        P[at] = sum(share * np.asarray(trial.P)[at] for share, trial in zip(w, trials, strict=True) if share)
     unfitted = {name: models[name] for name in weights}
     return Combination(
         Trial(
             COMBINED,
             ModelAverage(unfitted, weights=weights).adopt({trial.name: trial.model for trial in parts}, weights),
-            train=_training_scores(parts, weights),
-            test=scores_of(P, rows, metrics.accuracy(P, codes), Fold(None, codes, np.arange(len(codes)))),
+            train=_training_scores(parts, weights, train_weight),
+            test=scores_of(P, rows, metrics.accuracy(P, codes, weight), Fold(None, codes, np.arange(len(codes)), weight)),
             fit_seconds=sum(trial.fit_seconds for trial in parts),
             predict_seconds=sum(trial.predict_seconds for trial in parts),
             P=P,
@@ -88,14 +95,14 @@ def in_words(weights: Mapping[str, float]) -> str:
     return enumerated([f"{100 * weight:.2g} % {name}" for name, weight in weights.items()])
 
 
-def part_weights(L: Float) -> Float:
+def part_weights(L: Float, weight: Float | None = None) -> Float:
     """Stacking weights of at most `MAX_PARTS` models, from log-likelihoods L (N, K); those of the others are zero."""
-    w = stacking_weights(L)
+    w = stacking_weights(L, weight)
     kept = np.argsort(-w, kind="stable")[:MAX_PARTS]
     while True:
         kept = kept[w[kept] >= MIN_PART_WEIGHT]
         found = np.zeros_like(w)
-        found[kept] = stacking_weights(L[:, kept])
+        found[kept] = stacking_weights(L[:, kept], weight)
         if (found[kept] >= MIN_PART_WEIGHT).all():
             return found
         w = found
@@ -107,13 +114,13 @@ def mixture(L: Float, w: Float) -> Float:
     return np.asarray(logsumexp(L[:, used] + np.log(w[used]), axis=1))
 
 
-def _training_scores(parts: list[Trial], weights: Mapping[str, float]) -> Scores:
+def _training_scores(parts: list[Trial], weights: Mapping[str, float], weight: Float | None) -> Scores:
     """Log-likelihood of the training rows; unknown if some models were fitted to fewer rows than others."""
     rows: list[Any] = [trial.train.rows for trial in parts]
     if any(each is None for each in rows):
         return Scores()
     fewest = min(map(len, rows))
-    if max(map(len, rows)) > fewest:
+    if max(map(len, rows)) > fewest or (weight is not None and len(weight) > fewest):
         return Scores(rows=np.full(fewest, np.nan))
     both = mixture(np.column_stack(rows), np.array([weights[trial.name] for trial in parts]))
-    return Scores(log_likelihood=metrics.weighted_mean(both), rows=both)
+    return Scores(log_likelihood=metrics.weighted_mean(both, weight), rows=both)

@@ -19,6 +19,7 @@ from separatrix._arguments import check_number, check_positive, generator
 from separatrix._array import Array, Codes
 from separatrix._text import enumerated
 from separatrix.comparison import Comparison, Fold
+from separatrix.reductions import take_rows
 from separatrix.rows import NamedRows
 from separatrix.study.candidates import (
     COMBINED,
@@ -80,6 +81,7 @@ def compare_models(
     time: float = STUDY_SECONDS,
     progress: Progress | None = None,
     later: int = 0,
+    weight: str | None = None,
 ) -> Compared:
     """Compare the models that suit a table, and choose one. See `conduct` for the parameters.
 
@@ -90,7 +92,7 @@ def compare_models(
     budget = Budget(check_positive("compare_models", "time", time))
     stages, rng = Stages(progress, len(models or MODELS) + 1 + later, budget=budget), generator(seed)
     stages("reading the columns")
-    rows = open_labelled(table, target, types)
+    rows = open_labelled(table, target, types, weight)
     positive = positive_class(rows.classes, rows.counts, positive)
     may_combine = models is None or COMBINED in models
     if models is not None:
@@ -117,7 +119,7 @@ def compare_models(
     costs = {name: partial(expected_seconds, name, **sizes) for name in offered}
     encode_start = perf_counter()
     folds = [
-        Fold(NamedRows(encoder.transform(fold.X), schema.columns), fold.codes, fold.rows)
+        Fold(NamedRows(encoder.transform(fold.X), schema.columns), fold.codes, fold.rows, fold.weight)
         for fold in ([train] if n_folds else [train, test])
     ]
     stages.total = len(offered) + 1 + later
@@ -140,12 +142,12 @@ def compare_models(
         *notes_on_table(schema, [fold.X.array for fold in folds], rows.classes, rows.counts),
         *[Note("left out", f"Not compared: {unsuited}.")] * bool(unsuited),
     )
-    combination = combine(comparison, offered, test.codes, rng) if may_combine else None
+    combination = combine(comparison, offered, test.codes, rng, train.weight) if may_combine else None
     choice, optimism = chosen_with_optimism(comparison, rng, combination)
     if combination is not None and choice.name == COMBINED:
         comparison = _enter(combination, raced, offered, len(schema.columns))
     return Compared(
-        Question(name or name_of(table), target, types, test_share, seed, time),
+        Question(name or name_of(table), target, types, test_share, seed, time, weight),
         rows,
         train,
         test,
@@ -221,8 +223,11 @@ def _with_leaks(choice: Choice, leaks: Sequence[str], target: str) -> Choice:
 
 def _fit_encoder(encoder: TableEncoder, of_all: TableStatistics, train: LabelledTable) -> None:
     """Infer types from all rows, and means and levels from the training rows."""
-    is_all = train.n_rows == of_all.n_rows
-    encoder.fit_statistics(of_all, train.X, of_all if is_all else table_statistics(train.X, unread=encoder.unread()))
+    training = of_all
+    if train.weight is not None or train.n_rows < of_all.n_rows:
+        rows = take_rows(train.X, train.copies(np.arange(train.n_rows)))
+        training = table_statistics(rows, unread=encoder.unread())
+    encoder.fit_statistics(of_all, train.X, training)
 
 
 def size_of(encoder: TableEncoder, rows: LabelledTable) -> Size:

@@ -88,7 +88,7 @@ def captured() -> Iterator[list[Note]]:
     notes.extend(found)
 
 
-def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, counts: Codes) -> Iterator[Note]:
+def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, counts: Array) -> Iterator[Note]:
     """Notes on dropped and ambiguous columns, missing values, rare classes and few rows.
 
     ``features`` are the encoded rows, in one block or several.
@@ -124,16 +124,16 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
             f"Missing values in {shown}. Missing numbers are set to the mean and flagged; missing categories get "
             f"their own level{'; missing texts have no words and are flagged' if is_text else ''}.",
         )
-    N, least = int(counts.sum()), int(counts.argmin())
+    N, least = float(counts.sum()), int(counts.argmin())
     if counts[least] < min(MAX_RARE_FRACTION, MAX_RARE_RATIO / len(counts)) * N:
         yield Note(
             "imbalance",
-            f"Class {classes.tolist()[least]!r} has {counts[least]} of {counted(N, 'row')} "
+            f"Class {classes.tolist()[least]!r} has {counts[least]:.6g} of {counted(N, 'row')} "
             f"({100 * counts[least] / N:.2g} %): "
             "accuracy hardly depends on it, so use log-loss and AUC, and let the costs of errors decide.",
         )
     if N < MIN_ROWS:
-        only = "is only 1 row" if N == 1 else f"are only {N} rows"
+        only = "is only 1 row" if N == 1 else f"are only {N:.6g} rows"
         yield Note("few rows", f"There {only}: the scores are imprecise; see their standard errors.")
 
 

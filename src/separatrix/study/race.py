@@ -70,13 +70,16 @@ class Entry:
     P: Float
     rows: Float
     times: Codes  # number of models that predicted each row without having been fitted to it, (N,)
+    weight: Float | None = None  # weights of the rows, (N,); None if all are 1
     fold_seconds: list[float] = field(default_factory=list)
     n_repeats: int = 1
 
     @classmethod
-    def of(cls, name: str, model: TableClassifier, trial: Trial, n_rows: int, N: int, K: int) -> Entry:
+    def of(
+        cls, name: str, model: TableClassifier, trial: Trial, n_rows: int, N: int, K: int, weight: Float | None = None
+    ) -> Entry:
         """Entry without scores, for N rows of K classes."""
-        return cls(name, model, trial, n_rows, np.zeros((N, K)), np.zeros(N), np.zeros(N, dtype=np.intp))
+        return cls(name, model, trial, n_rows, np.zeros((N, K)), np.zeros(N), np.zeros(N, dtype=np.intp), weight)
 
     @property
     def seconds(self) -> float:
@@ -92,13 +95,14 @@ class Entry:
         start = perf_counter()
         try:
             train, test = sampled_fold(split.fold(split.train), split.schema, self.n_rows), split.fold(split.test)
-            estimator: Any = self.model.configured(split.schema, train.X.array, train.codes).model
+            estimator: Any = self.model.configured(split.schema, train.X.array, train.codes, train.weight).model
             if isinstance(estimator, NaiveBayes):  # otherwise, test rows may be outside the support of a family
                 chosen = {choice.column: choice.family for choice in self.trial.model.choices_}
                 given = estimator.families
                 families = {name: given.get(name, chosen.get(name, "auto")) for name in split.schema.columns}
                 estimator.set_params(families=families)
-            estimator.fit(train.X, classes[train.codes])
+            weights = {} if train.weight is None else {"sample_weight": train.weight}
+            estimator.fit(train.X, classes[train.codes], **weights)
             P, rows = predicted_rows(estimator, test, classes)
         except Exception as error:  # the comparison continues if a model raises
             self.trial = Trial.failed(self.name, error)
@@ -115,10 +119,15 @@ class Entry:
     def scored(self, at: Codes, codes: Codes) -> Trial:
         """The trial with scores of the rows ``at``."""
         P, rows = self.P[at] / self.times[at, None], self.rows[at] / self.times[at]
+        weight = self.weights(at)
         if isinstance(self.model.estimator, PriorOnly):  # the different class proportions of the folds would rank rows
-            P = np.tile(P.mean(axis=0), (len(P), 1))
-        fold = Fold(None, codes[at], at)
-        return replace(self.trial, test=scores_of(P, rows, metrics.accuracy(P, codes[at]), fold), P=P)
+            P = np.tile(np.average(P, axis=0, weights=weight), (len(P), 1))
+        fold = Fold(None, codes[at], at, weight)
+        return replace(self.trial, test=scores_of(P, rows, metrics.accuracy(P, codes[at], weight), fold), P=P)
+
+    def weights(self, at: Codes) -> Float | None:
+        """Weights of the rows ``at``."""
+        return None if self.weight is None else self.weight[at]
 
 
 class Attempt(NamedTuple):
@@ -181,7 +190,7 @@ def race(
             found.insert(0, Note("sampled", text))
         if trial is None or trial.failure or not repeats:
             return Attempt(trial, found, how)
-        entry = Entry.of(name, models[name], trial, n_rows, N, len(classes))
+        entry = Entry.of(name, models[name], trial, n_rows, N, len(classes), train.weight)
         with captured():  # the warnings of the fit to all rows are enough
             entry.score(repeats[0][0], classes)
         return Attempt(trial, found, how, entry)
@@ -210,7 +219,8 @@ def race(
             at, n_repeats = _scored_rows(finished), {entry.n_repeats for entry in finished}
         trials += [entry.trial if entry.trial.failure else entry.scored(at, codes) for entry in entries]
     ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
-    found = Comparison(ranked, classes, train.rows, test.rows[at], repeats=tuple(sorted(n_repeats)))
+    weight = None if test.weight is None else test.weight[at]
+    found = Comparison(ranked, classes, train.rows, test.rows[at], weight, repeats=tuple(sorted(n_repeats)))
     return Raced(replace(found, n_folds=len(repeats[0]) if repeats else None), warnings, configured)
 
 
@@ -267,7 +277,7 @@ def _first_fit(
     """
     start = perf_counter()
     try:
-        found = models[name].configured(schema, train.X.array, train.codes)
+        found = models[name].configured(schema, train.X.array, train.codes, train.weight)
     except Exception as error:  # if one model fails, the study continues
         return Trial.failed(name, error), Configured(None)
     twin = CURVED if continuous_columns(schema) else LOGISTIC  # the same model without interactions
@@ -358,14 +368,15 @@ def gaps_to_best(entries: Sequence[Entry]) -> dict[str, Estimate]:
     if not entries:
         return {}
     at = _scored_rows(entries)
+    weight = entries[0].weights(at)
     rows = {entry.name: entry.rows[at] / entry.times[at] for entry in entries}
-    order = sorted(rows, key=lambda name: -rows[name].mean())
+    order = sorted(rows, key=lambda name: -np.average(rows[name], weights=weight))
     best, found = rows[order[0]], {}
     for name in order:
         with np.errstate(invalid="ignore"):  # both may be infinite
             difference = np.nan_to_num(rows[name] - best, nan=0.0, neginf=-np.inf, posinf=np.inf)
-        limited = weighted_mean(np.clip(difference, -MAX_ROW_NATS, MAX_ROW_NATS))
-        found[name] = Estimate(float(difference.mean()), limited.standard_error)
+        limited = weighted_mean(np.clip(difference, -MAX_ROW_NATS, MAX_ROW_NATS), weight)
+        found[name] = Estimate(float(np.average(difference, weights=weight)), limited.standard_error)
     return found
 
 

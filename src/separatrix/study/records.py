@@ -27,7 +27,7 @@ from separatrix.metrics import Estimate, log_likelihoods, weighted_mean
 from separatrix.reductions import take_rows
 from separatrix.separation import SeparationStatus
 from separatrix.table import Schema, TableEncoder, TableStatistics, table_statistics
-from separatrix.table_model import Coefficient, Configured, TableClassifier
+from separatrix.table_model import Coefficient, Configured, TableClassifier, repetitions
 
 Topic = Literal[  # in the order of importance for the reader
     "leak",  # a column alone predicts the class
@@ -38,6 +38,7 @@ Topic = Literal[  # in the order of importance for the reader
     "approximation",
     "convergence",
     "unlabelled",  # rows without a label
+    "weights",  # how many rows the weights of rows stand for
     "rare class",  # a class with a single row was left out
     "many classes",  # a numeric target that may be a quantity
     "imbalance",
@@ -113,20 +114,27 @@ class HeldOut:
     """Rows on which a model was scored: their class codes (N,) and predicted probabilities P (N, K).
 
     If rows were cross-validated several times, P is the mean over repeats. ``log_likelihoods`` (N,) are then the means
-    of ln p of the true class; None means ln P.
+    of ln p of the true class; None means ln P. ``weight`` (N,) is None if all rows have weight 1.
     """
 
     codes: Codes
     P: Float
     classes: Array
     log_likelihoods: Float | None = None
+    weight: Float | None = None
+
+    @property
+    def weights(self) -> Float:
+        """Weights of the rows, (N,)."""
+        return np.ones(len(self.codes)) if self.weight is None else self.weight
 
 
 @dataclass(frozen=True)
 class Question:
     """Arguments of a study: name of the table, target, types set by the user, fraction of test rows, seed and time.
 
-    ``test_share``, ``seed`` and ``time`` (in seconds) are None if a model that was already fitted is examined.
+    ``weight`` is the column of weights. ``test_share``, ``seed`` and ``time`` (in seconds) are None if a model that was
+    already fitted is examined.
     """
 
     name: str
@@ -135,6 +143,7 @@ class Question:
     test_share: float | None = None
     seed: int | None = None
     time: float | None = None
+    weight: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +152,7 @@ class LabelledTable:
 
     ``rows`` are the positions of the rows in the user's table, and ``whole`` are the input columns of all its rows, or
     their statistics. If the rows are a sample of a file larger than memory, ``everything`` is a scan of all its rows.
+    ``weight`` (N,) is None if all rows have weight 1.
     """
 
     X: Any
@@ -152,6 +162,7 @@ class LabelledTable:
     notes: tuple[Note, ...] = ()
     whole: Any = None
     everything: Scan | None = None
+    weight: Float | None = None
 
     @property
     def n_rows(self) -> int:
@@ -167,13 +178,22 @@ class LabelledTable:
         return self.whole if is_known else table_statistics(self.whole, unread=unread)
 
     @property
-    def counts(self) -> Codes:
-        return np.bincount(self.codes, minlength=len(self.classes))
+    def counts(self) -> Array:
+        """Number of rows of each class, (K,), or the sum of their weights; integers if all weights are whole."""
+        total = np.bincount(self.codes, self.weight, len(self.classes))
+        return total.astype(np.intp) if (total == np.round(total)).all() else total
+
+    def copies(self, at: Codes) -> Codes:
+        """The positions ``at``, each as often as its row counts in means of columns and in numbers of levels."""
+        times = None if self.weight is None else repetitions(self.weight[at], len(at))
+        return at if times is None else np.repeat(at, times)
 
     def take(self, rows: Codes, *notes: Note) -> LabelledTable:
         """Select rows, keep all classes, and add ``notes``."""
         X = take_rows(self.X, rows)
-        return replace(self, X=X, codes=self.codes[rows], rows=self.rows[rows], notes=(*self.notes, *notes))
+        weight = None if self.weight is None else self.weight[rows]
+        notes = (*self.notes, *notes)
+        return replace(self, X=X, codes=self.codes[rows], rows=self.rows[rows], notes=notes, weight=weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +259,7 @@ class Study:
     model: TableClassifier  # the chosen model, fitted to ``model.n_rows_`` rows, or the model given
     n_rows: int  # rows with a label
     classes: Array
-    counts: Codes  # number of rows of each class
+    counts: Array  # number of rows of each class, or the sum of their weights
     held_out: HeldOut  # after a comparison, predicted by copies of the model that were fitted without these rows
     coefficients: tuple[Coefficient, ...]
     effects: tuple[Effect, ...]
@@ -313,7 +333,7 @@ class Study:
         """
         if self.compared is not None:
             return self.compared.score
-        return weighted_mean(log_likelihoods(self.held_out.P, self.held_out.codes))
+        return weighted_mean(log_likelihoods(self.held_out.P, self.held_out.codes), self.held_out.weight)
 
     @property
     def leaks(self) -> tuple[str, ...]:
@@ -349,6 +369,7 @@ class Study:
         leaks = [note.text for note in self.notes if note.topic == "leak"]
         return {
             "target": self.question.target,
+            "weight": self.question.weight,
             "model": None if self.choice is None else self.choice.name,
             "positive": None if self.positive is None else str(self.positive),
             **({"leak": "\n".join(leaks), "leaks": "\n".join(self.leaks)} if leaks else {}),

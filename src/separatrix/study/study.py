@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from separatrix._array import Codes, Float
+from separatrix._array import Float
 from separatrix._text import counted, listed
 from separatrix._threads import single_thread_blas
 from separatrix.comparison import Fold, ModelAverage, one_line
@@ -30,7 +30,18 @@ from separatrix.study.compare import compare_models, sample_of, size_of
 from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
 from separatrix.study.opening import open_frame, positive_class
 from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages, shown
-from separatrix.study.records import Choice, Compared, HeldOut, Note, Question, Study, by_importance, leaking_columns
+from separatrix.study.records import (
+    Choice,
+    Compared,
+    HeldOut,
+    LabelledTable,
+    Note,
+    Question,
+    Study,
+    by_importance,
+    leaking_columns,
+)
+from separatrix.study.row_weights import in_proportion
 from separatrix.study.screening import notes_on_columns
 from separatrix.table import TableEncoder, as_text
 from separatrix.table_model import TableClassifier, explain, named
@@ -53,6 +64,7 @@ def conduct(
     level: float = 0.95,
     positive: Any = None,
     progress: Progress | None = None,
+    weight: str | None = None,
 ) -> Study:
     """Compare the models that suit a table, choose one, fit it to all rows, and explain it.
 
@@ -88,6 +100,9 @@ def conduct(
     progress : callable, optional
         Called with a `Stage` at the start of each stage, and a few times a second while rows are read. By default, a
         notebook shows the current stage below the cell.
+    weight : str, optional
+        Column of the weights of the rows, which is then no feature. A row of weight k counts as k copies of it: in
+        fits, scores, standard errors and the evidence. Rows of weight 0 are left out.
 
     Examples
     --------
@@ -114,6 +129,7 @@ def conduct(
             time=time,
             progress=callback,
             later=N_LATER_STAGES,
+            weight=weight,
         )
         return study_of(compared, level=level, progress=callback)
 
@@ -154,13 +170,15 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
     table, before = compared.table, len(compared.models) + 1
     budget = Budget((compared.question.time or np.inf) - compared.seconds)
     stages = Stages(progress, before + N_LATER_STAGES, done=before, budget=budget)
-    model, features, codes, fit_notes = fit_chosen(compared, everything, stages)
+    model, features, rows, fit_notes = fit_chosen(compared, everything, stages)
     stages("whether a hyperplane separates the classes")
-    separation, separation_notes = ("unknown", ()) if codes is None else separation_of(model, features, codes, budget)
+    checked = ("unknown", ()) if everything is not None else separation_of(model, features, rows.codes, budget)
+    separation, separation_notes = checked
     stages("effects of the columns")
     scored = compared.comparison[compared.choice.name]
     assert scored.P is not None, "a chosen model has probabilities"
     sampled = [note for note in compared.warnings[scored.name] if note.topic == "sampled"]
+    features = features if rows.weight is None else features[in_proportion(rows.weight)]
     return Study(
         question=compared.question,
         compared=compared,
@@ -168,7 +186,7 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
         n_rows=table.n_rows if everything is None else everything.n_rows,
         classes=table.classes,
         counts=table.counts,
-        held_out=HeldOut(compared.test.codes, scored.P, table.classes, scored.test.rows),
+        held_out=HeldOut(compared.test.codes, scored.P, table.classes, scored.test.rows, compared.test.weight),
         rows=compared.test.X,
         coefficients=explain(model, level),
         effects=partial_effects(
@@ -184,12 +202,12 @@ def _explained(compared: Compared, level: float, progress: Progress | None, ever
 
 def fit_chosen(
     compared: Compared, everything: Scan | None, stages: Stages
-) -> tuple[TableClassifier, Any, Codes | None, tuple[Note, ...]]:
+) -> tuple[TableClassifier, Any, LabelledTable, tuple[Note, ...]]:
     """Fit the chosen model to all rows, in memory or as they are read.
 
-    Returns the model, the features and class codes of its training rows, and notes on the rows and the fit. If the
-    training rows do not fit into memory, the features belong to the compared rows, and the codes are None. Raises
-    DataError if a class is so rare that the compared rows do not contain it.
+    Returns the model, the features of its training rows, these rows, and notes on the rows and the fit. If the training
+    rows do not fit into memory, the features and rows are those that were compared. Raises DataError if a class is so
+    rare that the compared rows do not contain it.
     """
     name, trial, budget = compared.choice.name, compared.comparison[compared.choice.name], stages.budget
     model = clone(compared.models[name])
@@ -208,10 +226,10 @@ def fit_chosen(
         if is_same_encoding and n_tried == sampled.n_rows == compared.train.n_rows and name in compared.configured:
             _, moments, interactions = compared.configured[name]
             model.adopt(encoder, trial.model, features, moments, interactions)  # it was fitted to all of these rows
-            return model, features, sampled.codes, (*sampled.notes, *notes_on_model(model, compared.warnings[name]))
+            return model, features, sampled, (*sampled.notes, *notes_on_model(model, compared.warnings[name]))
         with captured() as warned, watched(stages.rows), single_thread_blas():
-            model.fit_encoded(encoder, features, sampled.labels)
-        return model, features, sampled.codes, (*sampled.notes, *notes_on_model(model, warned))
+            model.fit_encoded(encoder, features, sampled.labels, sampled.weight)
+        return model, features, sampled, (*sampled.notes, *notes_on_model(model, warned))
     stages(f"fitting {name} to all rows")
     with captured() as warned, watched(stages.rows):
         rows, unlabelled = replace(everything, categorical=compared.table.classes.dtype.kind == "U").labelled()
@@ -233,7 +251,7 @@ def fit_chosen(
         "proportions and effects of columns refer to the compared rows."
     )
     features = model.encoder_.transform(compared.table.X)
-    return model, features, None, (Note("sampled", text), *notes_on_model(model, warned))
+    return model, features, compared.table, (Note("sampled", text), *notes_on_model(model, warned))
 
 
 def _max_fit_rows(compared: Compared) -> int:
@@ -253,6 +271,7 @@ def examine(
     level: float = 0.95,
     positive: Any = None,
     progress: Progress | None = None,
+    weight: str | None = None,
 ) -> Study:
     """Score a fitted model on labelled rows, and compute the effects of the columns over them.
 
@@ -262,7 +281,7 @@ def examine(
     """
     start, stages = perf_counter(), Stages(progress, 2)
     # Labels are compared as text: a file may contain numbers where the classes of the model are texts.
-    rows = open_frame(table, target, categorical=model.classes_.dtype.kind in "UO")
+    rows = open_frame(table, target, categorical=model.classes_.dtype.kind in "UO", weight=weight)
     known = {as_text(label): k for k, label in enumerate(model.classes_.tolist())}
     unknown = [label for label in rows.classes.tolist() if as_text(label) not in known]
     if unknown:
@@ -284,6 +303,7 @@ def examine(
         if column not in odd:
             where = f"in {counted(values.total(), 'row')}, such as {next(iter(values))!r}"
             new_values.append(f"{column} has values that the training rows did not have, {where}.")
+    averaged = features if rows.weight is None else features[in_proportion(rows.weight)]
     fold = Fold(NamedRows(features, schema.columns), rows.codes, rows.rows)
     leaks = [note for note in notes_on_columns(schema, [fold], target) if note.topic == "leak"]
     notes = (
@@ -294,17 +314,17 @@ def examine(
         *(Note("new values", text) for text in new_values),
     )
     return Study(
-        question=Question(name, target, model.types),
+        question=Question(name, target, model.types, weight=weight),
         compared=None,
         model=model,
         n_rows=rows.n_rows,
         classes=rows.classes,
         counts=rows.counts,
-        held_out=HeldOut(rows.codes, P, rows.classes),
+        held_out=HeldOut(rows.codes, P, rows.classes, weight=rows.weight),
         rows=rows.X,
         coefficients=explain(model, level),
-        effects=partial_effects(model, features, level, None, stages.columns, leaking_columns(leaks)),
-        pair_effects=pair_effects(model, features, level),
+        effects=partial_effects(model, averaged, level, None, stages.columns, leaking_columns(leaks)),
+        pair_effects=pair_effects(model, averaged, level),
         notes=by_importance(notes),
         level=level,
         seconds=perf_counter() - start,

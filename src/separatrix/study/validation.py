@@ -49,7 +49,8 @@ class Split(NamedTuple):
         X = stacked([part[at] for part in self.parts])
         if sparse.issparse(X):
             X = X.tocsr()
-        return Fold(NamedRows(X[:, self.place], self.schema.columns), self.table.codes[at], self.table.rows[at])
+        weight = None if self.table.weight is None else self.table.weight[at]
+        return Fold(NamedRows(X[:, self.place], self.schema.columns), self.table.codes[at], self.table.rows[at], weight)
 
 
 def n_folds_of(codes: Codes, test_share: float) -> int:
@@ -127,7 +128,7 @@ def splits_of(
             place = {same[d]: [d] for d in np.flatnonzero(np.ptp(numbers[train], axis=0)).tolist()}
             parts: tuple[Rows, ...] = (shared,)
             if others:
-                own = infer_types(of_rest, types, training=table_statistics(take_rows(rest, train)))
+                own = infer_types(of_rest, types, training=table_statistics(take_rows(rest, table.copies(train))))
                 plans |= {plan.column: plan for plan in own.plans}
                 place |= {column: [len(same) + d for d in at] for column, at in own.groups.items()}
                 parts = (shared, own.encode(rest, sparse=as_sparse))
@@ -148,7 +149,8 @@ def sampled_fold(fold: Fold, schema: Schema, most: int) -> Fold:
     if len(fold.codes) <= most:
         return fold
     at = stratified_sample(fold.codes, most, np.random.default_rng(0))
-    return Fold(NamedRows(fold.X.array[at], schema.columns), fold.codes[at], fold.rows[at])
+    weight = None if fold.weight is None else fold.weight[at]
+    return Fold(NamedRows(fold.X.array[at], schema.columns), fold.codes[at], fold.rows[at], weight)
 
 
 def stratified_sample(codes: Codes, n: int, rng: np.random.Generator) -> Codes:

@@ -16,6 +16,7 @@ from separatrix.table_model.classifier import (
     functions_of,
     is_dual_cheaper,
     named,
+    repetitions,
     scale_groups,
     word_columns,
 )

@@ -230,7 +230,7 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
             statistics, training = X.statistics(encoder.unread()), None
             is_small = statistics.n_rows <= MAX_REPEATED_ROWS  # also so that the weights fit in memory
             weight = X.column(X.weight) if X.weight is not None and is_small else sample_weight
-            if (times := _times(weight, statistics.n_rows)) is not None:
+            if (times := repetitions(weight, statistics.n_rows)) is not None:
                 training = X.statistics(encoder.unread(), times)
             encoder.fit_statistics(statistics, X.template(), training)
             encoder = self.with_new_levels(encoder)
@@ -246,7 +246,7 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
             if isinstance(template, Mapping | list):
                 template = NamedRows(np.empty((0, len(X.columns))), tuple(X.columns))
             statistics, training = table_statistics(X, unread=encoder.unread()), None
-            if (times := _times(sample_weight, X.n_rows)) is not None:
+            if (times := repetitions(sample_weight, X.n_rows)) is not None:
                 training = table_statistics(X.take(np.repeat(np.arange(X.n_rows), times)), unread=encoder.unread())
             encoder.fit_statistics(statistics, template, training)
             encoder = self.with_new_levels(encoder)
@@ -773,7 +773,7 @@ def _labelled(batch: Batch, y: Any, sample_weight: Any, unlabelled: Any) -> tupl
     return batch.take(np.flatnonzero(~missing)), labels[~missing], sample_weight
 
 
-def _times(sample_weight: Any, n_rows: int) -> Codes | None:
+def repetitions(sample_weight: Any, n_rows: int) -> Codes | None:
     """How often each row counts in means and levels; None if each counts once.
 
     Whole weights are numbers of repetitions. Rows of a large table count once.
