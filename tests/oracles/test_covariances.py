@@ -5,6 +5,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import special, stats
@@ -353,3 +354,38 @@ def test_wrong_labels_are_weighted_like_correct_ones(tmp_path):
     doubled = sx.LabelNoiseLogisticRegression(noise=0.05, alpha=0, weights="probability").fit(X, BINARY, 2 * SHARES)
     assert_allclose(doubled.summary().standard_error, table.standard_error, rtol=1e-4)
     assert str(sx.load(sx.save(model, tmp_path / "model.sx")).summary()) == str(table)
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.CollinearWarning")
+@pytest.mark.parametrize("y", [BINARY, CODES], ids=["two classes", "three classes"])
+def test_levels_of_a_category_count_without_the_redundant_one(y):
+    """A category has an indicator for each level, of which the intercept makes one redundant, as R and dummies omit."""
+    region = pd.Series(np.array(list("abcd"))[CITY % 4], name="region")
+    dummies = pd.get_dummies(region, drop_first=True, dtype=float)
+    design = sm.add_constant(np.column_stack([X[:, 0], dummies]))
+    fitted = sm.Logit if y is BINARY else sm.MNLogit
+    result = fitted(y, design).fit(**TIGHT)
+    table = pd.DataFrame({"x": X[:, 0], "region": region})
+    model = sx.TableClassifier(sx.LogisticRegression(alpha=0, tol=1e-11)).fit(table, y)
+    facts = model.summary().facts
+    assert facts["AIC"] == pytest.approx(result.aic, rel=1e-9)
+    assert facts["BIC"] == pytest.approx(result.bic, rel=1e-9)
+    P = np.size(result.params)
+    for kind in ("HC1", "cluster"):
+        errors = np.asarray(fitted(y, design).fit(**TIGHT, **theirs(kind)).bse)[1]  # of x, in each class against 0
+        errors = errors * (np.sqrt(N / (N - P)) if kind == "HC1" else 1.0)
+        found = model.with_covariance(KINDS[kind][0]).summary(y.min())
+        at = [i for i, name in enumerate(found.names) if name.endswith("x")]
+        assert_allclose(found.standard_error[at], np.ravel(errors), rtol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.CollinearWarning")
+def test_collinear_and_constant_columns_add_no_parameter_and_have_a_note():
+    expected = sx.LogisticRegression(alpha=0).fit(X, BINARY)
+    more = np.column_stack([X, X[:, 0] - X[:, 1], np.ones(N)])
+    model = sx.LogisticRegression(alpha=0).fit(more, BINARY)
+    assert model.summary().facts["AIC"] == pytest.approx(expected.summary().facts["AIC"], rel=1e-9)
+    assert any("constant or combinations of others" in note for note in model.summary().notes)
+    assert not any("constant or combinations of others" in note for note in expected.summary().notes)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.summary().facts == model.summary().facts

@@ -41,7 +41,16 @@ from separatrix.discriminative.maximum import KeepsRows
 from separatrix.discriminative.sandwich import Sandwich, parse_kind, sandwich
 from separatrix.separation import ANY_VALUE, Separability
 from separatrix.solvers import Posterior
-from separatrix.weights import Coefficients, Heading, Reading, Summary, WeightDistribution, columns_of, tabulated
+from separatrix.weights import (
+    Coefficients,
+    Heading,
+    NormalApproximation,
+    Reading,
+    Summary,
+    WeightDistribution,
+    columns_of,
+    tabulated,
+)
 
 INTERVALS = ("wald", "profile")
 SMALLEST_PIVOT = 1e-9  # relative; functions with a smaller pivot are combinations of others
@@ -90,8 +99,11 @@ class HasCoefficients(KeepsRows):
         """Functions (n, CP) of the weights of all columns as functions of those of the fit."""
 
     @abstractmethod
-    def _bread(self) -> tuple[Posterior, Float, Float]:
-        """The objective with its training rows, θ of the fit, and the inverse information; raises without the rows."""
+    def _bread(self) -> tuple[Posterior, NormalApproximation]:
+        """The objective with its training rows, and the estimate with the inverse information as covariance.
+
+        Raises ValueError without the rows.
+        """
 
     def _keep_covariance(self, robust: Sandwich | None) -> None:
         """Use another covariance; None for the inverse information."""

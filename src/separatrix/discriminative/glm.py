@@ -62,7 +62,6 @@ TITLES = {
     ("binomial", "probit"): "Probit regression of proportions",
 }
 RATIOS = {"logit": "odds ratios", "log": "ratios of means", "cloglog": "hazard ratios"}  # what e^w is, by the link
-ALIASED = "Coefficients of 0 without a standard error belong to columns that are constant or combinations of others."
 
 
 class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
@@ -359,10 +358,10 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
             at_score,
         )
 
-    def _bread(self) -> tuple[Posterior, Float, Float]:
-        """The objective with its training rows, θ of the fit, and the inverse information."""
+    def _bread(self) -> tuple[Posterior, NormalApproximation]:
+        """The objective with its training rows, and the estimate with the inverse information as covariance."""
         fit = self._training_fit()
-        return fit.posterior, fit.solution.value, fit.unscaled_covariance
+        return fit.posterior, NormalApproximation(fit.solution.value, fit.unscaled_covariance)
 
     def _keep_covariance(self, robust: Sandwich | None) -> None:
         """Use another covariance; None for the inverse information."""
@@ -401,11 +400,7 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
             "AIC": self.aic_,
             "BIC": self.bic_,
         }
-        notes = (
-            (FRACTIONAL,) * self._has_fractions
-            + (PENALISED.format(alpha=self.alpha_),) * (self.alpha_ > 0)
-            + (ALIASED,) * bool(self._aliased)
-        )
+        notes = (FRACTIONAL,) * self._has_fractions + (PENALISED.format(alpha=self.alpha_),) * (self.alpha_ > 0)
         title = TITLES.get((name, link), f"{name.capitalize()} regression, {link} link")
         title = f"Quasi-{title[0].lower()}{title[1:]}" if self._is_quasi else title
         known = {fact: value for fact, value in facts.items() if value is not None}

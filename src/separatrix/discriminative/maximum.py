@@ -12,6 +12,7 @@ one. If the solver ended with H, it is kept; otherwise H takes one pass over the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -78,21 +79,23 @@ class Maximum:
 
     def distribution(self, owner: str, robust: Float | None = None) -> WeightDistribution:
         """Return the Gaussian at the maximum, with a ``robust`` covariance if given; raises if it is too large."""
-        covariance, null = self.covariance(owner)
-        approximation = NormalApproximation(self.theta, covariance if robust is None else robust, null=null)
+        approximation = self.approximation(owner)
+        if robust is not None:
+            approximation = replace(approximation, covariance=robust)
         return WeightDistribution(approximation, self.design, self.names, is_sampling=self.is_flat)
 
-    def covariance(self, owner: str) -> tuple[Float, Float | None]:
-        """Return H⁻¹, and the directions without information; raises if the matrix is too large."""
+    def approximation(self, owner: str) -> NormalApproximation:
+        """Return N(θ, H⁻¹), with the directions without information; raises if the matrix is too large."""
         require_few_weights(owner, self.theta.size)
         hess = self.hess
         if hess is None:
             assert self.objective is not None, "the rows are kept if the Hessian is not known"
             hess = self.objective.value_grad_hess(self.theta).hess
-        return inverse_information(hess, len(self.theta))
+        covariance, null = inverse_information(hess, len(self.theta))
+        return NormalApproximation(self.theta, covariance, null=null)
 
     def facts(self, *, may_read: bool = True) -> dict[str, float]:
-        """Return N and, without a prior, log likelihood, AIC and BIC; with a pass if needed, unless it is forbidden."""
+        """Return N and, without a prior, log likelihood and deviance; with a pass if needed, unless it is forbidden."""
         N, value, objective = self.n_observations, self.value, self.objective if may_read else None
         if N is None and objective is not None:
             N = float(objective.source.reduce(partial(total_weight, weights=self.weights)).count)
@@ -101,9 +104,16 @@ class Maximum:
             value = objective.value_grad(self.theta).value
         if not self.is_flat or value is None or N is None or self.weights == "probability":
             return found
-        P = self.design.width * max(1, len(self.theta) - 1)  # the weights of one class are redundant
-        criteria = {"AIC": 2.0 * value + 2.0 * P, "BIC": 2.0 * value + float(np.log(N)) * P}
-        return found | {"log likelihood": -value, "deviance": 2.0 * value} | criteria
+        return found | {"log likelihood": -value, "deviance": 2.0 * value}
+
+
+def with_criteria(facts: Mapping[str, float], n_identified: int) -> dict[str, float]:
+    """Facts with AIC and BIC, if the deviance is known; columns that are combinations of others add no parameter."""
+    if "deviance" not in facts:
+        return dict(facts)
+    deviance, N = facts["deviance"], facts["N"]
+    criteria = {"AIC": deviance + 2.0 * n_identified, "BIC": deviance + float(np.log(N)) * n_identified}
+    return {**facts, **criteria}
 
 
 def known_total(objective: Posterior, weights: str) -> float | None:

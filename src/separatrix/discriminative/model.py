@@ -19,7 +19,7 @@ from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
 from separatrix.discriminative.coefficients import FRACTIONAL, WEIGHTS, HasCoefficients
 from separatrix.discriminative.inference import Estimate
-from separatrix.discriminative.maximum import WITHOUT_ROWS, Maximum, has_fractions
+from separatrix.discriminative.maximum import WITHOUT_ROWS, Maximum, has_fractions, with_criteria
 from separatrix.discriminative.sandwich import SURVEY, Sandwich
 from separatrix.estimator import Limit, LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
@@ -40,7 +40,13 @@ from separatrix.solvers import (
     StochasticGradient,
     pose,
 )
-from separatrix.weights import Coefficients, Heading, WeightDistribution, inverse_information
+from separatrix.weights import (
+    Coefficients,
+    Heading,
+    NormalApproximation,
+    WeightDistribution,
+    inverse_information,
+)
 
 SOLVERS: Mapping[str, type[Any]] = {
     "auto": Auto,
@@ -202,7 +208,8 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
             self._facts = self._fit.facts()
         has_note = self.class_weight is not None and self.weights == "frequency"
         reweighted = (CLASS_WEIGHT_NOTE,) if has_note else (FRACTIONAL,) * self._has_fractions
-        return Heading(self.regression, self.classes_.tolist(), self._facts or {}, self.ratio, reweighted)
+        facts = with_criteria(self._facts or {}, self.weight_distribution_.approximation.n_identified)
+        return Heading(self.regression, self.classes_.tolist(), facts, self.ratio, reweighted)
 
     def _training_fit(self) -> Maximum:
         """The fit with its training rows."""
@@ -222,10 +229,10 @@ class DiscriminativeClassifier(HasCoefficients, LinearClassifier):
         covariance, deviance = q.approximation.covariance, fit.facts()["deviance"]
         return Estimate(objective, fit.theta, covariance, deviance, 1.0, np.inf, np.zeros_like(fit.theta), at_score)
 
-    def _bread(self) -> tuple[Posterior, Float, Float]:
-        """The objective with its training rows, θ of the fit, and the inverse information."""
+    def _bread(self) -> tuple[Posterior, NormalApproximation]:
+        """The objective with its training rows, and the estimate with the inverse information as covariance."""
         fit = self._training_fit()
-        return fit.rows, fit.theta, fit.covariance(type(self).__name__)[0]
+        return fit.rows, fit.approximation(type(self).__name__)
 
     def _keep_covariance(self, robust: Sandwich | None) -> None:
         """Use another covariance; None for the inverse information."""

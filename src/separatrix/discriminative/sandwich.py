@@ -8,7 +8,7 @@ With the scores s_n = ∂ ln p_n/∂a_n (C,) of the rows, the weights θ (CP,) a
 Without M = H, which holds if the model is right, errors remain correct for a wrong variance. `KINDS`:
 
     HC0      the formula itself
-    HC1      times N/(N - P)
+    HC1      times N/(N - P), with the number P of weights that the data identify
     HC3      with (1 - C_n V_n)⁻¹ s_n instead of s_n: the change of θ̂ if the row is left out, in one Newton step, with
              the curvature C_n (C, C) of the row and the covariance V_n of its activations; s_n/(1 - h_n) for one output
     cluster  M = Σ_g (Σ_n∈g u_n) (Σ_n∈g u_n)', times G/(G - 1) (N - 1)/(N - P), for rows that depend on each other
@@ -38,6 +38,7 @@ from separatrix.likelihoods import Covariances
 from separatrix.rows import Block, Source, Summed, in_memory, is_missing
 from separatrix.solvers import Posterior
 from separatrix.stats import Design
+from separatrix.weights import NormalApproximation
 
 KINDS = ("nonrobust", "HC0", "HC1", "HC3")
 SURVEY = "probability weights"
@@ -108,12 +109,13 @@ def parse_kind(kind: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def sandwich(
-    objective: Posterior, theta: Float, bread: Float, kind: Any, *, expected: bool, is_frequency: bool
+    objective: Posterior, estimate: NormalApproximation, kind: Any, *, expected: bool, is_frequency: bool
 ) -> Sandwich:
-    """Robust covariance of an estimate θ (C, P) with ``bread`` H⁻¹, in one pass over the rows of the objective.
+    """Robust covariance of an estimate θ (C, P) with the covariance H⁻¹, in one pass over the rows of the objective.
 
     ``expected`` says that H is the sum of expected curvatures, as for the mean of a response. ``kind`` may be `SURVEY`.
     """
+    theta, bread = estimate.mean, estimate.covariance
     name, groups = (SURVEY, ()) if isinstance(kind, str) and kind == SURVEY else parse_kind(kind)
     codes = [group_codes(each, objective.source) for each in groups]
     if len(codes) == 2:  # the third grouping are the intersections
@@ -129,8 +131,7 @@ def sandwich(
         is_frequency=is_frequency,
     )
     found: Meat = objective.source.sized_for(2.0 * theta.size).reduce(statistic)
-    C, P = theta.shape
-    N, n_weights = found.total, P * max(1, C - 1)
+    N, n_weights = found.total, estimate.n_identified
     if name != "cluster":
         factor = {"HC1": N / (N - n_weights), SURVEY: N / (N - 1)}.get(name, 1.0)
         return Sandwich(bread @ (factor * found.products) @ bread, name, np.inf)

@@ -184,6 +184,12 @@ class NormalApproximation(AbstractApproximation):
         return self.degrees
 
     @property
+    def n_identified(self) -> int:
+        """Number of weights that the data identify: without those of one of C classes, and without null directions."""
+        C, P = self.mean.shape
+        return max(1, C - 1) * P - (0 if self.null is None else len(self.null))
+
+    @property
     def std(self) -> Float:
         """Standard deviation of each weight, (C, P); NaN if the data do not identify it."""
         std = np.sqrt(np.diag(self.covariance))

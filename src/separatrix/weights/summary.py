@@ -27,6 +27,10 @@ from separatrix.weights.distribution import WeightDistribution
 from separatrix.weights.marginals import Marginals
 
 FORMATS = {"p": "p", "probability_of_sign": ".4f"}
+UNDETERMINED_NOTE = (
+    "Coefficients without a standard error belong to columns that are constant or combinations of others: the data "
+    "determine only their sum with the coefficients of those columns."
+)
 POSTERIOR_NOTE = "Standard errors are standard deviations of the posterior."
 RATIO_NOTE = "Coefficients and limits are {ratios}, e^w; standard errors are e^w times those of w."
 
@@ -199,6 +203,8 @@ def tabulated(
     kind, notes = "confidence" if distribution.is_sampling else "credible", list(heading.notes)
     if not distribution.is_sampling:
         notes.append(POSTERIOR_NOTE)
+    if (np.isnan(columns["standard_error"]) & np.isfinite(columns["coefficient"])).any():
+        notes.append(UNDETERMINED_NOTE)
     if reading.exponentiate:
         if not heading.ratio:
             raise ValueError(
@@ -208,7 +214,8 @@ def tabulated(
         columns = exponentials(columns)
         notes.insert(0, RATIO_NOTE.format(ratios=heading.ratio))
     facts = ", ".join(
-        f"{name} {value:,.10g}" if name == "N" else f"{name} {value:.6g}" for name, value in heading.facts.items()
+        f"{name} {value:,.0f}" if name == "N" and value == round(value) else f"{name} {value:.6g}"
+        for name, value in heading.facts.items()
     )
     level = float(reading.level)
     intervals = f"{100 * level:g} % {kind} intervals{methods}"
