@@ -1,7 +1,9 @@
 """Explanations of single predictions: contributions, their intervals, and what would change the decision."""
 
+import itertools
 import pickle
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,8 +16,8 @@ import separatrix as sx
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
 from separatrix.explanation import columns_of_schema
-from separatrix.explanation.scores import _with_total
-from separatrix.likelihoods import Softmax
+from separatrix.explanation.scores import _with_total, large_of
+from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.table import Schema
 
 
@@ -117,19 +119,76 @@ def test_contributions_of_a_linear_model_are_weights_times_distances_from_the_me
     np.testing.assert_allclose(row.interval, special.expit(a), rtol=1e-9)
 
 
-def test_contributions_to_a_probability_of_three_classes_are_integrals_along_the_path():
-    rng = np.random.default_rng(1)
-    start, A = rng.normal(size=3), 4 * rng.normal(size=(5, 3))
-    a = np.concatenate([start[None], A, (start + A.sum(axis=0))[None]])[None]
-    found = _with_total(Softmax(3), a, 1)[0]
+def game(likelihood, n_lines, size, rng=1):
+    """Activations (1, C + 2, K) of a reference, contributions of lines, and their total."""
+    random, K = np.random.default_rng(rng), likelihood.n_outputs
+    start, A = random.normal(size=K), size * random.normal(size=(n_lines, K))
+    return np.concatenate([start[None], A, (start + A.sum(axis=0))[None]])[None]
 
-    def slope(s, c):
-        p = special.softmax(start + s * A.sum(axis=0))
-        return p[1] * (A[c, 1] - p @ A[c])
 
-    expected = [integrate.quad(slope, 0, 1, args=(c,), epsabs=1e-13, limit=200)[0] for c in range(5)]
+def shapley_values(probability, start, A):
+    """Average change of the probability over all orders of the lines."""
+    orders = list(itertools.permutations(range(len(A))))
+    found = np.zeros(len(A))
+    for order in orders:
+        path = probability(start + np.cumsum(np.vstack([0 * start, A[list(order)]]), axis=0))
+        found[list(order)] += np.diff(path) / len(orders)
+    return found
+
+
+def class_of(likelihood, a):
+    return likelihood.probabilities(a[:, 0] if likelihood.n_outputs == 1 else a)[:, 1]
+
+
+@pytest.mark.parametrize("size", [0.1, 4.0, 30.0])
+@pytest.mark.parametrize("likelihood", [Logit(), Probit(), Softmax(3)])
+def test_few_contributions_to_a_probability_are_averages_over_all_orders(likelihood, size):
+    a = game(likelihood, 5, size)
+    found = _with_total(likelihood, a, 1, np.arange(5))[0]
+    expected = shapley_values(partial(class_of, likelihood), a[0, 0], a[0, 1:-1])
     np.testing.assert_allclose(found[1:-1], expected, atol=1e-12)
-    np.testing.assert_allclose(found[:-1].sum(), found[-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("likelihood", [Logit(), Probit(), Softmax(3)])
+@pytest.mark.parametrize("n_large", [0, 1])
+def test_other_contributions_to_a_probability_are_integrals_along_the_path(likelihood, n_large):
+    """The line that changes at once does so at a random time, on a path along which all others change gradually."""
+    a = game(likelihood, 5, 4.0)
+    (start, *A), h = a[0, :-1], 1e-5
+    found = _with_total(likelihood, a, 1, np.arange(n_large))[0]
+    gradual = np.sum(A[n_large:], axis=0)
+
+    def value(t, jump, c, side):
+        away = 0.0 if c is None else side * h / 2 * A[c]
+        return class_of(likelihood, (start + jump * A[0] + t * gradual + away)[None])[0]
+
+    def slope(t, c):
+        chances = [(0.0, 1.0)] if n_large == 0 else [(0.0, 1.0 - t), (1.0, t)]
+        return sum(chance * (value(t, jump, c, 1) - value(t, jump, c, -1)) / h for jump, chance in chances)
+
+    expected = [integrate.quad(slope, 0, 1, args=(c,), epsabs=1e-12)[0] for c in range(n_large, 5)]
+    np.testing.assert_allclose(found[1 + n_large : -1], expected, atol=1e-8)
+    if n_large:
+        jumps = integrate.quad(lambda t: value(t, 1.0, None, 0) - value(t, 0.0, None, 0), 0, 1, epsabs=1e-12)[0]
+        np.testing.assert_allclose(found[1], jumps, atol=1e-11)
+
+
+@pytest.mark.parametrize("likelihood", [Logit(), Probit(), Softmax(4)])
+@pytest.mark.parametrize("n_lines", [3, 12, 40])
+def test_contributions_to_a_probability_add_up(likelihood, n_lines):
+    a = game(likelihood, n_lines, 2.0)
+    found = _with_total(likelihood, a, 1, large_of(a[0, :, -1]))[0]
+    np.testing.assert_allclose(found[:-1].sum(), found[-1], atol=1e-10)
+
+
+def test_opposing_columns_change_a_probability_by_less_than_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = rng.random(400) < special.expit(6 * X.sum(axis=1))
+    row = sx.LogisticRegression(alpha=0.1).fit(X, y).explain([[3.0, -3.0]])[0]
+    assert np.abs(row.columns["estimate"][1:-1]).min() > 10
+    for name in ("probability", "probability_lower", "probability_upper"):
+        assert np.abs(row.columns[name][1:-1]).max() < 1
 
 
 def test_intervals_of_contributions_to_the_probability_are_quantiles_over_the_posterior(numbers):
@@ -138,8 +197,14 @@ def test_intervals_of_contributions_to_the_probability_are_quantiles_over_the_po
     row = model.explain(X[:1], X[10:11])[0]
     W = model.posterior_.sample(200_000, 3)
     A = W[:, :3] * (X[0] - X[10])
-    first, last = (special.expit(W @ np.append(x, 1.0)) for x in (X[10], X[0]))
-    drawn = A * ((last - first) / A.sum(axis=1))[:, None]
+    start = W @ np.append(X[10], 1.0)
+    sets = np.array(list(itertools.product([0.0, 1.0], repeat=3)))
+    p = {tuple(each): special.expit(start + A @ each) for each in sets}
+    drawn = np.zeros_like(A)
+    for order in itertools.permutations(range(3)):
+        for n, d in enumerate(order):
+            before = np.isin(np.arange(3), order[:n]).astype(float)
+            drawn[:, d] += (p[tuple(before + np.eye(3)[d])] - p[tuple(before)]) / 6
     for d in range(3):
         at = row.names.index(f"x{d}")
         found = row.columns["probability_lower"][at], row.columns["probability_upper"][at]

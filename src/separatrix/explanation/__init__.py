@@ -2,7 +2,7 @@
 """Why did a row get its probability? Contributions of the columns, and changes that would change the decision.
 
 columns   a column of the user's table: how it is encoded, and the values that it may take
-scores    log-odds as a sum over columns, with their distribution; the path from the reference to a row
+scores    log-odds as a sum over columns, with their distribution; parts of the change of a probability
 changes   the smallest changes of one or two columns that change the decision
 result    the table, with its text, HTML and picture
 arrays    models of arrays: each column is a feature

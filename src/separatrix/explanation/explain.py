@@ -109,8 +109,9 @@ class Explains:
 
         Notes
         -----
-        Contributions to the log-odds add up exactly. Those to the probability add up, too; they are averages of the
-        slope of the probability on the straight path from the reference to the row (Aumann and Shapley 1974).
+        Contributions to the log-odds add up exactly. Those to the probability add up, too. What a column adds to it
+        depends on which columns have changed already, so a contribution is the average over all orders in which the
+        columns may change (Shapley 1953); beyond the five largest, columns change gradually meanwhile.
         """
         found = self._explained(rows, reference)
         return explain_rows(found, level, fixed=fixed, threshold=threshold, label=label)

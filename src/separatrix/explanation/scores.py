@@ -8,12 +8,19 @@ A linear model has a(x) = w'φ(x) + w0. Relative to a reference with the functio
 which is linear in the weights, so its distribution is known. Naive Bayes has such a sum, too: A_c is the logarithm of
 p(x_c | C_k), and a_0 = ln p(C_k), so that the reference is a row of which nothing is known.
 
-The probability is not linear. On the straight path from the reference to the row, a(s) = a_0 + s Σ_c A_c, it changes by
+The probability is not linear: what a column adds depends on which columns have changed already. So let columns change
+at random times between 0 and 1, and average over these times. At time t,
 
-    p(x) - p_0 = Σ_c ∫_0^1 (∂p/∂a)' A_c ds
+    a(t) = a_0 + Σ_c B_c A_c + t Σ_d A_d,        B_c = 1 with probability t, otherwise 0
 
-and the integral is the contribution of column c (the value of Aumann and Shapley 1974). It does not depend on an order
-of the columns. With one activation, it is A_c (p(x) - p_0) / (a(x) - a_0).
+for the few largest contributions c, which change at once, and the others d, which change gradually. The probability
+changes by p(x) - p_0, of which the columns have the parts
+
+    ∫_0^1 E[p(a(t) with B_c = 1) - p(a(t) with B_c = 0)] dt        and        ∫_0^1 E[∂p/∂a(t)]' A_d dt
+
+They add up exactly, and no change at once exceeds 1. If all columns change at once, a part is Shapley's value (1953),
+the average over all orders of the columns; if all change gradually, it is that of Aumann and Shapley (1974), which is
+unbounded if contributions cancel. With both it is the value of an oceanic game (Milnor and Shapley 1978).
 """
 
 from __future__ import annotations
@@ -34,11 +41,12 @@ from separatrix.weights import WeightDistribution, interval_tails, quantiles
 N_DRAWS = 2000  # draws of the weights for intervals of probabilities, whose ends they give to 4 % of the half width
 MAX_KEPT_FLOATS = 8_000_000  # weights of all draws that are kept for the next row; more are drawn again for each row
 MAX_BATCH_FLOATS = 1_000_000  # weights that are drawn at once
-N_NODES = 16  # nodes of Gauss and Legendre's rule for each panel of the path
-PANEL_WIDTH = 4.0  # change of a difference of activations for which so many nodes are exact to rounding
+N_LARGE = 5  # lines that change at once; with the 2^5 sets of them, all draws of a row take 0.1 s
+N_NODES = 16  # nodes of Gauss and Legendre's rule for each panel of the time from 0 to 1
+PANEL_WIDTH = 4.0  # gradual change of a difference of activations for which so many nodes are exact to rounding
 MAX_PANELS = 256
-DRAWN_NODES, DRAWN_PANEL_WIDTH = 8, 8.0  # of each draw: an error of 1e-4 does not matter
-SMALL_CHANGE = 1e-5  # change of the activation below which the slope of p is a derivative
+DRAWN_NODES, DRAWN_PANEL_WIDTH = 6, 8.0  # of each draw: an error of 1e-4 does not matter
+SMALL_CHANGE = 1e-5  # of an activation, for the slope of p: the error of a central difference is 1e-10
 FLAT_STD = 1e-12  # relative to the size of a contribution; smaller deviations are rounding errors
 
 
@@ -115,7 +123,7 @@ class LinearScores(Scores):
         q = class_contrast(self.likelihood.n_outputs, code)
         if self.distribution is None:
             a = L @ self.weights.T
-            return Lines(a @ q, None, None, None, _with_total(self.likelihood, a[None], code)[0], None)
+            return Lines(a @ q, None, None, None, _with_total(self.likelihood, a[None], code, large_of(a @ q))[0], None)
         found = self.distribution.functions(L, None if len(q) == 1 else q[None])
         mean, std = (part.reshape(len(part)) for part in (found.mean, found.std))
         ends = found.quantiles(interval_tails("explain", level)).reshape(len(mean), 2)
@@ -123,8 +131,9 @@ class LinearScores(Scores):
         mean, ends = sign * mean, ends if sign > 0 else -ends[:, ::-1]
         # The mean activations of each class: those of the draws if there are any, else of the approximation.
         every = self.distribution.functions(L, None).mean.reshape(L.shape[0], -1)
-        probability = _with_total(self.likelihood, every[None], code)[0]
-        bounds = quantiles(self._drawn_probabilities(L, code), interval_tails("explain", level))
+        large = large_of(mean)
+        probability = _with_total(self.likelihood, every[None], code, large)[0]
+        bounds = quantiles(self._drawn_probabilities(L, code, large), interval_tails("explain", level))
         unknown = np.isnan(std)
         bounds[unknown] = np.nan
         if len(q) == 1:  # the probability increases with the activation, so quantiles of a are quantiles of p
@@ -145,7 +154,7 @@ class LinearScores(Scores):
             L = sparse.csr_array(sparse.hstack([L, sparse.csr_array(bias)], format="csr"))
         return L
 
-    def _drawn_probabilities(self, L: Rows, code: int) -> Float:
+    def _drawn_probabilities(self, L: Rows, code: int, large: Codes) -> Float:
         """Draws (C + 2, S) of the probability of the reference, the contributions to it, and that of the row.
 
         The weights are the same draws on every call.
@@ -155,7 +164,7 @@ class LinearScores(Scores):
             a = np.asarray((L @ W.reshape(-1, L.shape[1]).T).T).reshape(-1, len(self.weights), L.shape[0])
             start, stop = stop, stop + len(a)
             a = np.moveaxis(a, 1, 2)
-            found[:, start:stop] = _with_total(self.likelihood, a, code, DRAWN_NODES, DRAWN_PANEL_WIDTH).T
+            found[:, start:stop] = _with_total(self.likelihood, a, code, large, DRAWN_NODES, DRAWN_PANEL_WIDTH).T
         return found
 
     def _draws(self) -> Iterator[Float]:
@@ -208,7 +217,14 @@ class SumScores(Scores):
         if len(constant) == 2:
             a = np.diff(a, axis=1)
         q = class_contrast(self.likelihood.n_outputs, code)
-        return Lines(a @ q, None, None, None, _with_total(self.likelihood, a[None], code)[0], None)
+        return Lines(a @ q, None, None, None, _with_total(self.likelihood, a[None], code, large_of(a @ q))[0], None)
+
+
+def large_of(estimate: Float) -> Codes:
+    """Positions of the lines with the largest contributions, of the estimates (C + 2,)."""
+    size = np.abs(estimate[1:-1])
+    largest = np.argsort(-size, kind="stable")[:N_LARGE]
+    return np.sort(largest[size[largest] > 0])
 
 
 def class_contrast(n_outputs: int, code: int) -> Float:
@@ -223,35 +239,51 @@ def class_contrast(n_outputs: int, code: int) -> Float:
 
 
 def _with_total(
-    likelihood: ClassLikelihood, a: Float, code: int, n_nodes: int = N_NODES, width: float = PANEL_WIDTH
+    likelihood: ClassLikelihood, a: Float, code: int, large: Codes, n_nodes: int = N_NODES, width: float = PANEL_WIDTH
 ) -> Float:
     """Probabilities (S, C + 2) of the reference, contributions of the lines, and of the row, for S sets of weights.
 
-    ``a`` (S, C + 2, K) are activations of the reference, contributions to the activations, and those of the row.
+    ``a`` (S, C + 2, K) are activations of the reference, contributions to the activations, and those of the row. The
+    lines ``large`` change at once.
     """
-    K = a.shape[2]
-    first, last = (likelihood.probabilities(a[:, at, 0] if K == 1 else a[:, at])[:, code] for at in (0, -1))
-    A = a[:, 1:-1]
-    if K == 1:
-        whole, middle = A[..., 0].sum(axis=1), 0.5 * (a[:, 0, 0] + a[:, -1, 0])
-        is_small = np.abs(whole) < SMALL_CHANGE
-        h = np.where(is_small, SMALL_CHANGE, whole)
-        ends = [likelihood.probabilities(middle + side * h)[:, code] for side in (0.5, -0.5)]
-        parts = A[..., 0] * ((ends[0] - ends[1]) / h)[:, None]
-    else:
-        parts = _along_path(likelihood, a[:, 0], A, code, n_nodes, width)
-    return np.column_stack([first, parts, last])
+    ends = _probability(likelihood, a[:, [0, -1]], code)
+    parts = _parts(likelihood, a[:, 0], a[:, 1:-1], code, large, n_nodes, width)
+    return np.column_stack([ends[:, 0], parts, ends[:, 1]])
 
 
-def _along_path(likelihood: ClassLikelihood, start: Float, A: Float, code: int, n_nodes: int, width: float) -> Float:
-    """∫_0^1 p_j (A_cj - Σ_k p_k A_ck) ds for each line c and the class j, (S, C); p is a softmax."""
-    whole = A.sum(axis=1)
-    n_panels = int(np.clip(np.ceil(np.ptp(whole, axis=1).max(initial=0.0) / width), 1, MAX_PANELS))
+def _parts(
+    likelihood: ClassLikelihood, start: Float, A: Float, code: int, large: Codes, n_nodes: int, width: float
+) -> Float:
+    """Parts (S, C) of the lines in the change of the probability of class ``code``; see the top of the file."""
+    m, parts = len(large), np.zeros(A.shape[:2])
+    is_gradual = ~np.isin(np.arange(A.shape[1]), large)
+    gradual = A[:, is_gradual].sum(axis=1)
+    sets = (np.arange(2**m)[:, None] >> np.arange(m)) & 1  # which of the large lines have changed, (2^m, m)
+    a = start[:, None] + np.einsum("bc,sck->sbk", sets, A[:, large])
+    n_panels = int(np.clip(np.ceil(np.abs(gradual).max(initial=0.0) / width), 1, MAX_PANELS))
     x, weight = np.polynomial.legendre.leggauss(n_nodes)
-    parts = np.zeros(A.shape[:2])
     for panel in range(n_panels):
-        for at, share in zip((x + 1) / 2, weight / 2, strict=True):
-            p = likelihood.probability(start + (panel + at) / n_panels * whole)
-            away = A[..., code] - np.einsum("sck,sk->sc", A, p)
-            parts += share / n_panels * p[:, [code]] * away
+        for t, dt in zip((panel + (x + 1) / 2) / n_panels, weight / (2 * n_panels), strict=True):
+            moved = a + t * gradual[:, None]
+            with_and_without = np.where(sets == 1, 1.0 / t, -1.0 / (1.0 - t))
+            chance = np.prod(np.where(sets == 1, t, 1.0 - t), axis=1)
+            parts[:, large] += dt * _probability(likelihood, moved, code) @ (chance[:, None] * with_and_without)
+            if is_gradual.any():
+                slope = np.einsum("b,sbk->sk", chance, _slope(likelihood, moved, code))
+                parts[:, is_gradual] += dt * np.einsum("sk,sck->sc", slope, A[:, is_gradual])
     return parts
+
+
+def _probability(likelihood: ClassLikelihood, a: Float, code: int) -> Float:
+    """Probability of a class for activations (..., K), or (..., 1) of two classes."""
+    flat = a.reshape(-1) if a.shape[-1] == 1 else a.reshape(-1, a.shape[-1])
+    return np.asarray(likelihood.probabilities(flat)[:, code].reshape(a.shape[:-1]))
+
+
+def _slope(likelihood: ClassLikelihood, a: Float, code: int) -> Float:
+    """∂p/∂a (..., K) of the probability of a class: a central difference for one activation, exact for a softmax."""
+    if a.shape[-1] == 1:
+        up, down = (_probability(likelihood, a + side * SMALL_CHANGE, code) for side in (0.5, -0.5))
+        return ((up - down) / SMALL_CHANGE)[..., None]
+    p = likelihood.probabilities(a.reshape(-1, a.shape[-1])).reshape(a.shape)
+    return np.asarray(p[..., [code]] * (np.eye(a.shape[-1])[code] - p))

@@ -117,6 +117,12 @@ class AbstractApproximation(ABC):
         return inf
 
     @property
+    def n_identified(self) -> int:
+        """Number of weights that the data identify: only differences between C classes."""
+        C, P = map(int, self.mean.shape)
+        return max(1, C - 1) * P
+
+    @property
     def widest(self) -> AbstractApproximation:
         """The Gaussian with the best estimate of the covariance, if that differs from the one that predicts best."""
         return self
@@ -185,9 +191,8 @@ class NormalApproximation(AbstractApproximation):
 
     @property
     def n_identified(self) -> int:
-        """Number of weights that the data identify: without those of one of C classes, and without null directions."""
-        C, P = self.mean.shape
-        return max(1, C - 1) * P - (0 if self.null is None else len(self.null))
+        """Number of weights that the data identify, without the null directions."""
+        return super().n_identified - (0 if self.null is None else len(self.null))
 
     @property
     def std(self) -> Float:
