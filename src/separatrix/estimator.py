@@ -46,6 +46,12 @@ FAR = 2.0**64  # smaller entries of a row are not shortened; larger floats are w
 LARGEST = float(np.finfo(np.float64).max)
 
 
+SEPARATED = (
+    "The classes are separated, so some weights are infinite at the maximum of the likelihood. Contributions are those "
+    "of the last step of the solver, and have no intervals. Use a prior (alpha > 0)."
+)
+
+
 class Limit(Enum):
     """Result of a finite row whose scores overflow, see `Limits`."""
 
@@ -271,9 +277,16 @@ class LinearClassifier(Classifier):
             W, w0 = self._weights
             weights = np.column_stack([W, w0])
             return LinearScores(weights, likelihood), (f"Contributions have no intervals. {error}",)
-        design = found.design
-        scores = LinearScores(np.atleast_2d(found.mean), likelihood, design.origin, found, design.bias)
-        return scores, _notes_on(found)
+        design, is_separated = found.design, found.is_sampling and bool(getattr(self, "separation_", None))
+        scores = LinearScores(
+            np.atleast_2d(found.mean),
+            likelihood,
+            design.origin,
+            None if is_separated else found,
+            design.bias,
+            design.spread,
+        )
+        return scores, (SEPARATED,) * is_separated or _notes_on(found)
 
     def _last_weights(self) -> tuple[Array, Float, Float] | None:
         """Classes, weights and intercepts of the last fit, from which a warm start begins; None before a fit."""

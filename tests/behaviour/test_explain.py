@@ -14,9 +14,10 @@ from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 
 import separatrix as sx
 from separatrix.datasets import make_mixed_types
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, SeparationWarning
 from separatrix.explanation import columns_of_schema
-from separatrix.explanation.scores import _with_total, large_of
+from separatrix.explanation.result import with_interval
+from separatrix.explanation.scores import LinearScores, large_of, with_total
 from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.table import Schema
 
@@ -144,7 +145,7 @@ def class_of(likelihood, a):
 @pytest.mark.parametrize("likelihood", [Logit(), Probit(), Softmax(3)])
 def test_few_contributions_to_a_probability_are_averages_over_all_orders(likelihood, size):
     a = game(likelihood, 5, size)
-    found = _with_total(likelihood, a, 1, np.arange(5))[0]
+    found = with_total(LinearScores(a[0], likelihood), a, 1, np.arange(5))[0]
     expected = shapley_values(partial(class_of, likelihood), a[0, 0], a[0, 1:-1])
     np.testing.assert_allclose(found[1:-1], expected, atol=1e-12)
 
@@ -155,7 +156,7 @@ def test_other_contributions_to_a_probability_are_integrals_along_the_path(likel
     """The line that changes at once does so at a random time, on a path along which all others change gradually."""
     a = game(likelihood, 5, 4.0)
     (start, *A), h = a[0, :-1], 1e-5
-    found = _with_total(likelihood, a, 1, np.arange(n_large))[0]
+    found = with_total(LinearScores(a[0], likelihood), a, 1, np.arange(n_large))[0]
     gradual = np.sum(A[n_large:], axis=0)
 
     def value(t, jump, c, side):
@@ -177,7 +178,7 @@ def test_other_contributions_to_a_probability_are_integrals_along_the_path(likel
 @pytest.mark.parametrize("n_lines", [3, 12, 40])
 def test_contributions_to_a_probability_add_up(likelihood, n_lines):
     a = game(likelihood, n_lines, 2.0)
-    found = _with_total(likelihood, a, 1, large_of(a[0, :, -1]))[0]
+    found = with_total(LinearScores(a[0], likelihood), a, 1, large_of(a[0, :, -1]))[0]
     np.testing.assert_allclose(found[:-1].sum(), found[-1], atol=1e-10)
 
 
@@ -321,6 +322,100 @@ def test_a_row_may_be_a_dict_a_series_or_a_vector(mixed, numbers):
     X, y = numbers
     model = sx.LogisticRegression().fit(X, y)
     np.testing.assert_array_equal(model.explain(X[0]).columns["estimate"], model.explain(X[:1]).columns["estimate"])
+
+
+def test_rows_have_the_labels_of_their_index(numbers):
+    X, y = numbers
+    model = sx.LogisticRegression().fit(X, y)
+    table = pd.DataFrame(X, columns=["x0", "x1", "x2"]).set_index(pd.Index([f"id{n}" for n in range(len(X))]))
+    found = sx.LogisticRegression().fit(table, y).explain(table.iloc[[17, 4]])
+    assert str(found).startswith("Row id17: ")
+    assert found.to_pandas()["row"].unique().tolist() == ["id17", "id4"]
+    assert [row.number for row in model.explain(X[5:7]).rows] == [0, 1]
+
+
+def test_values_far_from_the_mean_are_warned_of_if_the_range_is_unknown(numbers):
+    X, y = numbers
+    model = sx.LogisticRegression().fit(X, y)
+    mean, std = X.mean(axis=0), X.std(axis=0)
+    (far,) = model.explain(mean + np.array([0.0, 300.0, 9.0]) * std)[0].warnings
+    assert "x1 = " in far
+    assert "is 300 standard deviations from the mean" in far
+    text = str(model.explain(mean + np.array([0.0, 300.0, 0.0]) * std))
+    assert text.splitlines()[1].startswith("Warning: x1 = ")  # right below the probability
+
+
+def test_separated_classes_have_no_intervals():
+    X = np.arange(20.0)[:, None]
+    with pytest.warns(SeparationWarning):
+        model = sx.LogisticRegression(alpha=0).fit(X, X[:, 0] > 10)
+    found = model.explain(X[:1])
+    assert "lower" not in found[0].columns
+    assert "separated" in found.notes[0]
+    assert "lower" in sx.LogisticRegression(alpha=1.0).fit(X, X[:, 0] > 10).explain(X[:1])[0].columns
+
+
+def test_models_without_a_range_say_why_there_are_no_changes(numbers):
+    X, y = numbers
+    for model in (sx.LinearDiscriminantAnalysis(), sx.NaiveBayes()):
+        found = model.fit(X, y).explain(X[:1])
+        assert not found[0].change_lines
+        assert "no changes were searched for. Pass reference=X" in found.notes[-1]
+        assert model.explain(X[:1], reference=X)[0].change_lines
+
+
+@pytest.mark.parametrize(
+    ("values", "decimals", "text"),
+    [
+        ((-0.01, -0.012, -0.003), 2, "-0.010 (-0.012 to -0.003)"),  # the interval does not contain 0
+        ((-0.0, -0.0004, 0.5), 2, "+0.0000 (-0.0004 to +0.5000)"),
+        ((1.5, 0.25, 2.75), 2, "+1.50 (+0.25 to +2.75)"),
+        ((1e-9, -1e-9, 3e-9), 2, "+1e-09 (-1e-09 to +3e-09)"),
+        ((1e20, 1e19, 1e21), 2, "+1e+20 (+1e+19 to +1e+21)"),
+        ((25_000.4, 20_000.0, 30_000.0), 3, "+25,000 (+20,000 to +30,000)"),
+        ((0.5, np.nan, np.nan), 3, "+0.500"),
+    ],
+)
+def test_printed_intervals_contain_zero_only_if_they_do(values, decimals, text):
+    assert with_interval(values, decimals, "+") == text
+
+
+GLMS = {
+    "poisson": lambda mu, rng: rng.poisson(mu),
+    "gaussian": lambda mu, rng: 100 * np.log(mu) + rng.normal(size=len(mu)),
+    "gamma": lambda mu, rng: rng.gamma(5.0, mu / 5),
+    "bernoulli": lambda mu, rng: rng.random(len(mu)) < mu / (1 + mu),
+}
+
+
+@pytest.mark.parametrize("family", GLMS)
+def test_means_of_generalised_linear_models_are_explained(family, rng):
+    X = rng.normal([0.0, 5.0], [1.0, 2.0], size=(300, 2))
+    y = GLMS[family](np.exp(0.3 * X[:, 0] - 0.1 * (X[:, 1] - 5)), rng)
+    model = sx.GeneralizedLinearModel(family).fit(X, y.astype(float))
+    explanation = model.explain(X[:4])
+    for row, mean, interval in zip(explanation.rows, model.predict(X[:4]), model.predict_interval(X[:4]), strict=True):
+        assert row.probability == pytest.approx(mean, rel=1e-9)
+        assert row.interval == pytest.approx(tuple(interval), rel=1e-9)
+        assert row.columns["mean"][-1] == row.probability
+        for name in ("estimate", "mean"):
+            np.testing.assert_allclose(row.columns[name][:-1].sum(), row.columns[name][-1], rtol=1e-9, atol=1e-10)
+        a = dict(zip(row.names, row.columns["estimate"], strict=True))
+        assert model.likelihood_.mean(np.array([a["(this row)"]]))[0] == pytest.approx(mean, rel=1e-9)
+    moved = X[0] - X.mean(axis=0)
+    found = dict(zip(explanation[0].names, explanation[0].columns["estimate"], strict=True))
+    np.testing.assert_allclose([found["x0"], found["x1"]], model.coef_ * moved, rtol=1e-9)
+    assert str(explanation).startswith("Row 0: mean = ")
+    assert "decision" not in str(explanation)
+    explanation[0].plot()
+    other = model.explain(X[:1], reference=X[1:2])[0]
+    assert other.columns["mean"][0] == pytest.approx(model.predict(X[1:2])[0], rel=1e-9)
+
+
+def test_means_with_an_offset_have_a_note(rng):
+    X, exposure = rng.normal(size=(100, 1)), rng.uniform(1, 3, 100)
+    model = sx.GeneralizedLinearModel("poisson").fit(X, rng.poisson(exposure), exposure=exposure)
+    assert "exposure of 1" in model.explain(X[:1]).notes[0]
 
 
 def test_a_saved_model_gives_the_same_explanation(mixed, tmp_path):

@@ -34,8 +34,17 @@ from separatrix.discriminative.glm_fit import (
 from separatrix.discriminative.inference import Estimate
 from separatrix.discriminative.maximum import INTERCEPT, WITHOUT_ROWS
 from separatrix.discriminative.sandwich import SURVEY, Sandwich
-from separatrix.estimator import Limit, check_columns, check_results, known_columns, truth_in_memory, unchanged_on_error
+from separatrix.estimator import (
+    SEPARATED,
+    Limit,
+    check_columns,
+    check_results,
+    known_columns,
+    truth_in_memory,
+    unchanged_on_error,
+)
 from separatrix.exceptions import CollinearWarning, warn
+from separatrix.explanation import Explanation, MeanScores, explain_means, explained_array, row_labels
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 from separatrix.rows import Block, RowMap, in_memory, open_rows, targets_in_memory
 from separatrix.separation import signs_at_infinity
@@ -61,6 +70,7 @@ TITLES = {
     ("binomial", "logit"): "Logistic regression of proportions",
     ("binomial", "probit"): "Probit regression of proportions",
 }
+OFFSET = "The model was fitted with an offset or exposure; means are those for an offset of 0, an exposure of 1."
 RATIOS = {"logit": "odds ratios", "log": "ratios of means", "cloglog": "hazard ratios"}  # what e^w is, by the link
 
 
@@ -308,6 +318,49 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
                 f"{a[undefined[0]]:.3g}. Use link='log' to extrapolate."
             )
         return mean
+
+    def explain(self, rows: Any, reference: Any = None, level: float = 0.95) -> Explanation:
+        """Explain the mean of each row: what each column contributes to the activation and to the mean.
+
+        Parameters
+        ----------
+        rows : table
+            The rows to explain, in memory.
+        reference : table, optional
+            What a row is compared with: a row, or the average of several rows. By default, the average training row.
+        level : float, default 0.95
+            Level of the intervals.
+
+        Returns
+        -------
+        Explanation
+            A table with a line for each column of each row: contributions to the activation, ``estimate``, and to
+            the ``mean``. Both add up exactly; see `LogisticRegression.explain`.
+        """
+        check_is_fitted(self)
+        found, design, M = self.weight_distribution_, self._design, len(self.coef_)
+        weights, is_separated = np.append(self.coef_, [self.intercept_] * design.bias), bool(self.separation_)
+        distribution = None if is_separated else found
+        scores = MeanScores(
+            weights[None], self.likelihood_, design.origin[:M], distribution, design.bias, design.spread
+        )
+        opened = [open_rows(X, known_columns(self)) for X in (rows, *[reference] * (reference is not None))]
+        for each in opened:
+            check_columns(self, each.template, reset=False)
+        X, *given = (each.map(lambda block: block) for each in opened)
+        targets = getattr(self._fit, "targets", None)
+        notes = (OFFSET,) * (getattr(targets, "offset", None) is not None) + (SEPARATED,) * is_separated
+        described = explained_array(
+            X,
+            opened[0].columns,
+            given[0] if given else None,
+            scores,
+            self.basis_,
+            classes=np.empty(0),
+            probabilities=partial(scores.response, code=1),
+            notes=notes,
+        )
+        return explain_means(described, level, row_labels(rows, X.shape[0]))
 
     def predict_interval(self, X: Any, *, level: float = 0.95, offset: Any = None) -> Float:
         """Lower and upper confidence limits (N, 2) of the mean of each row, mapped from limits of its activation."""

@@ -12,6 +12,6 @@ explain   from a fitted model and rows to the result
 from separatrix.explanation.arrays import AVERAGE, explained_array, of_given, outside
 from separatrix.explanation.changes import Change, Decision, costs_of_threshold
 from separatrix.explanation.columns import Column, cells_of, columns_of_schema, number_columns
-from separatrix.explanation.explain import Explained, Explains, explain_rows
+from separatrix.explanation.explain import Explained, Explains, explain_means, explain_rows, row_labels
 from separatrix.explanation.result import Explanation, RowExplanation
-from separatrix.explanation.scores import LinearScores, Scores, SumScores
+from separatrix.explanation.scores import LinearScores, MeanScores, Scores, SumScores

@@ -16,10 +16,15 @@ from separatrix.explanation.explain import Explained
 from separatrix.explanation.scores import LinearScores, Scores
 from separatrix.table import MISSING
 
+FAR_IN_STD = 10.0  # standard deviations from the mean that at most 1 % of the rows exceed (Chebyshev's inequality)
 RANGE_IN_STD = 3.0  # half the range of a column in standard deviations, if its smallest and largest values are unknown
 RANGE_NOTE = (
     "The model does not contain the range of its training rows. Changes stay within 3 standard deviations of the mean; "
     "pass reference=X, the training rows, for changes within their range and warnings about values outside."
+)
+NO_RANGE_NOTE = (
+    "The model does not contain the range of its training rows, so no changes were searched for. Pass reference=X, the "
+    "training rows, for changes within their range and warnings about values outside."
 )
 NOTHING_KNOWN = "a row of which nothing is known, with the class proportions"
 AVERAGE = "the average training row"
@@ -57,9 +62,11 @@ def explained_array(
     if given is not None and is_known:
         seen = to_dense(given)
         low, high = np.nanmin(seen, axis=0), np.nanmax(seen, axis=0)
-    elif basis is None and isinstance(scores, LinearScores):
-        low, high = _likely_range(scores)
-        notes = (*notes, RANGE_NOTE) if np.isfinite(low).any() else notes
+    else:
+        if basis is None and isinstance(scores, LinearScores):
+            low, high = _likely_range(scores)
+        about_range = RANGE_NOTE if np.isfinite(low).any() else NO_RANGE_NOTE
+        notes = (*notes, about_range) if scores.has_decision else notes
     columns = number_columns(names, low, high)
     whole = np.zeros(len(names), dtype=bool)
     if given is not None and is_known:
@@ -143,7 +150,7 @@ def of_given(n_rows: int) -> str:
 
 def _likely_range(scores: LinearScores) -> tuple[Float, Float]:
     """Range of each column (D,) from its mean and standard deviation."""
-    spread = None if scores.distribution is None else scores.distribution.design.spread
+    spread = scores.spread
     if spread is None or scores.reference is None:
         unknown = np.full(scores.weights.shape[1] - scores.has_bias, np.nan)
         return unknown, unknown
@@ -161,6 +168,11 @@ def _warnings(
                 found.append(f"{column.name} has a level that did not occur in training.")
         elif is_known and not column.low <= x <= column.high and np.isfinite(x):
             found.append(outside(column, x))
+        elif not is_known and column.high > column.low:
+            std, mean = 0.5 * (column.high - column.low) / RANGE_IN_STD, 0.5 * (column.high + column.low)
+            if (away := abs(x - mean) / std) > FAR_IN_STD:
+                what = f"{column.name} = {column.show(float(x))}"
+                found.append(f"{what} is {away:,.4g} standard deviations from the mean of the training rows.")
     return tuple(found)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from scipy import special
 
@@ -20,15 +21,20 @@ from separatrix._arguments import check_number
 from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix._text import did_you_mean, first_few, listed
 from separatrix.exceptions import DataError
-from separatrix.explanation.changes import Decision, changes_of, costs_of_threshold
+from separatrix.explanation.changes import Changes, Decision, changes_of, costs_of_threshold
 from separatrix.explanation.columns import Column
-from separatrix.explanation.result import Explanation, RowExplanation
+from separatrix.explanation.result import Explanation, KnownChanges, RowExplanation
 from separatrix.explanation.scores import LinearScores, Lines, Scores, class_contrast
 from separatrix.weights import interval_tails
 
 N_WORDS = 8  # words of a text that are listed
 MIN_ADJUSTMENT = 1e-9  # on the log-odds; smaller differences from the sum of the contributions are rounding errors
 REFERENCE, THIS_ROW = "(reference)", "(this row)"
+AVERAGED = "(average over the weights)"
+AVERAGED_NOTE = (
+    f"'{AVERAGED[1:-1]}' is the difference between the prediction, which averages over all plausible weights, and the "
+    "sum of the contributions at their mean."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +63,7 @@ class Explained:
     start_cells: tuple[Any, ...]
     reference: str
     intervals: Callable[[Rows, float], Float] | None = None
-    adjustment: str = "(average over the weights)"
+    adjustment: str = AVERAGED
     is_adjusted: bool = False
     against_rest: tuple[Explained, ...] = ()
     warnings: tuple[tuple[str, ...], ...] = ()
@@ -114,18 +120,29 @@ class Explains:
         columns may change (Shapley 1953); beyond the five largest, columns change gradually meanwhile.
         """
         found = self._explained(rows, reference)
-        return explain_rows(found, level, fixed=fixed, threshold=threshold, label=label)
+        numbers = row_labels(rows, found.X.shape[0])
+        return explain_rows(found, level, numbers, fixed=fixed, threshold=threshold, label=label)
+
+
+def row_labels(rows: Any, n: int) -> list[Any]:
+    """Labels of the rows in the index of a pandas table; positions of other rows."""
+    if nw.dependencies.is_pandas_dataframe(rows):
+        return list(rows.index.tolist())
+    if nw.dependencies.is_pandas_series(rows) and rows.name is not None:
+        return [rows.name]
+    return list(range(n))
 
 
 def explain_rows(
     model: Explained,
     level: float,
+    numbers: Sequence[Any],
     *,
     fixed: Sequence[str] = (),
     threshold: float | None = None,
     label: Any = None,
 ) -> Explanation:
-    """Explanation of each row of a description."""
+    """Explanation of each row of a description; ``numbers`` are labels of the rows."""
     interval_tails("explain", level)
     names, classes = [column.name for column in model.columns], model.classes.tolist()
     fixed = [fixed] if isinstance(fixed, str) else list(fixed)
@@ -148,13 +165,60 @@ def explain_rows(
     rows = []
     for n, code in enumerate(codes.tolist()):
         decision = _decision(model, threshold, code)
-        rows.append(_explain_row(model, n, P[n], code, decision, bounds, level, fixed))
-    return Explanation(tuple(rows), level, _notes(model, fixed))
+        rows.append(_explain_row(model, n, numbers[n], P[n], code, decision, bounds, level, fixed))
+    averaged = (AVERAGED_NOTE,) if any(AVERAGED in row.names for row in rows) else ()
+    return Explanation(tuple(rows), level, (*averaged, *_notes(model, fixed)))
+
+
+def explain_means(model: Explained, level: float, numbers: Sequence[Any]) -> Explanation:
+    """Explanation of the mean of each row of a description, whose scores are `MeanScores`."""
+    interval_tails("explain", level)
+    if model.X.shape[0] == 0:
+        raise DataError("explain: the table has no rows. Pass the rows to explain.")
+    rows, C = [], len(model.lines)
+    for n, number in enumerate(numbers):
+        found = model.scores.lines(model.functions(model.X[[n]]), model.start, model.owner, C, 1, level)
+        order = _order(found.estimate)
+        texts, before = _texts_of(model, model.cells[n]), _texts_of(model, model.start_cells)
+        row = RowExplanation(
+            number=number,
+            label=None,
+            scale=model.scores.scale,
+            against="",
+            probability=float(found.probability[-1]),
+            interval=_interval(model, found, None, n, 1),
+            level=level,
+            decision=None,
+            rule="",
+            reference=model.reference,
+            names=tuple((REFERENCE, *model.lines, THIS_ROW)[at] for at in order),
+            values=tuple(texts[at] for at in order),
+            references=tuple(before[at] for at in order),
+            columns={name.replace("probability", "mean"): column[order] for name, column in found.columns.items()},
+            warnings=model.warnings[n],
+            search=KnownChanges(Changes((), (), ())),
+            response="mean",
+        )
+        rows.append(row)
+    return Explanation(tuple(rows), level, model.notes)
+
+
+def _order(estimate: Float) -> list[int]:
+    """Positions of the reference, of the lines from the largest to the smallest contribution, and of the row."""
+    largest = 1 + np.argsort(-np.abs(estimate[1:-1]), kind="stable")
+    return [0, *largest.tolist(), len(estimate) - 1]
+
+
+def _texts_of(model: Explained, cells: Sequence[Any]) -> list[str]:
+    """Text of each line: that of the cell of a column, or nothing."""
+    shown = [column.show(cell) for column, cell in zip(model.columns, cells, strict=True)]
+    return ["", *shown, *[""] * (len(model.lines) + 2 - len(shown))]
 
 
 def _explain_row(
     model: Explained,
     n: int,
+    number: Any,
     P: Float,
     code: int,
     decision: Decision,
@@ -170,11 +234,8 @@ def _explain_row(
     _require_finite(found.estimate, model.lines)
     final, columns = on_scale(P, code, scores, is_binary=is_binary), found.columns
     rest = final - found.estimate[-1] if np.isfinite(final) else 0.0
-    texts, before = (
-        ["", *(c.show(v) for c, v in zip(model.columns, cells, strict=True)), *[""] * (C + 2 - len(model.columns))]
-        for cells in (model.cells[n], model.start_cells)
-    )
-    order = [0, *(1 + np.argsort(-np.abs(found.estimate[1:-1]), kind="stable")).tolist(), C + 1]
+    texts, before = _texts_of(model, model.cells[n]), _texts_of(model, model.start_cells)
+    order = _order(found.estimate)
     if abs(rest) > MIN_ADJUSTMENT * max(1.0, abs(final)):  # another line, before the last one
         order.insert(-1, C + 2)
         inserted = {"estimate": rest, "probability": float(P[code]) - found.probability[-1]}
@@ -193,7 +254,7 @@ def _explain_row(
     against = " against the rest" if is_binary else " against the mean of the classes" if is_joint else ""
     search = partial(changes_of, x, model.columns, model.cells[n], fixed, model.probabilities, decision, code)
     return RowExplanation(
-        number=n,
+        number=number,
         label=model.classes.tolist()[code],
         scale=scores.scale,
         against=against,

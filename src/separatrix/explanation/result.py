@@ -21,11 +21,46 @@ from separatrix.explanation.changes import Changes
 MAX_SHOWN_LINES = 15  # columns of a row that are printed; the others are summed up
 MAX_SHOWN_ROWS = 5
 MAX_SHOWN_CHANGES, MAX_SHOWN_PAIRS = 4, 2
+MAX_DECIMALS = 6  # smaller numbers are printed with an exponent
+MIN_WHOLE, MAX_WHOLE = 1e3, 1e7  # between these, numbers are printed without decimals; larger ones with an exponent
+
+
+def probability_text(p: float) -> str:
+    """A probability with three decimals; near 0 and 1, with two significant digits of the distance from it.
+
+    >>> [probability_text(p) for p in (0.5, 0.00012345, 2e-9, 0.99998765, 1 - 2e-9, 1.0)]
+    ['0.500', '0.00012', '2e-09', '0.999988', '1 - 2e-09', '1.000']
+    """
+    rest = 1.0 - p
+    if not 0.0 < min(p, rest) < 0.001:
+        return f"{p:.3f}"
+    n = _first_decimal(min(p, rest)) + 1
+    if n > MAX_DECIMALS:
+        return f"{p:.2g}" if p < rest else f"1 - {rest:.2g}"
+    return f"{p:.{n}f}"
+
+
+def _first_decimal(x: float) -> int:
+    """Position of the first decimal of a number that is not 0: 1 for 0.25, 3 for 0.004, and 0 or less above 1."""
+    return -int(np.floor(np.log10(abs(x))))
+
+
+def with_interval(values: Sequence[float], decimals: int, sign: str) -> str:
+    """A number with the ends of its interval, if they are finite, with as many decimals as show that none is 0."""
+    shown = [x for x in values if np.isfinite(x)]
+    found = [x for x in shown if x]
+    n = max([decimals, *map(_first_decimal, found)])
+    largest = max(map(abs, found), default=0.0)
+    form = f"{sign}z,.0f" if largest >= MIN_WHOLE else f"{sign}z.{n}f"
+    if n > MAX_DECIMALS or largest >= MAX_WHOLE:
+        form = f"{sign}.4g"
+    number, *ends = (f"{x:{form}}" for x in shown)
+    return f"{number} ({' to '.join(ends)})" if ends else number
 
 
 @dataclass(frozen=True)
-class _Found:
-    """The result of a search, in an explanation that was pickled."""
+class KnownChanges:
+    """The result of a search that was made, or of none, such as in an explanation that was pickled."""
 
     changes: Changes
 
@@ -35,13 +70,16 @@ class _Found:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowExplanation(Tabular):
-    """Explanation of one row: why the class ``label`` has this ``probability``.
+    """Explanation of one row: why the class ``label`` has this ``probability``, or why the mean has this value.
 
     The first line of the table is the reference, the last one the row. ``estimate`` is the contribution of a column to
-    the log-odds and ``probability`` its contribution to the probability.
+    the log-odds and ``probability`` its contribution to the probability. The explanation of a generalised linear model
+    has contributions to the ``mean`` instead (`response`), and neither a label nor a decision.
+
+    ``number`` is the label of the row in the index of a pandas table, otherwise its position.
     """
 
-    number: int
+    number: Any
     label: Any
     scale: str
     against: str
@@ -58,6 +96,7 @@ class RowExplanation(Tabular):
     warnings: tuple[str, ...]
     search: Callable[[], Changes] = field(repr=False)
     details: tuple[str, ...] = ()
+    response: str = "probability"
 
     formats: ClassVar[dict[str, str]] = {}
 
@@ -74,35 +113,49 @@ class RowExplanation(Tabular):
     @property
     def title(self) -> str:
         """The probability with its interval, the decision, and the meaning of the numbers."""
-        shown = (
-            ""
-            if self.interval is None
-            else (f" ({100 * self.level:g} % interval {self.interval[0]:.3f} to {self.interval[1]:.3f})")
-        )
+        shown = "" if self.interval is None else f" ({100 * self.level:g} % interval {self.ends})"
         rule = f" ({self.rule})" if self.rule else ""
+        decision = "" if self.label is None else f"; decision: {self.decision}{rule}"
         ends = f", with {100 * self.level:g} % intervals" if "lower" in self.columns else ""
+        to = "the mean" if self.label is None else f"{self.label}{self.against}, and to its probability"
+        of = f"the {self.scale}, and to" if self.label is None else f"the {self.scale} of"
         return "\n".join(
             [
-                f"Row {self.number}: p({self.label}) = {self.probability:.3f}{shown}; decision: {self.decision}{rule}",
-                f"Contributions to the {self.scale} of {self.label}{self.against}, and to its probability{ends}",
+                f"Row {self.number}: {self.quantity} = {self.shown(self.probability)}{shown}{decision}",
+                *(textwrap.fill(f"Warning: {text}", NOTE_WIDTH) for text in self.warnings),
+                f"Contributions to {of} {to}{ends}",
                 f"Reference: {self.reference}",
             ]
         )
 
     @property
+    def quantity(self) -> str:
+        """What is explained: the probability of a class, or the mean."""
+        return self.response if self.label is None else f"p({self.label})"
+
+    def shown(self, value: float) -> str:
+        """A probability, or a mean, as text."""
+        return with_interval([value], 3, "") if self.label is None else probability_text(value)
+
+    @property
+    def ends(self) -> str:
+        """Both ends of the interval as text; empty without an interval."""
+        return "" if self.interval is None else " to ".join(map(self.shown, self.interval))
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """Details of text columns, and warnings about unusual values."""
-        return (*self.details, *(f"Warning: {text}" for text in self.warnings))
+        """Details of text columns."""
+        return self.details
 
     @property
     def change_lines(self) -> tuple[str, ...]:
         """A line for each of the smallest changes, and the columns whose change is not enough."""
         found, n = self.changes, MAX_SHOWN_CHANGES
         if not found.single and not found.pairs:
-            none = f"No change of one or two columns within their range changes the decision {self.decision}."
+            none = f"No change of one or two columns within their range leads to a decision other than {self.decision}."
             return (none,) * bool(found.never)
         lines = [
-            f"  {change}: decision {change.decision}, p({self.label}) = {change.probability:.3f}"
+            f"  {change}: decision {change.decision}, {self.quantity} = {self.shown(change.probability)}"
             for change in (*found.single[:n], *found.pairs[:MAX_SHOWN_PAIRS])
         ]
         more = [f"  ... and {counted(len(found.single) - n, 'larger change')} of one column"] * (len(found.single) > n)
@@ -123,7 +176,7 @@ class RowExplanation(Tabular):
             return [*kept[:where], other, *kept[where:]]
 
         sums = {
-            name: float(np.sum(values[rest])) if name in ("estimate", "probability") else np.nan
+            name: float(np.sum(values[rest])) if name in ("estimate", self.response) else np.nan
             for name, values in self.columns.items()
         }
         values = {name: np.array(gathered(column.tolist(), sums[name])) for name, column in self.columns.items()}
@@ -139,26 +192,30 @@ class RowExplanation(Tabular):
     @property
     def texts(self) -> list[tuple[str, str, str, str, str]]:
         """Name, value, reference, and both contributions of each line, with their intervals in brackets."""
-        scale, probability = self._with_intervals("estimate", 2), self._with_intervals("probability", 3)
-        return list(zip(self.names, self.values, self.references, scale, probability, strict=True))
+        scale, response = self._with_intervals("estimate", 2), self._with_intervals(self.response, 3)
+        return list(zip(self.names, self.values, self.references, scale, response, strict=True))
 
     def _with_intervals(self, name: str, decimals: int) -> list[str]:
         """Numbers of a column with their intervals; contributions, which lie between the two ends, have a sign."""
         bounds = ("lower", "upper") if name == "estimate" else (f"{name}_lower", f"{name}_upper")
+        columns = [self.columns[each].tolist() for each in (name, *bounds) if each in self.columns]
         texts, last = [], len(self.names) - 1
-        for at, number in enumerate(self.columns[name].tolist()):
-            form = f"{'+' if 0 < at < last else ''}z.{decimals}f"
-            low, high = (self.columns[bound][at] if bound in self.columns else np.nan for bound in bounds)
-            texts.append(f"{number:{form}}" + (f" ({low:{form}} to {high:{form}})" if np.isfinite(low) else ""))
+        for at, values in enumerate(zip(*columns, strict=True)):
+            is_end = at in (0, last)
+            if is_end and name == "probability":
+                number, *ends = (probability_text(x) for x in values if np.isfinite(x))
+                texts.append(f"{number} ({' to '.join(ends)})" if ends else number)
+            else:
+                texts.append(with_interval(values, decimals, "" if is_end else "+"))
         return texts
 
     def _cells(self) -> list[list[str]]:
         """Texts of the heading and of each line."""
-        return [["", "value", "reference", self.scale, "probability"], *map(list, self.texts)]
+        return [["", "value", "reference", self.scale, self.response], *map(list, self.texts)]
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything with the changes, but without the model that finds them."""
-        return vars(self) | {"search": _Found(self.changes)}
+        return vars(self) | {"search": KnownChanges(self.changes)}
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the contributions as a waterfall from the reference to the row; the display is returned."""

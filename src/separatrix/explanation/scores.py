@@ -29,7 +29,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -47,6 +47,7 @@ PANEL_WIDTH = 4.0  # gradual change of a difference of activations for which so 
 MAX_PANELS = 256
 DRAWN_NODES, DRAWN_PANEL_WIDTH = 6, 8.0  # of each draw: an error of 1e-4 does not matter
 SMALL_CHANGE = 1e-5  # of an activation, for the slope of p: the error of a central difference is 1e-10
+LINKS = {"logit": "log-odds", "log": "log of the mean", "identity": "sum", "inverse": "inverse of the mean"}
 FLAT_STD = 1e-12  # relative to the size of a contribution; smaller deviations are rounding errors
 
 
@@ -82,11 +83,29 @@ class Scores(ABC):
 
     likelihood: ClassLikelihood
     reference: Float | None
+    has_decision: ClassVar[bool] = True
 
     @property
     def scale(self) -> str:
         """Name of the scale on which contributions add up."""
         return "probit" if isinstance(self.likelihood, Probit) else "log-odds"
+
+    def contrast(self, code: int) -> Float:
+        """Coefficients (K,) of the activations in the sum that is explained."""
+        return class_contrast(self.likelihood.n_outputs, code)
+
+    def response(self, a: Float, code: int) -> Float:
+        """Probability of the class with this code for activations (..., K), or (..., 1) of two classes."""
+        flat = a.reshape(-1) if a.shape[-1] == 1 else a.reshape(-1, a.shape[-1])
+        return np.asarray(self.likelihood.probabilities(flat)[:, code].reshape(a.shape[:-1]))
+
+    def slope(self, a: Float, code: int) -> Float:
+        """∂p/∂a (..., K): a central difference for one activation, exact for a softmax."""
+        if a.shape[-1] == 1:
+            up, down = (self.response(a + side * SMALL_CHANGE, code) for side in (0.5, -0.5))
+            return ((up - down) / SMALL_CHANGE)[..., None]
+        p = self.likelihood.probabilities(a.reshape(-1, a.shape[-1])).reshape(a.shape)
+        return np.asarray(p[..., [code]] * (np.eye(a.shape[-1])[code] - p))
 
     @property
     @abstractmethod
@@ -104,13 +123,17 @@ class Scores(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LinearScores(Scores):
-    """A linear model: ``weights`` (C, P) with the intercept last, or their distribution if that is known."""
+    """A linear model: ``weights`` (C, P) with the intercept last, or their distribution if that is known.
+
+    ``spread`` are standard deviations of the functions of the training rows, None if unknown.
+    """
 
     weights: Float
-    likelihood: ClassLikelihood
+    likelihood: Any
     reference: Float | None = None
     distribution: WeightDistribution | None = None
     has_bias: bool = True
+    spread: Float | None = None
 
     @property
     def has_intervals(self) -> bool:
@@ -120,10 +143,10 @@ class LinearScores(Scores):
         """Decompose one row; its lines are functions of the weights."""
         assert start is not None, "linear models have a reference"
         L = self._functions(phi, start.mean(axis=0), owner, n_lines)
-        q = class_contrast(self.likelihood.n_outputs, code)
+        q = self.contrast(code)
         if self.distribution is None:
             a = L @ self.weights.T
-            return Lines(a @ q, None, None, None, _with_total(self.likelihood, a[None], code, large_of(a @ q))[0], None)
+            return Lines(a @ q, None, None, None, with_total(self, a[None], code, large_of(a @ q))[0], None)
         found = self.distribution.functions(L, None if len(q) == 1 else q[None])
         mean, std = (part.reshape(len(part)) for part in (found.mean, found.std))
         ends = found.quantiles(interval_tails("explain", level)).reshape(len(mean), 2)
@@ -132,13 +155,12 @@ class LinearScores(Scores):
         # The mean activations of each class: those of the draws if there are any, else of the approximation.
         every = self.distribution.functions(L, None).mean.reshape(L.shape[0], -1)
         large = large_of(mean)
-        probability = _with_total(self.likelihood, every[None], code, large)[0]
+        probability = with_total(self, every[None], code, large)[0]
         bounds = quantiles(self._drawn_probabilities(L, code, large), interval_tails("explain", level))
         unknown = np.isnan(std)
         bounds[unknown] = np.nan
-        if len(q) == 1:  # the probability increases with the activation, so quantiles of a are quantiles of p
-            at = ends[[0, -1]].ravel()
-            bounds[[0, -1]] = self.likelihood.probabilities(sign * at)[:, code].reshape(2, 2)
+        if len(q) == 1:  # the response is monotone in the activation, so quantiles of a are quantiles of the response
+            bounds[[0, -1]] = np.sort(self.response(sign * ends[[0, -1], :, None], code), axis=1)
         return Lines(mean, std, ends[:, 0], ends[:, 1], probability, bounds)
 
     def _functions(self, phi: Rows, start: Float, owner: Codes, n_lines: int) -> Rows:
@@ -164,7 +186,7 @@ class LinearScores(Scores):
             a = np.asarray((L @ W.reshape(-1, L.shape[1]).T).T).reshape(-1, len(self.weights), L.shape[0])
             start, stop = stop, stop + len(a)
             a = np.moveaxis(a, 1, 2)
-            found[:, start:stop] = _with_total(self.likelihood, a, code, large, DRAWN_NODES, DRAWN_PANEL_WIDTH).T
+            found[:, start:stop] = with_total(self, a, code, large, DRAWN_NODES, DRAWN_PANEL_WIDTH).T
         return found
 
     def _draws(self) -> Iterator[Float]:
@@ -183,6 +205,31 @@ class LinearScores(Scores):
     def _kept_draws(self) -> list[Float]:
         """All draws, so that many rows are explained without drawing again."""
         return list(self._new_draws())
+
+
+@dataclass(frozen=True, eq=False)
+class MeanScores(LinearScores):
+    """A generalised linear model, whose response is the mean μ(a) instead of a probability."""
+
+    has_decision = False
+
+    @property
+    def scale(self) -> str:
+        """Name of the link function of the mean."""
+        link: str = self.likelihood.link
+        return LINKS.get(link, link)
+
+    def contrast(self, code: int) -> Float:
+        """The activation itself."""
+        return np.ones(1)
+
+    def response(self, a: Float, code: int) -> Float:
+        """Mean for activations (..., 1)."""
+        return np.asarray(self.likelihood.mean(a[..., 0]))
+
+    def slope(self, a: Float, code: int) -> Float:
+        """dμ/da, (..., 1)."""
+        return np.asarray(self.likelihood.mean_derivatives(a[..., 0])[1])[..., None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +263,8 @@ class SumScores(Scores):
         a[-1] = a[:-1].sum(axis=0)
         if len(constant) == 2:
             a = np.diff(a, axis=1)
-        q = class_contrast(self.likelihood.n_outputs, code)
-        return Lines(a @ q, None, None, None, _with_total(self.likelihood, a[None], code, large_of(a @ q))[0], None)
+        q = self.contrast(code)
+        return Lines(a @ q, None, None, None, with_total(self, a[None], code, large_of(a @ q))[0], None)
 
 
 def large_of(estimate: Float) -> Codes:
@@ -238,22 +285,20 @@ def class_contrast(n_outputs: int, code: int) -> Float:
     return np.asarray(np.eye(n_outputs)[code] - 1.0 / n_outputs)
 
 
-def _with_total(
-    likelihood: ClassLikelihood, a: Float, code: int, large: Codes, n_nodes: int = N_NODES, width: float = PANEL_WIDTH
+def with_total(
+    scores: Scores, a: Float, code: int, large: Codes, n_nodes: int = N_NODES, width: float = PANEL_WIDTH
 ) -> Float:
     """Probabilities (S, C + 2) of the reference, contributions of the lines, and of the row, for S sets of weights.
 
     ``a`` (S, C + 2, K) are activations of the reference, contributions to the activations, and those of the row. The
     lines ``large`` change at once.
     """
-    ends = _probability(likelihood, a[:, [0, -1]], code)
-    parts = _parts(likelihood, a[:, 0], a[:, 1:-1], code, large, n_nodes, width)
+    ends = scores.response(a[:, [0, -1]], code)
+    parts = _parts(scores, a[:, 0], a[:, 1:-1], code, large, n_nodes, width)
     return np.column_stack([ends[:, 0], parts, ends[:, 1]])
 
 
-def _parts(
-    likelihood: ClassLikelihood, start: Float, A: Float, code: int, large: Codes, n_nodes: int, width: float
-) -> Float:
+def _parts(scores: Scores, start: Float, A: Float, code: int, large: Codes, n_nodes: int, width: float) -> Float:
     """Parts (S, C) of the lines in the change of the probability of class ``code``; see the top of the file."""
     m, parts = len(large), np.zeros(A.shape[:2])
     is_gradual = ~np.isin(np.arange(A.shape[1]), large)
@@ -267,23 +312,8 @@ def _parts(
             moved = a + t * gradual[:, None]
             with_and_without = np.where(sets == 1, 1.0 / t, -1.0 / (1.0 - t))
             chance = np.prod(np.where(sets == 1, t, 1.0 - t), axis=1)
-            parts[:, large] += dt * _probability(likelihood, moved, code) @ (chance[:, None] * with_and_without)
+            parts[:, large] += dt * scores.response(moved, code) @ (chance[:, None] * with_and_without)
             if is_gradual.any():
-                slope = np.einsum("b,sbk->sk", chance, _slope(likelihood, moved, code))
+                slope = np.einsum("b,sbk->sk", chance, scores.slope(moved, code))
                 parts[:, is_gradual] += dt * np.einsum("sk,sck->sc", slope, A[:, is_gradual])
     return parts
-
-
-def _probability(likelihood: ClassLikelihood, a: Float, code: int) -> Float:
-    """Probability of a class for activations (..., K), or (..., 1) of two classes."""
-    flat = a.reshape(-1) if a.shape[-1] == 1 else a.reshape(-1, a.shape[-1])
-    return np.asarray(likelihood.probabilities(flat)[:, code].reshape(a.shape[:-1]))
-
-
-def _slope(likelihood: ClassLikelihood, a: Float, code: int) -> Float:
-    """∂p/∂a (..., K) of the probability of a class: a central difference for one activation, exact for a softmax."""
-    if a.shape[-1] == 1:
-        up, down = (_probability(likelihood, a + side * SMALL_CHANGE, code) for side in (0.5, -0.5))
-        return ((up - down) / SMALL_CHANGE)[..., None]
-    p = likelihood.probabilities(a.reshape(-1, a.shape[-1])).reshape(a.shape)
-    return np.asarray(p[..., [code]] * (np.eye(a.shape[-1])[code] - p))

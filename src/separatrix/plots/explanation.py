@@ -69,7 +69,8 @@ class ExplanationDisplay:
         row, reference, level
             As in ``model.explain``; only the first row is drawn.
         scale : {"probability", "log-odds"}, default "probability"
-            Scale of the axis. On that of the log-odds, contributions do not depend on each other.
+            Scale of the axis: the probability (the mean of a generalised linear model), or that of the linear sum, on
+            which contributions do not depend on each other.
         most : int, default 12
             Maximum number of columns to draw. The others are one bar.
         ax, title : matplotlib axes and str, optional
@@ -105,11 +106,11 @@ class ExplanationDisplay:
             raise DataError("The explanation has no rows to draw.")
         row = explanation[0] if isinstance(explanation, Explanation) else explanation
         row = row.shortened(most)
-        names = ("probability_lower", "probability_upper") if scale == "probability" else ("lower", "upper")
-        lower, upper = (row.columns.get(name, np.full(len(row.names), np.nan)) for name in names)
-        steps = row.columns["probability" if scale == "probability" else "estimate"]
-        quantity = f"p({in_text(row.label)})" if scale == "probability" else f"{row.scale} of {in_text(row.label)}"
-        quantity += "" if scale == "probability" else row.against
+        is_response, y = scale == "probability", row.response
+        names = (y, f"{y}_lower", f"{y}_upper") if is_response else ("estimate", "lower", "upper")
+        steps, lower, upper = (row.columns.get(name, np.full(len(row.names), np.nan)) for name in names)
+        of = "" if row.label is None else f" of {in_text(row.label)}{row.against}"
+        quantity = in_text(row.quantity) if is_response else f"{row.scale}{of}"
         display = cls(row.names, row.values, steps, lower, upper, quantity, row.level)
         return display.plot(ax, title=title)
 

@@ -296,7 +296,7 @@ def reliability_diagram(curve: Reliability, scale: Scale, title: str) -> Picture
     return picture(RELIABILITY_PIXELS, title, [*grid, inner, *marks], kind="square")
 
 
-def histogram(p: Float, weight: Float | None, scale: Scale, title: str) -> Picture:
+def histogram(p: Float, scale: Scale, title: str, weight: Float | None = None) -> Picture:
     """Number of rows by predicted probability; rows beyond the scale are counted in the last bar."""
     counts = np.histogram(np.minimum(scale(p), 1.0), bins=N_HISTOGRAM_BARS, range=(0.0, 1.0), weights=weight)[0]
     width = {"width": place(0.88 / N_HISTOGRAM_BARS)}

@@ -320,7 +320,7 @@ def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
         "diagram": drawing.reliability_diagram(
             curve, scale, f"Observed frequency of {event} against its predicted probability"
         ),
-        "histogram": drawing.histogram(p, weight, scale, f"Number of rows by predicted probability of {event}"),
+        "histogram": drawing.histogram(p, scale, f"Number of rows by predicted probability of {event}", weight),
         "bins": [
             (percent(p), percent(seen), f"{percent(low)} to {percent(high)}", f"{n:,.0f}")
             for p, seen, low, high, n in bins
