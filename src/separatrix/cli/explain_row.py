@@ -22,8 +22,8 @@ MAX_ROWS = 20  # rows that one call explains
 MAX_EXAMPLES = 5  # values of a column, in an error about --where
 MEANING = (
     "'log-odds' is what the value adds to the log-odds, compared with the average training row; 'probability' is what "
-    "it adds to the probability, on the way from the average row to this row. Both add up to the "
-    "line of this row. {level:g} % intervals are in brackets."
+    "it adds to the probability, averaged over all orders in which the columns may change. Both add up to the line of "
+    "this row. {level:g} % intervals are in brackets."
 )
 
 
@@ -109,8 +109,10 @@ def _has(conditions: Sequence[tuple[str, str]]) -> str:
 
 def _print_row(row: RowExplanation, place: str, printer: Printer) -> None:
     """Print the probability, the table of contributions, warnings and changes of one row."""
-    ends = "" if row.interval is None else f" ({row.interval[0]:.3f} to {row.interval[1]:.3f})"
-    printer.heading(f"{place[:1].upper()}{place[1:]}: p({row.label}) = {row.probability:.3f}{ends}")
+    ends = "" if row.interval is None else f" ({row.ends})"
+    printer.heading(f"{place[:1].upper()}{place[1:]}: {row.quantity} = {row.shown(row.probability)}{ends}")
+    for warning in row.warnings:
+        printer.text(f"Warning: {warning}", style="yellow")
     rule = f" ({row.rule})" if row.rule else ""
     printer.text(f"Decision: {row.decision}{rule}. Compared with {row.reference}.")
     table = TextTable("column", "value", "average", row.scale, "probability", right=(3, 4))
@@ -118,8 +120,6 @@ def _print_row(row: RowExplanation, place: str, printer: Printer) -> None:
         table.add_row(*texts)
     printer.text(table)
     printer.text(*row.details)
-    for warning in row.warnings:
-        printer.text(f"Warning: {warning}", style="yellow")
     if row.change_lines:
         printer.text("", *row.change_lines)
 

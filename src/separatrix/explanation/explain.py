@@ -36,6 +36,12 @@ AVERAGED_NOTE = (
     "sum of the contributions at their mean."
 )
 
+AGAINST_MEAN = " against the mean of the classes"
+JOINT_NOTE = (
+    "The log-odds compare a class with the mean of all classes, but its probability depends most on the most probable "
+    "of the other classes, so the two contributions of a column may have different signs."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Explained:
@@ -166,8 +172,9 @@ def explain_rows(
     for n, code in enumerate(codes.tolist()):
         decision = _decision(model, threshold, code)
         rows.append(_explain_row(model, n, numbers[n], P[n], code, decision, bounds, level, fixed))
-    averaged = (AVERAGED_NOTE,) if any(AVERAGED in row.names for row in rows) else ()
-    return Explanation(tuple(rows), level, (*averaged, *_notes(model, fixed)))
+    averaged = (AVERAGED_NOTE,) * any(AVERAGED in row.names for row in rows)
+    joint = (JOINT_NOTE,) * any(row.against == AGAINST_MEAN for row in rows)
+    return Explanation(tuple(rows), level, (*averaged, *joint, *_notes(model, fixed)))
 
 
 def explain_means(model: Explained, level: float, numbers: Sequence[Any]) -> Explanation:
@@ -251,7 +258,7 @@ def _explain_row(
                 columns[name][C + 1] = np.nan
     names = (REFERENCE, *model.lines, THIS_ROW, model.adjustment)
     is_joint = len(P) > 2 and scores.scale == "log-odds"
-    against = " against the rest" if is_binary else " against the mean of the classes" if is_joint else ""
+    against = " against the rest" if is_binary else AGAINST_MEAN if is_joint else ""
     search = partial(changes_of, x, model.columns, model.cells[n], fixed, model.probabilities, decision, code)
     return RowExplanation(
         number=number,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from separatrix.explanation import (
 from separatrix.rows import RowStore
 from separatrix.table import MISSING, Batch, NumberPlan, Schema, TextPlan, open_batch
 from separatrix.table_model.radial import RADIAL, Radial
+from separatrix.table_model.ramps import Ramps
 
 
 def explained_table(model: Any, rows: Any, reference: Any, named: Callable[..., Any]) -> Explained:
@@ -49,7 +50,8 @@ def explained_table(model: Any, rows: Any, reference: Any, named: Callable[..., 
     basis = model.basis_
     functions = (lambda X: X) if basis is None else basis.evaluate
     lines, owner = _owners(model)
-    start, start_cells, text = model.centre_[None], _averages(schema), AVERAGE
+    bent = basis.functions_.bent if isinstance(basis, Ramps) else ()
+    start, start_cells, text = model.centre_[None], _averages(schema, bent), AVERAGE
     if not isinstance(scores, LinearScores):
         start, start_cells, text = None, ("unknown",) * len(columns), "a row of which nothing is known"
     if reference is not None:
@@ -114,14 +116,17 @@ def _words(model: Any) -> tuple[tuple[str, Codes, tuple[str, ...]], ...]:
     )
 
 
-def _averages(schema: Schema) -> tuple[Any, ...]:
-    """Mean of each number; "average" for other columns."""
-    plans = {plan.column: plan for plan in schema.plans}
-    means = (plans[name] for name in schema.groups)
-    return tuple(
-        plan.mean if isinstance(plan, NumberPlan) and not plan.words and not plan.constant else "average"
-        for plan in means
-    )
+def _averages(schema: Schema, bent: Collection[int]) -> tuple[Any, ...]:
+    """Mean of each number; "average" for other columns, and for curves, whose average is not that at the mean.
+
+    ``bent`` are the positions of the features that have a curve.
+    """
+    plans, found = {plan.column: plan for plan in schema.plans}, []
+    for name, place in schema.groups.items():
+        plan = plans[name]
+        is_line = isinstance(plan, NumberPlan) and not plan.words and not plan.constant and place.start not in bent
+        found.append(plan.mean if isinstance(plan, NumberPlan) and is_line else "average")
+    return tuple(found)
 
 
 def _warnings(schema: Schema, columns: tuple[Column, ...], one: Batch, cells: tuple[Any, ...]) -> tuple[str, ...]:
@@ -139,4 +144,4 @@ def _warnings(schema: Schema, columns: tuple[Column, ...], one: Batch, cells: tu
         for name, values in unseen.items()
         if name not in odd
     )
-    return (*found, *new, *map(str, odd.values()))
+    return (*found, *new, *(str(cells._replace(place=lambda _: "this row")) for cells in odd.values()))
