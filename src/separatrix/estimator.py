@@ -24,7 +24,7 @@ from separatrix._array import Array, Float, Rows, in_single, is_sparse
 from separatrix._text import listed
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError, StreamEndedError
-from separatrix.explanation import Explained, Explains, LinearScores, Scores, explained_array
+from separatrix.explanation import Explained, Explains, LinearScores, Scores, explained_array, own_columns
 from separatrix.rows import (
     DeviceRows,
     LabelRules,
@@ -46,6 +46,10 @@ FAR = 2.0**64  # smaller entries of a row are not shortened; larger floats are w
 LARGEST = float(np.finfo(np.float64).max)
 
 
+REWEIGHTED = (
+    "The model was fitted with class weights, so its probabilities and intervals are those of rows that are repeated "
+    "by these weights. Set prior_correction=True for the probabilities of the rows themselves."
+)
 SEPARATED = (
     "The classes are separated, so some weights are infinite at the maximum of the likelihood. Contributions are those "
     "of the last step of the solver, and have no intervals. Use a prior (alpha > 0)."
@@ -130,8 +134,7 @@ class Classifier(Explains, ClassifierMixin, Estimator):
         """Rows of a table in memory as an array, and the names of its columns."""
         if isinstance(X, RowStore):
             raise DataError(f"explain({what}=...) is a {type(X).__name__}. Pass a few rows in memory.")
-        if isinstance(X, np.ndarray) and X.ndim == 1:
-            X = X[None]
+        X = own_columns(X, getattr(self, "feature_names_in_", None))
         source = open_rows(self._table(X), known_columns(self))
         check_columns(self, source.template, reset=False)
         return source.map(lambda rows: rows), source.columns
@@ -286,7 +289,8 @@ class LinearClassifier(Classifier):
             design.bias,
             design.spread,
         )
-        return scores, (SEPARATED,) * is_separated or _notes_on(found)
+        is_reweighted = self.class_weight is not None and not self.prior_correction
+        return scores, (REWEIGHTED,) * is_reweighted + ((SEPARATED,) * is_separated or _notes_on(found))
 
     def _last_weights(self) -> tuple[Array, Float, Float] | None:
         """Classes, weights and intercepts of the last fit, from which a warm start begins; None before a fit."""

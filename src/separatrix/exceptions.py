@@ -13,6 +13,19 @@ from sklearn.exceptions import ConvergenceWarning as ConvergenceWarning  # noqa:
 PACKAGE = __name__.partition(".")[0]
 
 
+class Unavailable:
+    """A method that a model does not have: ``hasattr`` is False, and the AttributeError states the reason."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: object, owner: type) -> object:
+        raise AttributeError(f"{owner.__name__} has no {self.name}: {self.why}")
+
+
 class DataError(ValueError):
     """The data cannot be used; the message names the column and the remedy.
 

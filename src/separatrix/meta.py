@@ -20,9 +20,11 @@ from separatrix._arguments import Estimator
 from separatrix._array import Array, Codes
 from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
-from separatrix.exceptions import PACKAGE, DataError
+from separatrix.exceptions import PACKAGE, DataError, Unavailable
 from separatrix.explanation import Explained, Explains
 from separatrix.rows import accuracy, as_frame, in_memory, is_class, is_dask, is_hashable
+
+INSIDE = "the weights are those of the model inside, so call the method of"
 
 
 class AbstractWrapper(Explains, MetaEstimatorMixin, ClassifierMixin, Estimator, ABC):
@@ -32,6 +34,8 @@ class AbstractWrapper(Explains, MetaEstimatorMixin, ClassifierMixin, Estimator, 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
     estimator: Any
+    summary: Any = Unavailable(f"{INSIDE} estimator_.")
+    with_covariance: Any = Unavailable(f"{INSIDE} estimator_.")
 
     @abstractmethod
     def _fitted(self) -> Any:

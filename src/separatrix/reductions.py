@@ -44,9 +44,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix._arguments import check_jobs, check_option
 from separatrix._array import Array, Codes, Float, Rows
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, Unavailable
 from separatrix.explanation import Explained
-from separatrix.meta import AbstractWrapper, describe, fit_arguments, labels_with_reject, require_fit, take_rows
+from separatrix.meta import INSIDE, AbstractWrapper, describe, fit_arguments, labels_with_reject, require_fit, take_rows
 from separatrix.rows import (
     RowStore,
     as_table,
@@ -96,6 +96,8 @@ class AbstractReduction(AbstractWrapper):
 
     classes_: Array
     estimators_: list[Any]
+    summary: Any = Unavailable(f"{INSIDE} each classifier in estimators_.")
+    with_covariance: Any = Unavailable(f"{INSIDE} each classifier in estimators_.")
 
     def __init__(
         self, estimator: Any, *, ambiguous: str = "resolve", reject_label: Any = None, n_jobs: int | None = None

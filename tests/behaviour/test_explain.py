@@ -345,6 +345,41 @@ def test_values_far_from_the_mean_are_warned_of_if_the_range_is_unknown(numbers)
     assert text.splitlines()[1].startswith("Warning: x1 = ")  # right below the probability
 
 
+def test_columns_of_a_frame_are_found_by_name(numbers):
+    X, y = numbers
+    table = pd.DataFrame(X, columns=["x0", "x1", "x2"])
+    expected = sx.LogisticRegression().fit(table, y).explain(table[:3]).to_pandas()
+    other = table.assign(name="Ada", y=y)[["y", "x2", "name", "x0", "x1"]]
+    for rows, reference in ((other[:3], None), (other[:3], other)):
+        found = sx.LogisticRegression().fit(table, y).explain(rows, reference)
+        assert found[0].names == tuple(expected.index[:5])
+        if reference is None:
+            pd.testing.assert_frame_equal(found.to_pandas(), expected)
+    single = sx.LogisticRegression().fit(table, y).explain(table.iloc[2])[0]
+    assert single.number == 2
+    np.testing.assert_allclose(single.columns["estimate"], expected["estimate"][-5:])
+
+
+def test_notes_on_class_weights_and_on_more_than_two_classes(numbers, iris):
+    X, y = numbers
+    model = sx.LogisticRegression(class_weight={"yes": 3.0, "no": 1.0})
+    assert "class weights" in model.fit(X, y).explain(X[:1]).notes[0]
+    assert not any("class weights" in note for note in sx.LogisticRegression().fit(X, y).explain(X[:1]).notes)
+    corrected = sx.LogisticRegression(class_weight="balanced", prior_correction=True).fit(X, y)
+    assert not any("class weights" in note for note in corrected.explain(X[:1]).notes)
+    X, y = iris
+    assert "different signs" in sx.LogisticRegression().fit(X, y).explain(X[:1]).notes[0]
+
+
+def test_a_curve_has_no_value_at_the_average_row(mixed):
+    table, y, _ = mixed
+    curved = sx.TableClassifier(curved=True).fit(table, y).explain(table[:1])[0]
+    straight = sx.TableClassifier().fit(table, y).explain(table[:1])[0]
+    for row, is_number in ((curved, False), (straight, True)):
+        reference = dict(zip(row.names, row.references, strict=True))["tenure"]
+        assert (reference != "average") is is_number
+
+
 def test_separated_classes_have_no_intervals():
     X = np.arange(20.0)[:, None]
     with pytest.warns(SeparationWarning):

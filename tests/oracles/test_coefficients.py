@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of coefficients are compared with statsmodels, and between models."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, special, stats
@@ -440,3 +443,50 @@ def test_wrong_labels_make_separated_coefficients_finite():
     model = sx.LabelNoiseLogisticRegression(noise=0.05, alpha=0.5).fit(x, x[:, 0] > 0)
     assert model.separation_
     assert np.isfinite(model.summary().coefficient).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "where"),
+    [
+        (sx.Calibrated(sx.LogisticRegression()), "estimator_"),
+        (sx.DecisionRule(sx.LogisticRegression(), costs=[[0, 1], [5, 0]]), "estimator_"),
+        (sx.OneVsRest(sx.LogisticRegression()), "estimators_"),
+        (sx.OneVsOne(sx.LogisticRegression()), "estimators_"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("method", ["summary", "with_covariance"])
+def test_wrappers_say_where_the_model_with_the_coefficients_is(model, where, method):
+    assert not hasattr(model, method)
+    with pytest.raises(AttributeError, match=f"{type(model).__name__} has no {method}: .* {where}"):
+        getattr(model, method)
+
+
+def test_an_average_of_models_says_why_it_is_not_explained():
+    average = sx.ModelAverage([sx.BayesianLogisticRegression()])
+    for method in ("explain", "summary"):
+        with pytest.raises(AttributeError, match="models_"):
+            getattr(average, method)
+
+
+def test_columns_of_a_table_have_no_single_value_to_test():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    table, y = pd.DataFrame(X, columns=["age", "income"]), X[:, 0] + np.random.default_rng(1).logistic(size=100) > 0
+    model = sx.TableClassifier(sx.LogisticRegression(alpha=0)).fit(table, y)
+    for columns in ({"age": 0.1}, "age = income"):
+        with pytest.raises(ValueError, match="A column may have several weights"):
+            model.test(columns)
+    assert model.test("age").p_value < 0.05
+
+
+def test_remedies_for_tests_of_robust_and_saved_models_work():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    y = X[:, 0] + np.random.default_rng(1).logistic(size=100) > 0
+    model = sx.LogisticRegression(alpha=0, weights="probability").fit(X, y, np.full(100, 2.0))
+    with pytest.raises(ValueError, match="Use 'wald'[.]$"):
+        model.test("x0", method="likelihood-ratio")
+    robust = sx.LogisticRegression(alpha=0).fit(X, y).with_covariance("HC1")
+    with pytest.raises(ValueError, match="or with_covariance[(]'nonrobust'[)][.]$"):
+        robust.test("x0", method="score")
+    with pytest.raises(ValueError, match="other covariances need the training rows"):
+        pickle.loads(pickle.dumps(robust)).with_covariance("HC0")

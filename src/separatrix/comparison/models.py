@@ -24,7 +24,7 @@ from separatrix._arguments import Estimator, check_numbers
 from separatrix._array import Array, Float
 from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, Unavailable
 from separatrix.generative import GenerativeClassifier
 from separatrix.meta import input_tags, is_ours
 from separatrix.rows import (
@@ -270,6 +270,9 @@ class ModelAverage(ClassifierMixin, Estimator):
     >>> max(average.weights_, key=average.weights_.get)
     'wide'
     """
+
+    explain: Any = Unavailable("an average of probabilities is no sum over columns. Explain one of the models_.")
+    summary: Any = Unavailable("each of the models_ has its own coefficients. Call summary() of one of them.")
 
     def __init__(
         self, models: Any, prior: Mapping[str, float] | None = None, weights: Mapping[str, float] | None = None

@@ -293,9 +293,10 @@ class HasCoefficients(KeepsRows):
     def _require_nonrobust(self, what: str) -> None:
         """Raise ValueError if the covariance is robust."""
         if self._robust is not None:
+            other = "" if self.weights == "probability" else ", or with_covariance('nonrobust')"
             raise ValueError(
                 f"{type(self).__name__}.{what}: likelihood-ratio and score tests and profile intervals assume that the "
-                "likelihood is correct; a robust covariance does not. Use 'wald', or with_covariance('nonrobust')."
+                f"likelihood is correct; a robust covariance does not. Use 'wald'{other}."
             )
 
     @abstractmethod

@@ -44,7 +44,7 @@ from separatrix.estimator import (
     unchanged_on_error,
 )
 from separatrix.exceptions import CollinearWarning, warn
-from separatrix.explanation import Explanation, MeanScores, explain_means, explained_array, row_labels
+from separatrix.explanation import Explanation, MeanScores, explain_means, explained_array, own_columns, row_labels
 from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 from separatrix.rows import Block, RowMap, in_memory, open_rows, targets_in_memory
 from separatrix.separation import signs_at_infinity
@@ -344,7 +344,8 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
         scores = MeanScores(
             weights[None], self.likelihood_, design.origin[:M], distribution, design.bias, design.spread
         )
-        opened = [open_rows(X, known_columns(self)) for X in (rows, *[reference] * (reference is not None))]
+        names, tables = getattr(self, "feature_names_in_", None), [rows] if reference is None else [rows, reference]
+        opened = [open_rows(own_columns(X, names), known_columns(self)) for X in tables]
         for each in opened:
             check_columns(self, each.template, reset=False)
         X, *given = (each.map(lambda block: block) for each in opened)

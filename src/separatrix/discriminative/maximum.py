@@ -31,8 +31,9 @@ from separatrix.weights import NormalApproximation, WeightDistribution, inverse_
 MAX_KEPT_WEIGHTS = 500  # Hessians of at most so many weights (2 MB) are kept after a fit
 INTERCEPT = "intercept"
 WITHOUT_ROWS = (
-    "Likelihood-ratio and score tests, profile intervals and infinite coefficients need the training rows, but a saved "
-    "model does not contain them. Call fit(X, y) again; Wald tests and intervals need no rows."
+    "Likelihood-ratio and score tests, profile intervals, infinite coefficients and other covariances need the "
+    "training rows, but a saved model does not contain them. Call fit(X, y) again; Wald tests and intervals need no "
+    "rows."
 )
 
 

@@ -57,8 +57,8 @@ SOLVERS: Mapping[str, type[Any]] = {
 }
 DEFAULT_TOL = 1e-8
 CLASS_WEIGHT_NOTE = (
-    "N, the likelihood and standard errors count a row of a class with weight c as c rows. With "
-    "weights='probability', standard errors do not."
+    "N, the likelihood, standard errors and p values count a row of a class with weight c as c rows, so errors may be "
+    "much too small. The standard errors of weights='probability' hold for the rows."
 )
 
 

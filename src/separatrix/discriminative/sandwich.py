@@ -200,7 +200,7 @@ def group_codes(groups: Any, source: Source) -> Codes:
         raise DataError(f"{where}: the group of row {missing[0] + 1} (counted from 1) is missing. Drop such rows.")
     labels, codes = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
     if len(labels) < 2:
-        raise DataError(f"{where}: all rows are in one group, {values[0]!r}. Clusters need at least 2 groups.")
+        raise DataError(f"{where}: all rows are in one group, {labels.tolist()[0]!r}. Clusters need at least 2 groups.")
     return codes.ravel()
 
 

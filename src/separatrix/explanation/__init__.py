@@ -9,7 +9,7 @@ arrays    models of arrays: each column is a feature
 explain   from a fitted model and rows to the result
 """
 
-from separatrix.explanation.arrays import AVERAGE, explained_array, of_given, outside
+from separatrix.explanation.arrays import AVERAGE, explained_array, of_given, outside, own_columns
 from separatrix.explanation.changes import Change, Decision, costs_of_threshold
 from separatrix.explanation.columns import Column, cells_of, columns_of_schema, number_columns
 from separatrix.explanation.explain import Explained, Explains, explain_means, explain_rows, row_labels

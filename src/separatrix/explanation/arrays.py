@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, Rows, to_dense
@@ -93,6 +94,18 @@ def explained_array(
         warnings=tuple(_warnings(columns, row, is_known=is_known, levels=levels) for row in rows),
         notes=notes,
     )
+
+
+def own_columns(X: Any, names: Sequence[str] | None) -> Any:
+    """A row as a table; of a frame that has the columns ``names`` of the fit, in any order, only these columns."""
+    if isinstance(X, np.ndarray) and X.ndim == 1:
+        return X[None]
+    if nw.dependencies.is_pandas_series(X):
+        X = X.to_frame().T.infer_objects()
+    if names is None or not nw.dependencies.is_into_dataframe(X):
+        return X
+    frame = nw.from_native(X, eager_only=True)
+    return frame.select(list(names)).to_native() if set(names) <= set(frame.columns) else X
 
 
 def _cell(x: float, levels: Array | None) -> Any:

@@ -49,7 +49,7 @@ class Scoreboard:
 
     The evidence is NaN if it cannot be compared. ``width`` (K,) is the number of standard errors behind the best, up to
     which a model counts as equally good. ``combined`` (N,) are the log-likelihoods of a combination, if there is one.
-    In all methods, each row counts ``times`` (N,): its weight, times the number of times that a bootstrap sample has it.
+    In all methods, each row counts ``times`` (N,): its weight, times its number in a bootstrap sample.
     """
 
     L: Float

@@ -54,8 +54,8 @@ def combine(
 ) -> Combination | None:
     """The combination of the scored candidates; None if a single model predicts best.
 
-    ``models`` are the unfitted candidates, ``codes`` the classes of the scored rows, and ``train_weight`` the weights of
-    the training rows.
+    ``models`` are the unfitted candidates, ``codes`` the classes of the scored rows, and ``train_weight`` the weights
+    of the training rows.
     """
     trials = [trial for trial in comparison if not trial.failure and trial.P is not None]
     if len(trials) < 2:
@@ -75,13 +75,13 @@ def combine(
         w = part_weights(L[others], None if weight is None else weight[others])
         rows[at] = mixture(L[at], w)
         P[at] = sum(share * np.asarray(trial.P)[at] for share, trial in zip(w, trials, strict=True) if share)
-    unfitted = {name: models[name] for name in weights}
+    unfitted, scored = {name: models[name] for name in weights}, Fold(None, codes, np.arange(len(codes)), weight)
     return Combination(
         Trial(
             COMBINED,
             ModelAverage(unfitted, weights=weights).adopt({trial.name: trial.model for trial in parts}, weights),
             train=_training_scores(parts, weights, train_weight),
-            test=scores_of(P, rows, metrics.accuracy(P, codes, weight), Fold(None, codes, np.arange(len(codes)), weight)),
+            test=scores_of(P, rows, metrics.accuracy(P, codes, weight), scored),
             fit_seconds=sum(trial.fit_seconds for trial in parts),
             predict_seconds=sum(trial.predict_seconds for trial in parts),
             P=P,

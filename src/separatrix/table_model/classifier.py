@@ -605,7 +605,14 @@ class TableClassifier(Explains, ClassifierMixin, Estimator):
         of `LogisticRegression.test`; the model inside must have no prior (``alpha=0``).
         """
         check_is_fitted(self)
-        wanted, known = [columns] if isinstance(columns, str) else list(columns), list(dict.fromkeys(self.sources_))
+        known = list(dict.fromkeys(self.sources_))
+        if isinstance(columns, Mapping) or (isinstance(columns, str) and columns not in known and "=" in columns):
+            raise ValueError(
+                f"test(columns={columns!r}): TableClassifier tests whether columns have no effect. A column may have "
+                "several weights, so it has no single value. For values of single weights, fit the model inside to "
+                "columns of numbers, such as sx.LogisticRegression(alpha=0)."
+            )
+        wanted = [columns] if isinstance(columns, str) else list(columns)
         unknown = [name for name in wanted if name not in known]
         if unknown or not wanted:
             raise ValueError(
