@@ -114,6 +114,16 @@ def test_numeric_target_can_be_categorical():
     assert len(encode_target(np.arange(60) // 2, categorical=True).classes) == 30
 
 
+@pytest.mark.parametrize("ordered", [True, False])
+def test_an_order_of_categories_that_no_model_uses_has_a_note(ordered):
+    size = pd.CategoricalDtype(["low", "mid", "high"], ordered=ordered)
+    found = encode_target(pd.Series(["mid", "low", "high", "low"], dtype=size), name="size")
+    assert found.classes.tolist() == ["low", "mid", "high"]
+    assert [note for note in found.notes if "have an order, from 'low' to 'high'" in note] == list(found.notes)
+    assert len(found.notes) == ordered
+    assert not encode_target(pd.Series(["mid", "low"], dtype=size), name="size").notes
+
+
 def test_many_whole_numbers_are_classes_with_a_note():
     many = np.tile(np.arange(60), 10)
     (note,) = encode_target(many, name="minute").notes

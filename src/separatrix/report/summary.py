@@ -203,7 +203,10 @@ HEADINGS = {
         "Dropped columns",
         "If a column should be used, set its type: --types COLUMN=categorical, or TableClassifier(types={...}).",
     ),
-    "many classes": ("Many classes", "Check that the target is correct: a classifier ignores the order of numbers."),
+    "many classes": (
+        "Classes of the target",
+        "Check that the target is correct: a classifier ignores the order of classes.",
+    ),
     "rare class": ("Classes left out", "Collect more rows of them, or merge them with a similar class."),
     "unlabelled": ("Rows without a label", ""),
     "sampled": ("Sampling", ""),

@@ -125,7 +125,9 @@ def encode_target(column: Any, *, name: str = "the target", categorical: bool = 
             "or free text instead of classes. Choose another column, or cut it into classes.",
             **({} if categorical else _if_classes(name)),
         )
-    notes = []
+    first, last = repr(classes.tolist()[0]), repr(classes.tolist()[-1])
+    order = f"The categories of {name!r} have an order, from {first} to {last}. The models do not use it."
+    notes = [order] if len(classes) > 2 and _is_ordered(column) else []
     alike: defaultdict[str, list[str]] = defaultdict(list)  # labels that are equal except for upper and lower case
     for label in classes.tolist() if classes.dtype.kind in "UO" else ():
         alike[str(label).casefold()].append(repr(label))
@@ -226,6 +228,12 @@ def clean_labels(labels: Any, *, unlabelled: Any = "error", categorical: bool = 
 def _trimmed(label: Any) -> Any:
     """Label without surrounding white space, visible or not."""
     return label.strip().strip(INVISIBLE).strip() if isinstance(label, str) else label
+
+
+def _is_ordered(column: Any) -> bool:
+    """Whether a column of pandas declares that its categories have an order."""
+    native = nw.to_native(column, pass_through=True)
+    return nw.dependencies.is_pandas_series(native) and bool(getattr(native.dtype, "ordered", False))
 
 
 def _declared_order(series: Any) -> list[Any]:
