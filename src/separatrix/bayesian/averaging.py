@@ -71,12 +71,7 @@ class Nodes(NamedTuple):
 
 
 def scale_nodes(
-    objective: Posterior,
-    scales: PriorScales,
-    found: Approximation,
-    fitter: Fitter | None,
-    *,
-    n_fits: int = 3,
+    objective: Posterior, scales: PriorScales, found: Approximation, fitter: Fitter | None, *, n_fits: int = 3
 ) -> Nodes:
     """Return the nodes of the average; ``found`` is the fit at η* = 0, the prior of ``objective``.
 

@@ -146,7 +146,7 @@ class BayesianLogisticRegression(LinearClassifier):
     >>> model.predict_proba(X[77:78]).round(1)
     array([[0.6, 0.4]])
     >>> model.predict_interval(X[77:78]).round(2)
-    array([[0.05, 0.82]])
+    array([[0.04, 0.82]])
     """
 
     _n_observations: float | None = None  # sum of the weights of the rows; None in models saved before it was kept

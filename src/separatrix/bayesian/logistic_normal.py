@@ -125,9 +125,7 @@ def closed_terms(k: int, m: Float, s: Float, z: Float, top: Float, common: Float
     below = k * s < z
     ahead = np.exp(np.minimum(np.where(below, -k * m + 0.5 * (k * s) ** 2 - top, 0.0), 0.0))
     low = np.where(
-        below,
-        ahead * special.ndtr(z - k * s),
-        0.5 * common * special.erfcx(np.maximum(k * s - z, 0.0) / np.sqrt(2.0)),
+        below, ahead * special.ndtr(z - k * s), 0.5 * common * special.erfcx(np.maximum(k * s - z, 0.0) / np.sqrt(2.0))
     )
     return low, 0.5 * common * special.erfcx((k * s + z) / np.sqrt(2.0))
 

@@ -161,13 +161,7 @@ class SparseEP:
             occam = 0.5 * (prior.log_det() - log_det) - prior.value_grad(sites.mean)[0]
             log_evidence = float(weight @ log_ratio) + occam
         return DiagonalApproximation(
-            sites.mean,
-            out.precision[None],
-            float(weight @ log_p),
-            log_evidence,
-            "ep",
-            steps,
-            is_converged=is_converged,
+            sites.mean, out.precision[None], float(weight @ log_p), log_evidence, "ep", steps, is_converged=is_converged
         )
 
     def tune(self, objective: Posterior, mode: Float) -> float:

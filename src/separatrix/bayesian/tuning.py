@@ -21,6 +21,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import optimize
 
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError
@@ -44,13 +45,7 @@ from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
 from separatrix.rows import Block
-from separatrix.solvers import (
-    MAX_FIRST_LENGTH,
-    Factor,
-    Posterior,
-    change_of_curvature,
-    factorise,
-)
+from separatrix.solvers import MAX_FIRST_LENGTH, Factor, Posterior, change_of_curvature, factorise
 from separatrix.stats import Design, Largest
 from separatrix.weights import row_squares
 
@@ -415,21 +410,10 @@ class Search:
         """Return the maximum of the surrogate within ``radius``."""
         earlier = [(step.eta, step.gradient) for step in self.trace[-9:-1]]
         is_exact = here.approximation.name == "laplace"
-        if is_exact and len(here.eta) == 1 and earlier:  # a parabola through the last two slopes may promise nothing
-            point, slope = earlier[-1]
-            bend = float((slope - here.gradient) @ (here.eta - point))
-            if float(here.gradient @ (here.eta - point)) ** 2 < 0.2 * self.tol * bend:
-                return SurrogateMaximum(here.eta, 0.0, here.approximation)
         # A fixed point that stops early has an error in its gradient, which differences of gradients magnify.
         pairs = [pair for pair in earlier if is_exact or (pair[1] - here.gradient) @ (pair[0] - here.eta) < 0]
         surrogate = Surrogate(self.scales, *here[:3], pairs if is_exact or len(here.eta) == 1 else ())
         low, high = np.maximum(self.low, here.eta - radius), np.minimum(self.high, here.eta + radius)
-        if pairs and not is_exact:  # differences of inexact gradients hold only nearby
-            reach = 4 * np.abs(pairs[-1][0] - here.eta)
-            low, high = np.maximum(low, here.eta - reach), np.minimum(high, here.eta + reach)
-        if len(low) == 1:  # stay between earlier points whose gradients point inwards
-            low = max([low, *(eta for eta, slope in earlier if slope > 0 and low < eta < here.eta)])
-            high = min([high, *(eta for eta, slope in earlier if slope < 0 and here.eta < eta < high)])
         return surrogate.maximise(low, high, slack=self.tol)
 
     def _fit(self, eta: Float, near: Approximation | None) -> Approximation:
@@ -575,19 +559,15 @@ class Surrogate:
 
     def maximise(self, low: Float, high: Float, slack: float) -> SurrogateMaximum:
         """Maximise q in a box, until a gain below ``slack`` nats is left."""
-        from scipy import optimize
 
         def descent(eta: Float) -> tuple[float, Float]:
             value, gradient = self.value_gradient(eta)
             return self.level - value, -gradient
 
-        eta = self._maximise_one_variable(low, high, slack) if len(self.eta) == 1 else None
-        if eta is None:
-            box = list(zip(low, np.maximum(low, high), strict=True))
-            limits = {"maxfun": 200, "ftol": 0.0, "gtol": 0.05 * np.sqrt(slack)}
-            start = np.clip(self.eta, low, high)
-            found = optimize.minimize(descent, start, jac=True, method="L-BFGS-B", bounds=box, options=limits)
-            eta = np.asarray(np.clip(found.x, low, high))
+        limits = {"maxfun": 200, "ftol": 0.0, "gtol": 0.05 * np.sqrt(slack)}
+        box, start = list(zip(low, high, strict=True)), np.clip(self.eta, low, high)
+        found = optimize.minimize(descent, start, jac=True, method="L-BFGS-B", bounds=box, options=limits)
+        eta = np.asarray(np.clip(found.x, low, high))
         return SurrogateMaximum(eta, self.value_gradient(eta)[0] - self.level, self._at(eta).posterior)
 
     def value_gradient(self, eta: Float) -> tuple[float, Float]:
@@ -598,23 +578,6 @@ class Surrogate:
         step = eta - self.eta
         extra = self.bend @ step
         return here.value + float(self.line @ step) + 0.5 * float(step @ extra), here.gradient + self.line + extra
-
-    def _maximise_one_variable(self, low: Float, high: Float, slack: float) -> Float | None:
-        """Maximise q over one variable: at a bound or where the slope changes sign. Return None if q does not rise.
-
-        It takes a third as many evaluations as L-BFGS-B.
-        """
-        from scipy import optimize
-
-        here = self.value_gradient(self.eta)[1][0]
-        edge = high if here > 0 else low
-        value, slope = self.value_gradient(edge)
-        if slope[0] * here < 0:
-            xtol = 0.02 * np.sqrt(slack)
-            top = optimize.brentq(lambda x: self.value_gradient(np.array([x]))[1][0], self.eta[0], edge[0], xtol=xtol)
-            edge = np.array([top])
-            value = self.value_gradient(edge)[0]
-        return edge if value >= self.level else None
 
     def _at(self, eta: Float, posterior: Approximation | None = None) -> Evaluated:
         """Return the parabola's prediction at η, cached; ``posterior`` is computed unless given."""

@@ -41,12 +41,7 @@ from separatrix.bayesian.costs import (
 )
 from separatrix.bayesian.logistic_normal import row_blocks
 from separatrix.bayesian.posterior import Approximation
-from separatrix.bayesian.predictive import (
-    MAX_BLOCK_FLOATS,
-    class_probabilities,
-    expected_logit,
-    with_unit_covariance,
-)
+from separatrix.bayesian.predictive import MAX_BLOCK_FLOATS, class_probabilities, expected_logit, with_unit_covariance
 from separatrix.bayesian.uncoupled import ByClassApproximation, DiagonalApproximation
 from separatrix.likelihoods import MIN_SINGLE_EXPONENT, ClassLikelihood, Derivatives, Likelihood, Logit
 from separatrix.rows import Block
