@@ -132,8 +132,7 @@ def laplace_arrow(objective: Posterior, levels: Codes, start: Float) -> ArrowApp
             theta, (value, grad, gaussian) = theta + size * step, found
     raise DataError(
         f"The search for the mode of {counted(objective.design.width, 'weight')} did not converge in {MAX_MODE_STEPS} "
-        "steps of "
-        "Newton's method. Check the columns for values of very different size, or set hashing=."
+        "steps of Newton's method. Check the columns for values of very different size, or set hashing=."
     )
 
 

@@ -16,7 +16,7 @@ evidence is 0.2 to 4 nats too low, so draws or chains give the evidence.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from separatrix.bayesian.tuning import TuningReport, TuningStatus, scale_of_samp
 from separatrix.bayesian.uncoupled import laplace_by_class
 from separatrix.bayesian.variational import estimated_seconds, variational, variational_by_class
 from separatrix.solvers import Posterior, has_cheap_hessian
+from separatrix.weights import Draws
 
 # Shifts of the mean, in posterior standard deviations
 NEGLIGIBLE_SHIFT = 0.05  # up to this, Laplace's Gaussian is accurate; with 0.1, a probability changes by 0.004
@@ -314,48 +315,60 @@ def _error_of(found: Inference) -> str:
     return f"average error {errors.average:.2g} of probabilities, {errors.bounds:.2g} of 95 % bounds{of_draws}"
 
 
+class Drawn(NamedTuple):
+    """Draws from the posterior, and the ln p(D) that they give; chains are too short for quantiles of their own."""
+
+    draws: Draws
+    log_evidence: float
+    is_weighted: bool
+
+
+def _draw(found: Inference, options: Options) -> tuple[Inference, Drawn | None]:
+    """Draw with importance weights or, if these are unusable, by chains; None if both would take too long."""
+    objective, q, is_auto = found.objective, found.full, options.method == "auto"
+    proposal, is_small = Proposal(q.mean, q.moments or q.factor, None), _has_cheap_draws(objective)
+    if proposal.factor.singular is not None:  # weights of rows beyond 1e16 leave no digit of the prior
+        raise improper(objective, proposal.factor.singular)
+    if is_small:
+        draws, smoothed = weighted_draws(objective, proposal, N_DRAWS, options.rng)
+        found = replace(found, pareto_k=smoothed.k)
+        if smoothed.k < USABLE_K:
+            return found, Drawn(draws, smoothed.log_mean, is_weighted=True)
+        if is_auto and q.mean.size <= MAX_DRAWN_WEIGHTS:
+            better = importance(objective, q, n=N_DRAWS, rng=options.rng)  # from a wider proposal
+            if better.k < USABLE_K:
+                return found, Drawn(better.draws, better.approximation.log_evidence, is_weighted=True)
+    is_variational = q.name == "variational"
+    can_chain = is_variational and can_sample(objective, N_WARM_PATHS + CHECK_PATHS, costs.LIMITS["chains"])
+    if not is_small and not can_chain:
+        return replace(found, notes=(LOW_EVIDENCE,) if is_auto and is_variational else ()), None
+    chains = hamiltonian(objective, q, n_paths=CHECK_PATHS, rng=options.rng)
+    log_evidence, noise = chains.log_evidence()
+    if is_auto and is_variational and noise > MAX_EVIDENCE_NOISE:
+        found = replace(found, notes=(ROUGH_EVIDENCE.format(noise=noise),))
+    return found, Drawn(chains.draws, log_evidence, is_weighted=False)
+
+
 def check_by_draws(found: Inference, options: Options) -> Inference:
     """Compute Pareto k, the errors of the Gaussian, and for K classes and "auto" the evidence, if affordable.
 
     If the Gaussian has poor probabilities or intervals, "auto" keeps draws, from which they are then computed. In the
     span of few rows it does not: the draws of other weights are not known.
     """
-    objective, q, is_whole = found.objective, found.full, options.wide is None
-    factor = q.moments or q.factor
-    if factor.singular is not None:  # weights of rows beyond 1e16 leave no digit of the prior
-        raise improper(objective, factor.singular)
-    is_auto = options.method == "auto"
-    is_bound = is_auto and q.name == "variational"
-    draws = None
-    is_small = _has_cheap_draws(objective)
-    if is_small:
-        draws, smoothed = weighted_draws(objective, Proposal(q.mean, factor, None), N_DRAWS, options.rng)
-        found, log_evidence = replace(found, pareto_k=smoothed.k), smoothed.log_mean
-    is_usable = found.pareto_k < USABLE_K  # False if it is unknown
-    if is_small and is_auto and not is_usable and q.mean.size <= MAX_DRAWN_WEIGHTS:
-        better = importance(objective, q, n=N_DRAWS, rng=options.rng)  # from a wider proposal
-        draws, is_usable, log_evidence = better.draws, better.k < USABLE_K, better.approximation.log_evidence
-    if not is_usable:
-        can_chain = q.name == "variational" and can_sample(
-            objective, N_WARM_PATHS + CHECK_PATHS, costs.LIMITS["chains"]
-        )
-        if not is_small and not can_chain:
-            return replace(found, notes=(LOW_EVIDENCE,) if is_bound else ())
-        chains = hamiltonian(objective, q, n_paths=CHECK_PATHS, rng=options.rng)
-        draws, (log_evidence, noise) = chains.draws, chains.log_evidence()
-        if is_bound and noise > MAX_EVIDENCE_NOISE:
-            found = replace(found, notes=(ROUGH_EVIDENCE.format(noise=noise),))
-    assert draws is not None, "weighted draws or chains"
+    objective, q, is_auto, is_whole = found.objective, found.full, options.method == "auto", options.wide is None
+    found, drawn = _draw(found, options)
+    if drawn is None:
+        return found
     has_typical_rows = is_whole and objective.n_repeats >= 8  # mixtures of fewer rows are not like new rows
-    errors, noise_of_draws = errors_of(objective, q, draws, has_typical_rows=has_typical_rows)
+    errors, noise_of_draws = errors_of(objective, q, drawn.draws, has_typical_rows=has_typical_rows)
     found = replace(found, errors=errors if has_typical_rows else Errors())
     # Laplace's evidence is kept if draws nearly agree: it can be compared with that of models that are not sampled.
-    is_off = q.name == "variational" or abs(log_evidence - q.log_evidence) > 0.1
+    is_off = q.name == "variational" or abs(drawn.log_evidence - q.log_evidence) > 0.1
     if is_auto and objective.shape[0] > 1 and is_off:
-        found = replace(found, approximation=replace(q, log_evidence=log_evidence))
-    is_better = is_usable and noise_of_draws.bounds < errors.bounds
+        found = replace(found, approximation=replace(q, log_evidence=drawn.log_evidence))
+    is_better = drawn.is_weighted and noise_of_draws.bounds < errors.bounds
     if is_auto and is_whole and is_better and not options.is_batch and not errors.are_negligible:
-        kept = keep_draws(found, draws, errors, noise_of_draws)
+        kept = keep_draws(found, drawn.draws, errors, noise_of_draws)
         return kept if has_typical_rows else replace(kept, errors=Errors())
     return found
 

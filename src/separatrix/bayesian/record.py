@@ -187,15 +187,13 @@ class Inference:
         instead = "its last step" if is_used else "the last fit of tuning" if is_tuned else repr(used.name)
         warning = (
             f"The {better.name!r} approximation did not converge in {counted(better.steps, 'step')}; {instead} is used "
-            "instead. "
-            f"Try {remedy}."
+            f"instead. Try {remedy}."
         )
         total, n_rows = self.objective.units.total, self.objective.source.n_rows
         if total > 10 * n_rows:  # the posterior may then be too skewed for any Gaussian
             warning += (
                 f" Rows with large weights are a likely cause: the sample weights of {counted(n_rows, 'row')} add up "
-                "to "
-                f"{total:.2g}. Divide them by a constant."
+                f"to {total:.2g}. Divide them by a constant."
             )
         return replace(self, approximation=used).warned(warning)
 

@@ -88,9 +88,8 @@ def importance(
     if evaluations(objective, n) > MAX_EVALUATIONS:
         raise DataError(
             f"importance(n={n}): {counted(objective.source.n_rows, 'row')} would take {evaluations(objective, n):.0e} "
-            "evaluations "
-            f"of a likelihood; the limit is {MAX_EVALUATIONS:.0e}. Use fewer draws, or another approximation: with "
-            "that many rows the posterior is nearly Gaussian."
+            f"evaluations of a likelihood; the limit is {MAX_EVALUATIONS:.0e}. Use fewer draws, or another "
+            "approximation: with that many rows the posterior is nearly Gaussian."
         )
     source, q = generator(rng), Proposal(proposal.mean, proposal.moments or proposal.factor, None)
     best = found = weighted_draws(objective, q, n, source)
