@@ -61,7 +61,6 @@ MIN_SCALE_IN_STD = 1e-3  # smallest scale of a prior, in standard deviations of 
 FIXED_GROUP = -1  # the group of a weight whose prior is not tuned
 
 # Fits
-MAX_EP_SWEEPS = 100
 MAX_CURVATURE_CHANGE = 0.2  # nats by which a new curvature changes the evidence, below which the old one is kept
 MAX_ROUGH_FALL = 10.0  # nats that Newton's step from a rough mode may gain
 MAX_RELATIVE_CHANGE = 0.02  # of the curvature, up to the mode: 1 % of a standard deviation and 0.01 nats of evidence
@@ -601,25 +600,14 @@ class FitEP:
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""
         improve = partial(
-            expectation_propagation,
-            objective,
-            tol=self.tol_in_std,
-            max_sweeps=MAX_EP_SWEEPS,
-            corrected=False,
-            single=True,
-            memory=self.memory,
+            expectation_propagation, objective, tol=self.tol_in_std, corrected=False, single=True, memory=self.memory
         )
-        is_hopeless = False
         if start is not None and inverse is not None and inverse.singular is None:  # no mode is needed
-            near = Approximation(start, inverse, np.nan, np.nan, "guess")
-            found = improve(near)
+            found = improve(Approximation(start, inverse, np.nan, np.nan, "guess"))
             if found.is_converged:
                 return found
-            is_hopeless = found.steps >= MAX_EP_SWEEPS  # from the mode, it would not converge either
         self.memory.clear()
         first = FitLaplace(self.tol).fit(objective, start, inverse)
-        if is_hopeless:
-            return first
         found = improve(first)
         return found if found.is_converged else first
 

@@ -60,7 +60,6 @@ POINTS_PER_AXIS = 3  # smallest number of points per dimension, so that they can
 MIN_POINTS_PER_AXIS = 2  # ... and for averages along contrasts, which need no covariances
 MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every covariance has a Cholesky factor
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio, made odd: products spread over all bits
-N_REMEMBERED_STEPS = 10  # of L-BFGS
 VARIANCE_FACTORS = 2.0 ** -np.arange(6)  # of activations of a mean field; a priori, ln factor ~ N(0, (ln 2)²)
 MAX_LOG_SPREAD = 20.0  # |ln s| of a coordinate, beyond which a line search would overflow single precision
 ASCENT_SEED, EVIDENCE_SEED = 0, 1  # scramblings of the points; the evidence is computed from points unknown to q
@@ -505,7 +504,7 @@ def _climb(
         if promised[-1] <= enough:
             raise StopIteration
 
-    limits = {"maxcor": N_REMEMBERED_STEPS, "maxfun": max_steps, "ftol": 0, "gtol": 0}
+    limits = {"maxfun": max_steps, "ftol": 0, "gtol": 0}
     found = optimize.minimize(descent, x, jac=True, method="L-BFGS-B", callback=stop_if_converged, options=limits)
     return np.asarray(found.x)
 
