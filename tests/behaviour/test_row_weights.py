@@ -13,6 +13,7 @@ from separatrix.comparison import Fold, scores_of
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
 from separatrix.report.performance import performance_of
+from separatrix.report.sections import _spreads
 from separatrix.study import conduct, in_proportion
 from separatrix.study.choice import optimism_of_choice
 from separatrix.study.opening import open_frame, open_labelled
@@ -183,3 +184,14 @@ def test_a_large_file_is_compared_and_fitted_with_its_weights(tmp_path, monkeypa
     assert_array_equal(study.counts, [COUNTS[label == Y].sum() for label in np.unique(Y)])
     expected = study.counts / study.counts.sum()
     assert_allclose(study.model.predict_proba(X.iloc[:1])[0], expected, rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_the_spread_of_a_report_is_that_of_copies():
+    weighted, copied = (
+        conduct(table, "customer", weight=weight, models=["prior only", "logistic (Bayesian)"])
+        for table, weight in ((WEIGHTED, "n"), (COPIES, None))
+    )
+    found, expected = _spreads(weighted), _spreads(copied)
+    assert list(found) == list(expected)
+    assert_allclose(list(found.values()), list(expected.values()), rtol=0.02)

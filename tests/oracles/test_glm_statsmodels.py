@@ -103,7 +103,7 @@ def test_collinear_columns_have_the_fit_of_the_pseudo_inverse(case):
         table, expected = model.summary(**options), alone.summary(**options)
         for name, column in table.to_dict().items():
             np.testing.assert_allclose(column[[0, 1, 3, 4]], expected.to_dict()[name], rtol=1e-5)
-        assert "Coefficients of 0 without a standard error" in str(table)
+        assert "Coefficients without a standard error" in str(table)
     assert model.test(["x0", "x3"]).p_value == pytest.approx(alone.test(["x0", "x2"]).p_value, rel=1e-6)
     with pytest.raises(ValueError, match="Column 'x4' is a combination of other columns"):
         model.test("x4")

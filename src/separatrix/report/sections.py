@@ -29,7 +29,7 @@ from separatrix.report.performance import Performance, costs_in_order
 from separatrix.report.summary import influential
 from separatrix.report.weights import MAX_STATED_FACTOR
 from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number, percent, seconds, shortened
-from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study
+from separatrix.study import OTHER_MODEL_TOPICS, Effect, Study, in_proportion
 from separatrix.thresholds import Costs, cost_threshold
 
 N_COLOURS = 8  # colours in the style sheet; further classes reuse them with dashed lines
@@ -193,8 +193,9 @@ def _spreads(study: Study) -> dict[str, tuple[float, float, float]]:
     """Importance of each column on the evaluated rows, with its interval; empty if the model has none."""
     if study.rows is None or study.leaks or len(study.schema.columns) > MAX_SPREAD_FEATURES:
         return {}
-    n_rows = len(study.held_out.codes)
-    some = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MAX_SPREAD_ROWS)).astype(np.intp))
+    weight, every = study.held_out.weight, np.arange(len(study.held_out.codes))
+    every = every if weight is None else in_proportion(weight)
+    some = every[np.unique(np.linspace(0, len(every) - 1, min(len(every), MAX_SPREAD_ROWS)).astype(np.intp))]
     try:
         found = importance(study.model, take_rows(study.rows, some), level=study.level)
     except (DataError, TypeError, ValueError, AttributeError):  # no distribution of the weights
