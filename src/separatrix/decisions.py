@@ -138,6 +138,8 @@ class DecisionRule(AbstractWrapper):
         Class labels; never the reject label.
     estimator_ : classifier
         The fitted clone of ``estimator``; absent if ``prefit`` is true.
+    cost_matrix_ : ndarray of shape (K, K) or (K, K + 1)
+        L in the order of ``classes_``; None without costs.
     n_features_in_, feature_names_in_ : int and ndarray of shape (D,)
         As in scikit-learn.
 
@@ -227,6 +229,11 @@ class DecisionRule(AbstractWrapper):
     def classes_(self) -> Array:
         """Class labels."""
         return np.asarray(self._fitted().classes_)
+
+    @property
+    def cost_matrix_(self) -> Float | None:
+        """L in the order of ``classes_``, with a last column if rejecting has a cost; None without costs."""
+        return self._rule()[0]
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.prefit or "estimator_" in vars(self)

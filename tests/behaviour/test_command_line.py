@@ -812,7 +812,13 @@ def test_fit_with_costs_saves_a_rule_that_predict_and_explain_use(folder, loans)
     assert "(threshold 0.833 by expected cost)" in one_line(run(*asked).stdout)
     assert "Weights, strongest first" in run("explain", "rule.sx").stdout
     assert run("plot", "rule.sx", "-o", "weights.png").exit_code == 0
-    assert run("report", "rule.sx", "loans.csv", "-o", "later.html").exit_code == 0
+    later = run_json("report", "rule.sx", "loans.csv", "-o", "later.html")["costs"]
+    pairs = zip(loans["outcome"].to_pylist(), predicted, strict=True)
+    paid = [{"defaulted": 5, "repaid": 1}[true] * (true != decided) for true, decided in pairs]
+    assert later["cost"][0] == pytest.approx(np.mean(paid))
+    page = (folder / "later.html").read_text()
+    assert "Decisions by expected cost" in page
+    assert "decision of smallest expected cost: defaulted if its probability exceeds 17" in page
     refused = run("effects", "rule.sx", "loans.csv", "--variable", "income")
     assert "LinearDiscriminantAnalysis" in one_line(refused.stderr)  # it has no distribution of its weights
     assert "decisions by expected cost" in one_line(run("export", "rule.sx", "-o", "rule.onnx").stdout)

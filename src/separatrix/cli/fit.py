@@ -137,7 +137,8 @@ def report(
 
     files.require_ending(output_file, [".html", ".htm"], what="a report")
     files.require_free([output_file], force=force, inputs=[model, data])
-    fitted, names = files.load_model(model, of_tables=True)
+    saved, names = files.load_model(model, of_tables=True, with_rule=True)
+    fitted = files.table_model_of(saved)
     named = positive or names.get("positive")
     label = None if named is None else class_label(fitted.classes_.tolist(), named)
     labels = target or names.get("target")
@@ -151,7 +152,9 @@ def report(
     with stages("Reading", hidden=as_json) as progress, files.about(table.path):
         rows, name = files.read_rows(table), name_of(data)
         study = examine(fitted, rows, labels, name=name, level=level, positive=label, progress=progress, weight=weight)
-    files.write_together({output_file: render(study, model_path=model).encode("utf-8", errors="replace")}, force=force)
+    costs = costs_of(saved, study)
+    page = render(study, model_path=model, costs=costs)
+    files.write_together({output_file: page.encode("utf-8", errors="replace")}, force=force)
     printer = Printer(as_json=as_json)
     printer.text(f"{data}: {counted(study.n_rows, 'row')}, predicted by {model}.", *filter(None, [study.on_positive]))
     figures = TextTable("metric", "value", "standard error", right=(1, 2))
@@ -162,11 +165,14 @@ def report(
     printer.notes(output.leak_notes(study.notes), output.LEAK_TITLE)
     printer.heading(f"Metrics, {study.positive} against all other classes" if is_one_of_many else "Metrics")
     printer.text(figures)
+    if costs is not None:
+        print_costs(costs, counted(len(study.held_out.codes), "row"), printer)
     printer.notes([*output.listed_notes(study.notes), *table.notes])
     printer.heading("Written")
     printer.line(f"report  {output_file}")
     notes = [*map(str, study.notes), *table.notes]
-    printer.document(output.study_document(study, notes, {"report": output_file}))
+    document = output.study_document(study, notes, {"report": output_file})
+    printer.document(document | {"costs": None if costs is None else asdict(costs)})
 
 
 def study_file(
@@ -200,12 +206,9 @@ def study_file(
             rule: Any = study.model
             if matrix is not None:
                 from separatrix.decisions import DecisionRule
-                from separatrix.thresholds import cost_report
 
-                held, rule = study.held_out, DecisionRule(study.model, costs=matrix, prefit=True)
-                labels = tuple(map(str, study.classes.tolist()))
-                at = 1 if study.positive is None else study.classes.tolist().index(study.positive)
-                found = cost_report(held.P, held.codes, matrix, labels, held.weight, positive=at)
+                rule = DecisionRule(study.model, costs=matrix, prefit=True)
+                found = costs_of(rule, study)
             contents = {outputs["model"]: packed(rule, study.about)}
             if "report" in outputs:
                 from separatrix.report import render
@@ -301,6 +304,19 @@ def _cost(name: str, text: str) -> float:
     if not isfinite(cost):
         raise CommandError("usage", f"--costs {name}={text}: the cost must be a finite number, such as 5 or 0.25.")
     return cost
+
+
+def costs_of(model: Any, study: Study) -> Costs | None:
+    """Costs of a rule's decisions on the evaluated rows; None if the model has no costs, or may reject rows."""
+    from separatrix.decisions import DecisionRule
+    from separatrix.thresholds import cost_report
+
+    L = model.cost_matrix_ if isinstance(model, DecisionRule) and model.reject is None else None
+    if L is None or L.shape[1] > len(L):
+        return None
+    held, labels = study.held_out, study.classes.tolist()
+    at = 1 if study.positive is None else labels.index(study.positive)
+    return cost_report(held.P, held.codes, L, tuple(map(str, labels)), held.weight, positive=at)
 
 
 def class_label(classes: Sequence[Any], given: str | None) -> Any:
