@@ -48,7 +48,7 @@ def test_section_4_1_5_fisher_is_least_squares_with_targets_N_over_N_k(seed):
     fisher = sx.FisherDiscriminant().fit(X, y)
     regression = sx.LeastSquaresClassifier(targets="fisher").fit(X, y)
     w, v = fisher.coef_[0], regression.coef_[0]
-    assert_allclose(v / np.linalg.norm(v), w / np.linalg.norm(w), rtol=1e-8)  # (4.36)
+    assert_allclose(v / np.linalg.norm(v), w / np.linalg.norm(w), rtol=1e-8)  # (4.38)
     assert_allclose(regression.intercept_[0], -v @ X.mean(axis=0), rtol=1e-8, atol=1e-9)  # (4.34)
     assert np.array_equal(fisher.predict(X), regression.predict(X))
     N, N1 = len(y), y.sum()

@@ -103,8 +103,8 @@ class GeneralizedLinearModel(RegressorMixin, HasCoefficients):
         copies of the row. A "precision" divides the variance of the row.
         A "probability" is the inverse of the probability that the row was sampled: standard errors are then robust.
     dispersion : {"pearson"}, optional
-        Estimate the dispersion φ of families that have none, by Pearson's X²/(N - P): quasi-Poisson and quasi-binomial
-        regression. Standard errors are √φ times as large, tests are F and t, and there is no likelihood, so that
+        Estimate the dispersion s of families that have none, by Pearson's X²/(N - P): quasi-Poisson and quasi-binomial
+        regression. Standard errors are √s times as large, tests are F and t, and there is no likelihood, so that
         ``log_likelihood_``, ``aic_`` and ``bic_`` are NaN.
 
     Attributes

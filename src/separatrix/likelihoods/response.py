@@ -139,7 +139,7 @@ class Poisson:
 
 @dataclass(frozen=True, slots=True)
 class Gamma:
-    """Positive targets with a constant coefficient of variation √φ: V = μ²."""
+    """Positive targets with a constant coefficient of variation √s: V = μ²."""
 
     name: ClassVar[str] = "gamma"
     has_dispersion: ClassVar[bool] = True
