@@ -30,7 +30,7 @@ from separatrix.exceptions import (
     SeparationWarning,
 )
 from separatrix.export import read_about
-from separatrix.metrics import weighted_mean
+from separatrix.metrics import Estimate, weighted_mean
 from separatrix.report.performance import performance_of
 from separatrix.report.summary import answer_sentences, warnings_on
 from separatrix.rows import open_rows
@@ -829,6 +829,22 @@ def test_the_attempts_of_a_candidate_end_in_time_however_wrong_their_expected_ti
             assert error * seconds * min_rows(n_rows) / n_rows > share
     elif n_rows not in tried and power == 1:
         assert error * seconds > share / 2  # all rows are tried if they take little time
+
+
+def test_time_is_kept_for_the_final_fit_of_the_best_candidate_so_far(clock):
+    budget = Budget(60.0)
+    budget.reserved = 20.0
+    assert (budget.left, budget.free, budget.share(1)) == (60.0, 40.0, 20.0)
+    clock.now += 30.0
+    stages, tried = Stages(None, 1, budget=budget), []
+    late = race._largest_attempt("it", tried.append, lambda n: 12.0, 1000, budget.share(1), stages, n_fits=1)
+    assert not tried
+    assert late.trial.failure.startswith("Not tried: 1,000 rows would take about 12 s, and 10 of 60 s are left.")
+    good, bad = (
+        Trial(name, test=Scores(log_likelihood=Estimate(value, 0.1))) for name, value in (("a", -1), ("b", -2))
+    )
+    assert race._leader([bad, good, Trial("c", failure="Failed")], []) is good
+    assert race._leader([], []) is None
 
 
 def test_a_fit_is_stopped_at_the_next_pass_over_rows(clock):

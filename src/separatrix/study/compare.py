@@ -36,7 +36,7 @@ from separatrix.study.choice import chosen_with_optimism
 from separatrix.study.combination import Combination, combine
 from separatrix.study.notes import notes_on_table
 from separatrix.study.opening import name_of, open_labelled, positive_class
-from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages
+from separatrix.study.progress import STUDY_SECONDS, Budget, Progress, Stages, min_rows
 from separatrix.study.race import Raced, race
 from separatrix.study.records import (
     Choice,
@@ -50,6 +50,7 @@ from separatrix.study.screening import notes_on_columns
 from separatrix.study.validation import (
     N_FIRST_FITS,
     complete_numbers,
+    has_new_levels,
     n_folds_of,
     n_repeats_of,
     splits_of,
@@ -176,12 +177,13 @@ def _plan_folds(
     size, N = size_of(encoder, rows), some.n_rows
     tried = candidates(N, **size._asdict()) if models is None else models
     once = [budget.expected(expected_seconds(name, N, size, N, 1)) for name in tried]
-    seconds = sum(each for each in once if N_FIRST_FITS * each <= budget.left)  # others are fitted to fewer rows
+    affordable = [seconds for seconds in once if N_FIRST_FITS * seconds <= budget.left]
+    # The others are fitted to fewer rows, which is possible for large tables. One fit is then better than two.
+    seconds = sum(affordable) if len(affordable) == len(once) or min_rows(N) == N else budget.left
     is_sparse = encoder.schema_.is_sparse
     n_encoded = 0 if is_sparse else size.n_columns - len(complete_numbers(encoder.schema_))
     n_folds = n_folds_of(some.codes, test_share)
-    # With categories, the final model is fitted again, because it has indicators of new levels.
-    n_final = int(bool(encoder.schema_.with_new_levels(keep_pooled=True).new_levels))
+    n_final = int(has_new_levels(encoder.schema_))
     n_repeats = n_repeats_of(N, n_encoded, n_folds, lambda n_fits: (n_fits + n_final) * seconds, budget.left)
     return (n_folds, n_repeats) if n_repeats else (0, 0)
 

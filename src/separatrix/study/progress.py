@@ -88,10 +88,16 @@ class Budget:
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self._start, self._slowness = seconds, perf_counter(), 1.0
+        self.reserved = 0.0  # time to keep for the final fit of the best candidate so far
 
     @property
     def left(self) -> float:
         return max(0.0, self.seconds - (perf_counter() - self._start))
+
+    @property
+    def free(self) -> float:
+        """Time left for the candidates that wait."""
+        return max(0.0, self.left - self.reserved)
 
     def expected(self, reference_seconds: float) -> float:
         """Expected time on this machine of what takes ``reference_seconds`` on the reference."""
@@ -99,7 +105,7 @@ class Budget:
 
     def share(self, n_waiting: int) -> float:
         """Time for the next of several candidates; one more share is kept for the other folds or the final fit."""
-        return self.left / (n_waiting + 1)
+        return self.free / (n_waiting + 1)
 
     def measure(self, reference_seconds: float, seconds: float) -> None:
         """Update the speed of this machine from the time of a candidate."""

@@ -50,7 +50,14 @@ from separatrix.study.candidates import CURVED, LOGISTIC, PRIOR, PriorOnly
 from separatrix.study.notes import captured
 from separatrix.study.progress import ACCURACY, Budget, OutOfTime, Stages, affordable_rows, min_rows
 from separatrix.study.records import Note
-from separatrix.study.validation import MAX_REPEAT_FRACTION, MAX_REPEAT_SECONDS, MAX_REPEATS, Split, sampled_fold
+from separatrix.study.validation import (
+    MAX_REPEAT_FRACTION,
+    MAX_REPEAT_SECONDS,
+    MAX_REPEATS,
+    Split,
+    has_new_levels,
+    sampled_fold,
+)
 from separatrix.table import Schema
 from separatrix.table_model import Configured, TableClassifier, continuous_columns
 
@@ -197,7 +204,7 @@ def race(
 
     order = sorted(models, key=lambda name: costs[name](N))
     for place, name in enumerate(order):
-        waiting = [each for each in order[place:] if budget.expected(costs[each](min_rows(N))) <= budget.left]
+        waiting = [each for each in order[place:] if budget.expected(costs[each](min_rows(N))) <= budget.free]
         share = budget.share(len(waiting)) if place else np.inf  # the cheapest is always fitted
         with single_thread_blas():
             tried = _largest_attempt(
@@ -208,6 +215,9 @@ def race(
             entries.append(tried.entry)
         elif tried.trial is not None:
             trials.append(tried.trial)
+        leader = _leader(trials, entries)
+        if leader is not None and (not repeats or (has_new_levels(schema) and models[leader.name].tunes_levels)):
+            budget.reserved = leader.fit_seconds
     at, n_repeats = np.arange(len(test.codes)), {1}
     if entries:
         latest = budget.left - _final_seconds(entries, budget)
@@ -243,7 +253,7 @@ def _largest_attempt(
     most = n_fits / (n_fits + 1) if np.isfinite(share) else np.inf  # of the time left
     per_cost = budget.expected(1.0)
     n = affordable_rows(cost, n_rows, share / (ACCURACY * per_cost))
-    if per_cost * cost(n) > budget.left and np.isfinite(share):
+    if per_cost * cost(n) > budget.free and np.isfinite(share):
         stages(f"{name}, 0 rows")
         return Attempt.none(name, _not_tried(per_cost * cost(n), n, budget))
     stages(f"{name}, {n:,} rows", per_cost * cost(n))
@@ -251,7 +261,7 @@ def _largest_attempt(
     while n > tried:
         begun = perf_counter()
         try:
-            with stages.limited(most * max(budget.left, 1e-9)):
+            with stages.limited(most * max(budget.free, 1e-9)):
                 found = attempt(n)
         except OutOfTime:
             break
@@ -266,6 +276,14 @@ def _largest_attempt(
         f"{STOPPED} after {perf_counter() - start:.0f} of {budget.seconds:g} s, before it was fitted. Allow more with "
         "--time (in Python, time=).",
     )
+
+
+def _leader(trials: Sequence[Trial], entries: Sequence[Entry]) -> Trial | None:
+    """The candidate with the best score so far, None if there is none."""
+    best = next(iter(gaps_to_best(_active(entries))), None)
+    if best is not None:
+        return next(entry.trial for entry in entries if entry.name == best)
+    return min((trial for trial in trials if not trial.failure), key=lambda trial: trial.rank, default=None)
 
 
 def _first_fit(
@@ -382,6 +400,6 @@ def gaps_to_best(entries: Sequence[Entry]) -> dict[str, Estimate]:
 
 def _not_tried(expected: float, n_rows: int, budget: Budget) -> str:
     return (
-        f"{NOT_TRIED}: {n_rows:,} rows would take about {max(expected, 1):,.0f} s, and {budget.left:.0f} of "
+        f"{NOT_TRIED}: {n_rows:,} rows would take about {max(expected, 1):,.0f} s, and {budget.free:.0f} of "
         f"{budget.seconds:g} s are left. Allow more with --time (in Python, time=)."
     )

@@ -86,6 +86,11 @@ def fold_numbers(codes: Codes, n_folds: int, rng: np.random.Generator) -> Codes:
     return folds
 
 
+def has_new_levels(schema: Schema) -> bool:
+    """Whether the final model is fitted again after a cross-validation: it has indicators of new levels."""
+    return bool(schema.with_new_levels(keep_pooled=True).new_levels)
+
+
 def complete_numbers(schema: Schema) -> list[str]:
     """Columns of numbers without missing values: their features do not depend on the training rows."""
     return [
