@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 
 import separatrix as sx
 from separatrix.comparison import Comparison, Scores, Trial, stacking_weights
+from separatrix.exceptions import DataError
 from separatrix.metrics import weighted_mean
 from separatrix.study import compare_models, conduct, examine, study_of
 from separatrix.study.candidates import COMBINED, PRIOR
@@ -224,10 +225,24 @@ def test_a_combination_is_saved_examined_and_reported(study, tmp_path):
 
 def test_a_combination_says_what_it_does_not_have(study):
     columns = TABLE.drop(columns="kind")
-    with pytest.raises(TypeError, match="log-odds of an average are not a sum over columns. Fit one of these models"):
+    with pytest.raises(TypeError, match="log-odds are not a sum over columns. Fit one of these models"):
         study.model.explain(columns.iloc[:1])
+    with pytest.raises(DataError, match="ModelAverage has none: use"):
+        sx.effects.slopes(study.model, columns)
     with pytest.raises(AttributeError, match="ModelAverage has no predict_interval"):
         study.model.predict_interval(columns)
+
+
+def test_the_importance_of_a_column_is_the_increase_of_the_loss_of_the_combination(study):
+    new = flipped_labels(2000, np.random.default_rng(3))
+    X, codes = new[["a", "b"]], np.searchsorted(study.classes, new["kind"])
+    found = sx.effects.importance(study.model, X, new["kind"], rng=0)
+    log_p = study.model.predict_log_proba(X)
+    assert_allclose(log_p, np.log(study.model.predict_proba(X)))
+    for name, value, error in zip(found.names, found["estimate"], found["standard_error"], strict=True):
+        permuted = X.assign(**{name: np.random.default_rng(0).permutation(X[name])})
+        increase = (log_p - study.model.predict_log_proba(permuted))[np.arange(2000), codes].mean()
+        assert abs(value - increase) < 4 * error
 
 
 def test_a_combination_in_onnx_predicts_what_it_predicts(study):

@@ -429,6 +429,16 @@ def test_values_become_json_types():
     assert plain({1: np.datetime64("2024-01-01")}) == {"1": "2024-01-01"}
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_model_whose_rows_cannot_be_explained_is_no_bug(loans):
+    X, y = loans.drop(["outcome"]), loans.column("outcome").to_pylist()
+    sx.save(TableClassifier(sx.QuadraticDiscriminantAnalysis(shrinkage="evidence")).fit(X, y), "quadratic.sx")
+    found = run("explain", "quadratic.sx", "--rows", "loans.csv", "--row", "3")
+    assert found.exit_code == 3
+    assert "cannot be explained" in found.output
+    assert "bug" not in found.output
+
+
 @pytest.fixture
 def screen(monkeypatch):
     """Terminal that records its output."""

@@ -46,7 +46,10 @@ def explain_rows_of(
         raise CommandError("usage", f"--row {wrong[0]}: rows are counted from 1.")
     with files.about(table.path):
         numbers, found = _chosen(table, schema.inputs, row, conditions)
-        explanation = model.explain(found, **options)
+        try:
+            explanation = model.explain(found, **options)
+        except TypeError as error:  # the log-odds of this model are not a sum over columns
+            raise CommandError("data", str(error)) from error
     for number, each in zip(numbers, explanation.rows, strict=True):
         _print_row(each, table.place(number), printer)
     printer.text("", MEANING.format(level=100 * explanation.level))

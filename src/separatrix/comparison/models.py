@@ -339,6 +339,11 @@ class ModelAverage(ClassifierMixin, Estimator):
         )
         return sum(terms)
 
+    def predict_log_proba(self, X: Any) -> Any:
+        """ln p(C_k | x, D), (N, K); lazy if X is lazy."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def predict(self, X: Any) -> Array:
         """Most probable class of each row."""
         P = self.predict_proba(X)

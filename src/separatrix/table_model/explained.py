@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Codes, to_dense
-from separatrix._text import enumerated
+from separatrix._text import enumerated, option
 from separatrix.comparison import ModelAverage
 from separatrix.estimator import Classifier
 from separatrix.exceptions import DataError
@@ -36,8 +36,8 @@ def explained_table(model: Any, rows: Any, reference: Any, named: Callable[..., 
     if isinstance(estimator, ModelAverage):
         names = list(estimator.models_)
         raise TypeError(
-            f"An average of {enumerated(names)} cannot be explained: the log-odds of an average are not a sum over "
-            f"columns. Fit one of these models; a study with models=[{names[0]!r}] does so (--models {names[0]!r})."
+            f"An average of {enumerated(names)} cannot be explained: its log-odds are not a sum over columns. Fit one "
+            f"of these models. A study does so with {option('--models', names[0])} (in Python, models=[{names[0]!r}])."
         )
     if not isinstance(estimator, Classifier):
         raise TypeError(
