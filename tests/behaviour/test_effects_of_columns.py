@@ -79,9 +79,9 @@ def test_a_comparison_is_the_difference_of_average_predictions_of_changed_tables
     expected = {
         ("age", "+10"): average(model, table, known, age=table["age"] + 10) - average(model, table, known),
         ("income", "30 vs. 20"): average(model, table, income=30.0) - average(model, table, income=20.0),
-        ("city", "Bonn vs. Ulm"): average(model, table, city="Bonn") - average(model, table, city="Ulm"),
-        ("city", "Kiel vs. Ulm"): average(model, table, city="Kiel") - average(model, table, city="Ulm"),
         ("city", "Kiel vs. Bonn"): average(model, table, city="Kiel") - average(model, table, city="Bonn"),
+        ("city", "Ulm vs. Bonn"): average(model, table, city="Ulm") - average(model, table, city="Bonn"),
+        ("city", "Ulm vs. Kiel"): average(model, table, city="Ulm") - average(model, table, city="Kiel"),
         ("joined", "+400 days"): average(model, table, joined=table["joined"] + pd.Timedelta(days=400))
         - average(model, table),
         ("member", "yes vs. no"): average(model, table, member="yes") - average(model, table, member="no"),
@@ -104,6 +104,21 @@ def test_predictions_are_averages_over_groups_settings_and_values(model, table):
         assert_allclose(grid["estimate"][i], average(model, table, rows, city=city, age=float(age))[1], atol=1e-13)
     assert len(grid.names) == 3 * 2 * 2 * 2
     assert ((grid["lower"] > 0) & (grid["upper"] < 1) & (grid["lower"] < grid["estimate"])).all()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_levels_have_the_order_of_an_ordered_category_else_they_are_sorted(kind):
+    levels = ["Ulm", "Kiel", "Bonn"]
+    rng = np.random.default_rng(0)
+    data = {"city": rng.choice(levels, N), "rooms": rng.choice(["10", "9", "2"], N)}
+    table = pd.DataFrame({**data, "city": pd.Categorical(data["city"], levels, ordered=True)})
+    if kind == "polars":
+        table = pl.DataFrame(data, schema={"city": pl.Enum(levels), "rooms": pl.String})
+    types = dict.fromkeys(data, "categorical")
+    model = sx.TableClassifier(sx.LogisticRegression(), types=types).fit(table, np.arange(N) % 2)
+    assert comparisons(model, table)["contrast"] == ["Kiel vs. Ulm", "Bonn vs. Ulm", "9 vs. 2", "10 vs. 2"]
+    assert predictions(model, table, "city")["city"] == levels
+    assert predictions(model, pd.DataFrame(data), "city")["city"] == sorted(levels)
 
 
 def test_levels_that_are_missing_or_pooled_can_be_set(model, table):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 
 from separatrix._arguments import as_float
@@ -91,11 +92,13 @@ def survey_block(block: Block) -> Survey:
 class Column:
     """A column of the user's table, and the positions ``place`` of its features among those that the model sees.
 
-    The last position is that of the indicator of new levels, if there is one.
+    The last position is that of the indicator of new levels, if there is one. ``order`` are the levels of an ordered
+    category in the user's table, lowest first.
     """
 
     plan: Plan
     place: Codes
+    order: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -115,10 +118,11 @@ class Column:
 
     @property
     def levels(self) -> tuple[Any, ...]:
-        """Values that are compared by default, the most frequent level first; empty if they are not known."""
+        """Values that are compared by default, in their order or sorted; empty if they are not known."""
         plan = self.plan
         if isinstance(plan, CategoryPlan):
-            return plan.levels
+            place = {level: i for i, level in enumerate(self.order)}
+            return tuple(sorted(plan.levels, key=lambda level: (place.get(level, len(place)), _sorted_as(level))))
         if not isinstance(plan, NumberPlan) or self.is_numeric or plan.constant:
             return ()
         if plan.words:
@@ -192,14 +196,29 @@ def plain_columns(names: Sequence[str]) -> tuple[Column, ...]:
     return tuple(Column(plan, np.array([d])) for d, plan in enumerate(plans))
 
 
-def encoded_columns(schema: Schema) -> tuple[Column, ...]:
-    """Columns of a table that an encoder turns into features."""
+def encoded_columns(schema: Schema, orders: Mapping[str, tuple[str, ...]] | None = None) -> tuple[Column, ...]:
+    """Columns of a table that an encoder turns into features, with the ``orders`` of ordered categories."""
     found = []
     for plan in schema.plans:
         if plan.width:
             place = [*schema.groups[plan.column], *[schema.new_levels.get(plan.column, -1)]]
-            found.append(Column(plan, np.array([at for at in place if at >= 0])))
+            order = (orders or {}).get(plan.column, ())
+            found.append(Column(plan, np.array([at for at in place if at >= 0]), order))
     return tuple(found)
+
+
+def level_orders(data: Any) -> dict[str, tuple[str, ...]]:
+    """Levels of each ordered category of a table in memory, lowest first."""
+    if not nw.dependencies.is_into_dataframe(data):
+        return {}
+    types = nw.from_native(data, eager_only=True).schema
+    ordered = {name: kind.categories for name, kind in types.items() if isinstance(kind, nw.Enum)}
+    return {name: tuple(as_text(level) or MISSING for level in levels) for name, levels in ordered.items()}
+
+
+def _sorted_as(level: str) -> tuple[float, str]:
+    """Numbers come first, in their order."""
+    return (int(level), "") if level.isdecimal() else (math.inf, level)
 
 
 def with_levels(column: Column, survey: Survey) -> Column:

@@ -23,6 +23,7 @@ from separatrix.effects.columns import (
     edit_to,
     encoded_columns,
     find,
+    level_orders,
     plain_columns,
     survey_block,
     value_text,
@@ -125,7 +126,7 @@ class Inquiry:
     def columns(self) -> tuple[Column, ...]:
         """Columns of the user's table that the model uses."""
         if isinstance(self.model, TableClassifier):
-            return encoded_columns(self.model.encoder_.schema_)
+            return encoded_columns(self.model.encoder_.schema_, level_orders(self.data))
         names = known_columns(self.model) or self.population.source.columns
         return plain_columns(names)
 
