@@ -413,7 +413,7 @@ def test_options_are_split_at_commas_but_names_may_contain_them():
     typed = ["age=number, zip=Categorical", "size, in mm=number"]
     assert split_types(typed) == {"age": "number", "zip": "categorical", "size, in mm": "number"}
     assert names_among(["a, b", "x,y"], ["a", "b", "x,y"]) == ["a", "b", "x,y"]
-    assert set(MODELS.values()) == set(sx.study.MODELS)
+    assert set(MODELS.values()) == {*sx.study.MODELS, "combination"}
     assert model_names(["logistic,bayes"]) == ["logistic (Bayesian)", "naive Bayes"]
     for wrong in ("age", "age=number,zip", "=,"):
         with pytest.raises(typer.BadParameter, match="number, boolean"):

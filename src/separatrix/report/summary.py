@@ -192,6 +192,7 @@ HEADINGS = {
         "Predictions are not affected, but only the joint effect of these columns is determined, not each weight.",
     ),
     "new values": ("New values", "Predictions for such rows rely on the other columns."),
+    "combination": ("A combination of models", ""),
     "weights": ("Weights of rows", ""),
     "missing": (
         "Missing values",
