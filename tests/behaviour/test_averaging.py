@@ -251,7 +251,7 @@ def test_a_moved_gaussian_is_not_much_wider_than_the_tuned_one():
     for fraction in (0.999 * least, 0.5 * least):
         matrix = found.factor.matrix - fraction * found.factor.matrix
         best = replace(found, moments=factorise(matrix, 1, np.zeros(len(matrix), dtype=bool)))
-        moved = averaging._transported(best, found, widest)
+        (moved,) = averaging._moved(best, found, [widest])
         assert moved.moments is not None
         ratio = np.linalg.eigvals(np.linalg.solve(widest.factor.matrix, moved.moments.matrix)).real.min()
         assert ratio > 1 / 8

@@ -28,6 +28,7 @@ nearly separable: the scale may then be large, and few wide nodes determine the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import NamedTuple, cast
 
@@ -52,6 +53,9 @@ N_NODES = 5  # nodes for one scale; exact for polynomials of degree 9. With 10, 
 MIN_PAIRS, MAX_PAIRS = 8, 32
 MIN_SPREAD = 0.05  # standard deviation of ln scale below which the average equals the posterior at its mode
 MAX_SPREAD = 1.5 * LEVEL_STD  # larger estimates occur only if the evidence is not concave at its maximum
+# Fraction of the precision of the tuned Gaussian that a moved one keeps in every direction. Without this limit, some
+# standard deviations of a few posteriors of 6 to 20 rows are up to five times too large.
+MIN_KEPT_PRECISION = 1 / 8
 MAX_SPREAD_RATIO = 1.3  # last change of the spread
 MAX_GAUSSIAN_ERROR = 1e-3  # average error of probabilities, up to which a mixture becomes one Gaussian
 
@@ -233,11 +237,7 @@ def average(objective: Posterior, found: Approximation, best: Approximation, nod
     log_evidence = best.log_evidence + nodes.log_ratio
     if len(nodes.fits) == 1:
         return replace(best, log_evidence=log_evidence)
-    is_tuned = best.factor is found.factor and best.moments is None and (best.mean == found.mean).all()
-    moved = tuple(
-        replace(best, mean=fit.mean, factor=fit.factor) if is_tuned else _transported(best, found, fit)
-        for fit in nodes.fits
-    )
+    moved = _moved(best, found, nodes.fits)
     weights, means = nodes.weights, np.stack([node.mean for node in moved])
     mean = np.tensordot(weights, means, 1)
     away = (means - mean).reshape(len(moved), -1)
@@ -280,6 +280,41 @@ def average_draws(draws: Draws, found: Approximation, nodes: Nodes, rng: np.rand
         away = (theta[at] - found.mean).reshape(-1, found.mean.size)  # of no draws, if a node has hardly any weight
         theta[at] = fit.mean + (away @ _transport(found, fit)[0].T).reshape(theta[at].shape)
     return replace(draws, theta=theta)
+
+
+def _moved(best: Approximation, found: Approximation, fits: Sequence[Approximation]) -> tuple[Approximation, ...]:
+    """Move the better Gaussian from η*, where ``found`` is the tuned one, to the node of each fit.
+
+    The Gaussians of one output are products of the prior and a Gaussian of the likelihood. The better one replaces the
+    latter, which adds the same difference to the precision, and to the precision times the mean, at every node. If a
+    sum is too small (`MIN_KEPT_PRECISION`), and for K classes, the map of the tuned Gaussians moves the better one
+    (`_transport`), which takes five times as long: a third of a fit of 1 500 x 300 with 64 nodes.
+    """
+    if best.factor is found.factor and best.moments is None and (best.mean == found.mean).all():
+        return tuple(replace(best, mean=fit.mean, factor=fit.factor) for fit in fits)
+    changes = _changes(best, found) if len(found.mean) == 1 else None
+    return tuple((changes and _added(best, fit, *changes)) or _transported(best, found, fit) for fit in fits)
+
+
+def _changes(best: Approximation, found: Approximation) -> tuple[Float, Float | None, Float]:
+    """Return the differences of the better Gaussian in precision, of both kinds, and in precision times mean."""
+    A, precision = found.factor.matrix, best.factor.matrix
+    moments = None if best.moments is None else best.moments.matrix - A
+    return precision - A, moments, precision @ best.mean[0] - A @ found.mean[0]
+
+
+def _added(
+    best: Approximation, fit: Approximation, change: Float, of_moments: Float | None, pull: Float
+) -> Approximation | None:
+    """Return the Gaussian at the node of a fit, or None if a precision is too small (`MIN_KEPT_PRECISION`)."""
+    B, free = fit.factor.matrix, np.zeros(len(fit.factor.matrix), dtype=bool)
+    changes = [change, *([] if of_moments is None else [of_moments])]
+    for rest in ((1 - MIN_KEPT_PRECISION) * B + each for each in changes):
+        if not (np.diag(rest) > 0).all() or factorise(rest, 1, free).singular is not None:
+            return None
+    factors = [factorise(B + each, 1, free) for each in changes]
+    mean = factors[0].solve(B @ fit.mean[0] + pull)[None, :]
+    return replace(best, mean=mean, factor=factors[0], moments=factors[1] if len(factors) > 1 else None)
 
 
 def _transported(best: Approximation, found: Approximation, fit: Approximation) -> Approximation:

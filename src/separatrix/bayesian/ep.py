@@ -63,7 +63,7 @@ MIN_WIDTH_OF_SPREAD = 0.25  # half the distance of nodes: a narrower density fal
 MAX_CORRECTED_WEIGHTS = 2500  # above which decompositions of (P, P) matrices would take seconds
 MAX_DOUBLE_PRODUCTS = 2e6  # N P² above which products are in single precision: the correction is less accurate
 MAX_SINGLE_ERROR = 1e-3  # nats, of the evidence in a search with sweeps in single precision
-MIN_SAMPLED_ROWS, MAX_SAMPLED_ROWS = 1024, 4096  # of which pairs are summed: within these limits, as many as have ...
+MIN_SAMPLED_ROWS, MAX_SAMPLED_ROWS = 1024, 2048  # of which pairs are summed: within these limits, as many as have ...
 SAMPLED_FRACTION = 0.9  # ... this fraction of the sum of all sizes
 
 
