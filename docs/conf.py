@@ -106,6 +106,7 @@ ORDER = (
     "lobsters",
     "lda_vs_qda",
     "naive_bayes_line",
+    "family_log_odds",
     "learning_curves",
     "discriminative",
     "activations",
