@@ -93,7 +93,8 @@ def test_the_evidence_without_coupling_is_exact_for_two_classes(rng):
     fit = coupled_fit(objective, np.zeros(objective.shape), 1e-10, with_slope=True)
     exact = laplace(objective, fit.gaussian.mean)
     assert fit.log_evidence == pytest.approx(exact.log_evidence, abs=1e-3)
-    assert_allclose(fit.variance / (exact.std**2).sum(axis=0), 0.0, atol=1e-4)
+    tuned = prior_scales(objective).tuned
+    assert_allclose(fit.spread / max(tuned * (exact.std**2).sum(axis=0)), 0.0, atol=1e-4)
 
 
 def test_a_fit_has_the_variances_and_the_drift_of_the_full_precision(rng, monkeypatch):
@@ -102,8 +103,8 @@ def test_a_fit_has_the_variances_and_the_drift_of_the_full_precision(rng, monkey
     monkeypatch.setattr(by_class, "LOG_DET_TOL", 0.0)
     fit = coupled_fit(objective, np.zeros(objective.shape), 1e-10, with_slope=True)
     q, full = fit.gaussian, laplace(objective, fit.gaussian.mean)
-    missing = (full.std**2 - q.std**2).sum(axis=0)
-    assert_allclose(fit.variance, missing, atol=0.1 * missing.max())
+    missing = prior_scales(objective).tuned * (full.std**2 - q.std**2).sum(axis=0)
+    assert_allclose(fit.spread, missing, atol=0.1 * missing.max())
     v = objective.reduce(log_det_slope_by_class, theta=q.mean, q=q).grad
     assert_allclose(fit.drift, full.factor.solve(v), atol=1e-3 * np.abs(fit.drift).max())
 
@@ -121,13 +122,19 @@ def test_the_slope_of_the_log_determinant_is_that_of_finite_differences(approxim
     assert np.vdot(found, direction) == pytest.approx((ahead - behind) / (2 * h), rel=1e-4)
 
 
-def test_the_derivatives_in_the_scales_are_those_of_a_parabola(rng):
+@pytest.mark.parametrize("is_correlated", [False, True])
+def test_the_derivatives_in_the_scales_are_those_of_a_parabola(is_correlated, rng):
     """The log determinant is linear in θ, with the slope of the fit, and coupling does not change."""
     objective = posed(*classes(80, 3, 3, rng), scale=0.5)
+    like = prior_scales(objective, "columns")
+    if is_correlated:
+        precision = objective.prior.precision.copy()
+        precision[:3, :3] += 2.0 + np.diag([1.0, 2.0, 3.0])
+        objective = replace(objective, prior=replace(objective.prior, precision=precision))
     fit = coupled_fit(objective, np.zeros(objective.shape), 1e-10, with_slope=True)
     q, parabola = fit.gaussian, ParabolaByClass(fit.gaussian, objective.prior)
-    uncoupled = replace(fit, variance=np.zeros_like(fit.variance))
-    here = scale_derivatives(uncoupled, "columns", rate=0.7)
+    uncoupled = replace(fit, spread=np.zeros_like(fit.spread))
+    here = scale_derivatives(uncoupled, "columns", rate=0.7, like=like)
     v = q.axes @ np.stack([factor.matrix @ u for factor, u in zip(q.factors, q.axes.T @ fit.drift, strict=True)])
 
     def value(eta):
@@ -191,7 +198,7 @@ def test_alignment_has_the_evidence_of_the_full_precision(rng):
     objective = posed(*correlated(200, rng), standardize=True)
     level = tune_by_class(objective, 1e-8)
     before = coupled_fit(level.objective, level.mode, 1e-8)
-    fit, shape, factor = align_by_class(before, 1e-8)
+    fit, shape, factor, _ = align_by_class(before, 1e-8)
     exact, its_before = (laplace(each.objective, each.gaussian.mean).log_evidence for each in (fit, before))
     assert exact > its_before + 10
     assert fit.log_evidence - before.log_evidence == pytest.approx(exact - its_before, abs=2)

@@ -80,13 +80,13 @@ MODERATE_SHIFT = 0.3  # sd up to which the corrected mean is accurate enough if 
 class CoupledFit:
     """The Gaussian at the mode of an objective; its log evidence includes coupling.
 
-    For gradients, ``variance`` (P,) is the diagonal of H⁻¹ - M⁻¹, summed over classes, and ``drift`` (C, P) is H⁻¹v
-    with v = ∂ ln |M|/∂θ; they are zero unless requested.
+    For gradients, ``spread`` (P,) is the diagonal of Λ (H⁻¹ - M⁻¹), summed over classes, for the tuned part Λ of the
+    prior, and ``drift`` (C, P) is H⁻¹v with v = ∂ ln |M|/∂θ; they are zero unless requested.
     """
 
     objective: Posterior
     gaussian: UncoupledApproximation
-    variance: Float
+    spread: Float
     drift: Float
 
     @property
@@ -96,13 +96,17 @@ class CoupledFit:
 
 
 class TunedByClass(NamedTuple):
-    """Objective with the tuned prior, a mode (C, P), a report, factors of all scales (M,), and the prior's shape."""
+    """Objective with the tuned prior, a mode (C, P), a report, factors of all scales (M,), and the prior's shape.
+
+    The hyperprior of the differences of scales is ``widening`` times as wide as that of the first prior.
+    """
 
     objective: Posterior
     mode: Float
     report: TuningReport
     factors: Float
     shape: Float | None = None
+    widening: float = 1.0
 
     def with_scales(self, tuned: TunedColumns) -> TunedByClass:
         """Return the result with a scale for each group instead of one."""
@@ -165,12 +169,27 @@ def shape_by_class(level: Level, tol: float) -> TunedByClass | None:
     aligned = align_by_class(fit, tol, by_column=by_column)
     if aligned is None:
         return None if fit is level.fit else found
-    (fit, shape, factor), report = aligned, found.report
+    (fit, shape, factor, widening), report = aligned, found.report
     own = np.ones(len(shape)) if found.shape is None else np.sqrt(np.diag(found.shape))
     of_columns = factor * report.column_factors
     report = replace(report, factors=factor * report.factors, column_factors=of_columns, fits=report.fits + 1)
     shape = shape * np.outer(own, own)
-    return TunedByClass(fit.objective, fit.gaussian.mean, report, factor * found.factors, shape)
+    return TunedByClass(fit.objective, fit.gaussian.mean, report, factor * found.factors, shape, widening)
+
+
+def retune_by_class(
+    start: CoupledFit, objective: Posterior, scales: PriorScales, groups: Any, tol: float
+) -> CoupledFit:
+    """Move the scales of a prior by one Newton step, for a part of the rows, and predict the posterior there.
+
+    ``start`` is a fit with another prior, and ``scales`` have the hyperprior.
+    """
+    fit = coupled_fit(objective, start, tol, with_slope=True)
+    here = scale_derivatives(fit, groups, like=scales)
+    step, _ = newton_step(here, objective)
+    prior, parabola = here.scales.prior(step), fit.gaussian.parabola(objective.prior)
+    gaussian = fit.gaussian if parabola is None else parabola.under(prior)
+    return replace(fit, objective=replace(objective, prior=prior), gaussian=gaussian)
 
 
 class Level(NamedTuple):
@@ -294,8 +313,9 @@ def coupled_fit(
     if not with_slope:
         return CoupledFit(objective, found, np.zeros(mode.shape[1]), np.zeros(mode.shape))
     here, there = (q.from_unit(z) - q.mean for z in (start[:n_probes], (solved - start)[:n_probes]))
-    variance = np.einsum("scp,scp->p", here, there) / n_probes
-    return CoupledFit(objective, found, variance, (q.from_unit(solved[n_probes:]) - q.mean)[0])
+    weighted = times(prior_scales(objective).tuned, here.swapaxes(1, 2))
+    spread = np.einsum("spc,scp->p", weighted, there) / n_probes
+    return CoupledFit(objective, found, spread, (q.from_unit(solved[n_probes:]) - q.mean)[0])
 
 
 def rough_mode(objective: Posterior, start: Float | CoupledFit, tol: float) -> Float:
@@ -397,12 +417,7 @@ def tune_columns(
     alone = start.log_evidence + one.log_density(np.zeros(1))[0] + log_volume(level_precision)
     fit, factors, steps, risen = start, np.ones(len(here.gradient)), 0, 0.0
     while steps < 4:
-        values, axes = linalg.eigh(here.precision)
-        values = np.maximum(values, MIN_PRECISION)
-        step = axes @ (axes.T @ here.gradient / values)
-        low, high = here.scales.bounds(fit.objective)
-        step = np.clip(step, np.maximum(low, -MAX_COLUMN_STEP), np.minimum(high, MAX_COLUMN_STEP))
-        gain = float(here.gradient @ step - 0.5 * values @ (axes.T @ step) ** 2)
+        step, gain = newton_step(here, fit.objective)
         is_better = fit.log_evidence + here.log_density + log_volume(here.precision) - alone > LOG_ODDS
         if gain < (max(COLUMN_TOL, MIN_GAIN_FRACTION * risen) if is_rough and is_better else COLUMN_TOL):
             break
@@ -419,6 +434,16 @@ def tune_columns(
     return TunedColumns(fit, here.scales.labels, factors, of_columns, here.gradient, steps, gain)
 
 
+def newton_step(here: ScaleDerivatives, objective: Posterior) -> tuple[Float, float]:
+    """Return Newton's step of η within the bounds, and its predicted gain."""
+    values, axes = linalg.eigh(here.precision)
+    values = np.maximum(values, MIN_PRECISION)
+    step = axes @ (axes.T @ here.gradient / values)
+    low, high = here.scales.bounds(objective)
+    step = np.clip(step, np.maximum(low, -MAX_COLUMN_STEP), np.minimum(high, MAX_COLUMN_STEP))
+    return step, float(here.gradient @ step - 0.5 * values @ (axes.T @ step) ** 2)
+
+
 class ScaleDerivatives(NamedTuple):
     """Scales relative to a fit (η = 0), their log density, the gradient of ln p(D, η) (G,), and minus its Hessian."""
 
@@ -428,41 +453,52 @@ class ScaleDerivatives(NamedTuple):
     precision: Float
 
 
-def scale_derivatives(fit: CoupledFit, groups: str | Sequence[Any] | None, rate: float = 1.0) -> ScaleDerivatives:
+def scale_derivatives(
+    fit: CoupledFit, groups: str | Sequence[Any] | None, rate: float = 1.0, like: PriorScales | None = None
+) -> ScaleDerivatives:
     """Return the derivatives of ln p(D, η) in the logarithms of the scales of groups; ``rate`` multiplies the drift.
 
-    For second derivatives, the log-likelihood is a parabola and its log determinant linear in θ: along each axis,
+    For second derivatives, the log-likelihood is a parabola and its log determinant linear in θ. With e = d - u,
+    b = Λd, c = Λe, Q = ΛS and R = ΛSΛ, an axis adds
 
-        -∂² ln p(D)/∂η_j∂η_k = 2 [j = k] λ_j (S_jj + d_j (d_j - u_j))
-                               - 2 λ_j λ_k S_jk (S_jk + d_j (d_k - u_k) + d_k (d_j - u_j))
+        ∂ ln p(D)/∂η_j        = Q_jj + ½ (d_j c_j + b_j e_j) - 1
+        -∂² ln p(D)/∂η_j∂η_k = [j = k] (Q_jj + ½ (d_j c_j + b_j e_j)) + Λ_jk (S_jk + ½ (d_j e_k + e_j d_k))
+                               - Q_jk Q_kj - S_jk R_jk - ½ (X_jk + X_kj),
+        X_jk = S_jk b_j c_k + Q_kj b_j e_k + Q_jk d_j c_k + R_jk d_j e_k
     """
-    q, scales = fit.gaussian, prior_scales(fit.objective, groups)
+    q, scales = fit.gaussian, prior_scales(fit.objective, groups, like)
     tuned, C, G = scales.tuned, len(q.mean), len(scales.labels)
-    d, u = q.mean - scales.mean, rate * fit.drift
+    d = q.mean - scales.mean
+    D, E = q.axes.T @ d, q.axes.T @ (d - rate * fit.drift)
+    B, F = times(tuned, D.T).T, times(tuned, E.T).T
+    each = 0.5 * (D * F + B * E)
     if isinstance(q, DiagonalApproximation):
-        S, along = 1 / q.precision, q.axes.T
-        spread = S.sum(axis=0)
-        mixed = (along @ d) * (along @ (d - u)) * tuned**2
-        curvature = -(2 * S * (tuned**2 * S + 2 * mixed)).sum(axis=0)  # of independent weights: the diagonal
+        each += tuned / q.precision
+        curvature = (2 * each - 2 * (tuned / q.precision) * (tuned / q.precision + 2 * D * F)).sum(axis=0)
     else:
         curvature = np.zeros((len(tuned), len(tuned)))
-        spread = np.zeros(len(tuned))
-        for factor, away, drift in zip(q.factors, q.axes.T @ d * tuned, q.axes.T @ u * tuned, strict=True):
+        prior = tuned if tuned.ndim == 2 else np.diag(tuned)
+        for i, (factor, d, e, b, c) in enumerate(zip(q.factors, D, E, B, F, strict=True)):
             S = factor.root @ factor.root.T
-            spread += S.diagonal()
-            mixed = np.outer(away, away - drift)
-            curvature -= 2 * S * (np.outer(tuned, tuned) * S + mixed + mixed.T)
-    each = tuned * (spread + (d * (d - u)).sum(axis=0))
-    curvature += 2 * (each if curvature.ndim == 1 else np.diag(each))  # without coupling, as the other terms
-    each += tuned * fit.variance
+            Q = times(tuned, S)
+            R = times(tuned, Q.T)
+            each[i] += Q.diagonal()
+            X = S * np.outer(b, c) + Q.T * np.outer(b, e) + Q * np.outer(d, c) + R * np.outer(d, e)
+            curvature -= Q * Q.T + S * R + 0.5 * (X + X.T) - prior * (S + 0.5 * (np.outer(d, e) + np.outer(e, d)))
+        curvature += np.diag(each.sum(axis=0))
     log_density, pull = scales.log_density(np.zeros(G))
-    gradient = scales.sums(each - C) + pull
+    gradient = scales.sums(each.sum(axis=0) + fit.spread - C) + pull
     if curvature.ndim == 1:
         bend = np.diag(scales.sums(curvature))
     else:
         at = (scales.groups[:, None] == np.arange(G)).astype(np.float64)
         bend = at.T @ curvature @ at
     return ScaleDerivatives(scales, log_density, gradient, bend + scales.log_density_precision())
+
+
+def times(precision: Float, matrix: Float) -> Float:
+    """Return Λ A for a precision Λ, (P, P) or its diagonal, and a matrix A (..., P, n)."""
+    return np.asarray(precision @ matrix if precision.ndim == 2 else precision[:, None] * matrix)
 
 
 def log_volume(precision: Float) -> float:
@@ -480,8 +516,12 @@ def widening_gain(found: CoupledFit, power: float) -> float:
     return rise + log_volume(precision) - log_volume(here.precision)
 
 
-def align_by_class(found: CoupledFit, tol: float, *, by_column: bool = False) -> tuple[CoupledFit, Float, float] | None:
-    """Return the fit with the best alignment, its shape (M, M) and the factor of the scale; None if b = 0 is best.
+def align_by_class(
+    found: CoupledFit, tol: float, *, by_column: bool = False
+) -> tuple[CoupledFit, Float, float, float] | None:
+    """Return the fit with the best alignment, its shape (M, M), the factor of the scale and that of the hyperprior.
+
+    The result is None if b = 0 is best.
 
     Independent weights are not aligned: their precision is diagonal under every prior. If each column has a tuned scale
     (``by_column``), an alignment also multiplies the differences of the scales, as in `shapes`: the evidence counts
@@ -493,7 +533,7 @@ def align_by_class(found: CoupledFit, tol: float, *, by_column: bool = False) ->
     if scales.fixed.ndim > 1 or parabola is None:
         return None
     directions = Directions.of(objective, scales)
-    uncoupled = replace(found, variance=np.zeros_like(found.variance), drift=np.zeros_like(found.drift))
+    uncoupled = replace(found, spread=np.zeros_like(found.spread), drift=np.zeros_like(found.drift))
     here = scale_derivatives(uncoupled, None)
     tilt = -float(here.gradient[0])
     predicted = parabola.under(objective.prior).log_evidence + here.log_density
@@ -504,7 +544,7 @@ def align_by_class(found: CoupledFit, tol: float, *, by_column: bool = False) ->
         fit = coupled_fit(replace(objective, prior=each.prior), found, tol)
         height = fit.log_evidence + scales.log_density(np.array([each.eta]))[0] + gain
         if height > level + LOG_ODDS:
-            return fit, each.shape, each.factor
+            return fit, each.shape, each.factor, max(1.0, 1.0 + each.power) if by_column else 1.0
         if height < level:  # the others promise less
             break
     return None

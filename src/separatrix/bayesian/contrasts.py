@@ -28,7 +28,15 @@ from separatrix._text import counted
 from separatrix.bayesian import costs
 from separatrix.bayesian.alignment import LOG_ODDS
 from separatrix.bayesian.arrow import largest_category, tune_arrow, with_arrow
-from separatrix.bayesian.by_class import MODERATE_SHIFT, corrected_by_class, coupled_fit, tune_by_class, tune_level
+from separatrix.bayesian.by_class import (
+    MODERATE_SHIFT,
+    CoupledFit,
+    corrected_by_class,
+    coupled_fit,
+    retune_by_class,
+    tune_by_class,
+    tune_level,
+)
 from separatrix.bayesian.checks import checked_rows, errors_of
 from separatrix.bayesian.evidence import FitLaplace, prior_scales
 from separatrix.bayesian.joint import (
@@ -93,13 +101,34 @@ def tune_contrasts(found: Inference, options: Options) -> Inference:
     is_simple = options.groups is None and not options.aligns and found.start.size <= MAX_COUPLED_WEIGHTS
     if is_simple or not has_scales:
         return tune_one_scale(found, options)
-    tuned, mode, report, factors, shape = tune_by_class(
+    tuned, mode, report, factors, shape, widening = tune_by_class(
         objective, options.tol, groups=options.groups, is_shaped=options.aligns, is_diagonal=is_diagonal
     )
+    groups = "columns" if options.groups is None and len(report.labels) > 1 else options.groups
+    hyperprior = prior_scales(objective, groups)
+    hyperprior = replace(hyperprior, group_std=widening * hyperprior.group_std)
+    found = replace(found, hyperprior=hyperprior, groups=groups)
     kind = "one scale" if len(report.labels) == 1 else f"{len(report.labels)} scales"
     kind += "" if shape is None else ", with a shape"
     found = replace(found, objective=tuned, start=mode, tuning=report, factors=factors, shape=shape, approximation=None)
     return found.did(f"{kind}, {counted(report.fits, 'fit')} by Laplace's Gaussian")
+
+
+def retune_contrasts(found: Inference, options: Options) -> Inference:
+    """Tune the scales again for a part of the rows, by one Newton step from the common scale of all rows.
+
+    The scales of columns of all rows are no start: after one step, they still predict the held-out rows too well, by
+    0.01 to 0.03 nats per row of words. The approximation is Laplace's Gaussian.
+    """
+    q, hyperprior = cast(ByClassApproximation | DiagonalApproximation, found.gaussian), found.hyperprior
+    assert hyperprior is not None, "tuning keeps its hyperprior"
+    objective, eta = found.objective, np.log(found.report.factors)
+    tuned = prior_scales(objective, found.groups, replace(hyperprior, typical=hyperprior.typical * np.exp(eta)))
+    common = replace(objective, prior=tuned.prior(eta.mean() - eta))
+    start = CoupledFit(objective, q, np.zeros(q.mean.shape[1]), np.zeros(q.mean.shape))
+    like = replace(hyperprior, typical=hyperprior.typical * np.exp(eta.mean()))
+    fit = retune_by_class(start, common, like, found.groups, options.tol)
+    return replace(found, objective=fit.objective, approximation=fit.gaussian, at_mode=None)
 
 
 def tune_one_scale(found: Inference, options: Options) -> Inference:

@@ -37,6 +37,7 @@ from separatrix.bayesian.contrasts import (
     fit_by_class,
     fit_laplace,
     fit_mean_field,
+    retune_contrasts,
     scale_columns,
     tune_contrasts,
     tune_levels,
@@ -44,7 +45,7 @@ from separatrix.bayesian.contrasts import (
 )
 from separatrix.bayesian.evidence import MIN_ROTATED_COLUMNS, FitLaplace, Levels, prior_scales
 from separatrix.bayesian.hold_out import hold_out, hold_out_mean_field, narrow_rare_columns
-from separatrix.bayesian.joint import average_joint, check_joint, fit_joint, shape_joint, tune_joint
+from separatrix.bayesian.joint import average_joint, check_joint, fit_joint, retune_joint, shape_joint, tune_joint
 from separatrix.bayesian.plan import STEPS, Plan, PlanStep
 from separatrix.bayesian.record import Inference, Options, has_contrasts
 from separatrix.bayesian.structures import (
@@ -362,7 +363,7 @@ STRATEGIES = (
         fit=fit_by_class,
         check=check_by_class,
         average=DETERMINED,
-        hold_out=partial(hold_out, steps=(tune_contrasts, fit_by_class)),
+        hold_out=partial(hold_out, retune=retune_contrasts),
     ),
     Strategy(
         "mean field",
@@ -375,7 +376,7 @@ STRATEGIES = (
         fit=fit_mean_field,
         check="held-out rows check the averages",
         average=DETERMINED,
-        hold_out=partial(hold_out_mean_field, steps=(tune_contrasts, fit_mean_field)),
+        hold_out=partial(hold_out_mean_field, retune=retune_contrasts),
     ),
     Strategy(
         "full",
@@ -388,7 +389,7 @@ STRATEGIES = (
         fit=fit_joint,
         check=check_joint,
         average=average_joint,
-        hold_out=partial(hold_out, steps=(tune_joint, shape_joint, fit_joint)),
+        hold_out=partial(hold_out, retune=retune_joint),
     ),
     Strategy(
         "diagonal",
@@ -456,7 +457,7 @@ def infer(objective: Posterior, options: Options, start: Float | None = None) ->
     zero = np.zeros(objective.shape)
     factors = np.ones(len(objective.design.origin))
     start = zero if start is None else start
-    found = Inference(objective, start, factors, strategy.name, groups=options.groups, posed=objective)
+    found = Inference(objective, start, factors, strategy.name, groups=options.groups)
     passes = objective.source.passes
     if strategy.name == "dual":
         found, options = _into_span(found, options)

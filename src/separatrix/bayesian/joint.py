@@ -41,7 +41,15 @@ from separatrix.bayesian.sampling import (
     sampled_approximation,
     weighted_draws,
 )
-from separatrix.bayesian.shapes import FIRST_TOL, TUNING_TOL, one_scale, scale_average, shape_prior, tune_prior
+from separatrix.bayesian.shapes import (
+    FIRST_TOL,
+    SHAPE_TOL,
+    TUNING_TOL,
+    one_scale,
+    scale_average,
+    shape_prior,
+    tune_prior,
+)
 from separatrix.bayesian.tuning import TuningReport, TuningStatus, scale_of_sample
 from separatrix.bayesian.uncoupled import laplace_by_class
 from separatrix.bayesian.variational import estimated_seconds, variational, variational_by_class
@@ -141,6 +149,15 @@ def _tune_by_ep(found: Inference, options: Options) -> Inference:
         return exact.did(_scales_of(exact))
     tuned = tune_prior(plain, options, fitter, TUNING_TOL if is_cheap else 0.3)  # nats, before the shape is chosen
     return tuned.did(_scales_of(tuned))
+
+
+def retune_joint(found: Inference, options: Options) -> Inference:
+    """Tune the scales again for a part of the rows. The search starts at the prior of all rows and keeps its kind."""
+    near = found.best_tuned
+    fitter = FitEP(options.tol, [], ROUGH_EP_TOL_IN_STD) if near.name == "ep" else FitLaplace(options.tol)
+    fit = fitter.fit(found.objective, near.mean, near.factor)
+    part = replace(found, approximation=fit, at_mode=None, solution=None, shift=None)
+    return tune_prior(part, options, fitter, SHAPE_TOL)
 
 
 def _has_cheap_sweeps(objective: Posterior) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,16 +30,6 @@ NEGLIGIBLE_ERROR, NEGLIGIBLE_LARGE_ERROR = 0.005, 0.05
 MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
 
 
-class Shape(NamedTuple):
-    """Kind of a prior: the hyperprior's sd of the log scales of the columns (None for one scale), and an alignment."""
-
-    group_std: float | None = None
-    is_aligned: bool = False
-
-
-ONE_SCALE = Shape()
-
-
 @dataclass(frozen=True, eq=False)
 class Options:
     """Options of an inference, as the user set them. ``structure`` is the name of a strategy, or None."""
@@ -57,7 +47,6 @@ class Options:
     scales_rare_columns: bool = False  # whether modes may have smaller scales for columns that are rarely non-zero
     rarity: float = 0.0  # power of the spread of rare columns that their scales are proportional to
     rare_factors: Float | None = None  # these scales
-    kind: Shape | None = None  # the only kind of prior that is tried; by default, the evidence chooses among all
     is_batch: bool = False  # whether the posterior is the prior of another batch, which needs the full covariance
 
 
@@ -126,12 +115,10 @@ class Inference:
     errors: Errors = field(default_factory=Errors)
     notes: tuple[str, ...] = ()  # which are not warnings
     hyperprior: PriorScales | None = field(default=None, repr=False)  # of the scales, if the prior has another shape
-    kind: Shape = ONE_SCALE  # of the prior that was accepted
     shape: Float | None = field(default=None, repr=False)  # covariance of the weights for scale 1, (M, M)
     groups: str | Sequence[Any] | None = None
     simpler: Inference | None = field(default=None, repr=False)  # with one scale, which the average includes
     whole: DualApproximation | None = field(default=None, repr=False)  # of all weights, if in the span of few rows
-    posed: Posterior | None = field(default=None, repr=False)  # the objective before any step
     plan: Plan | None = None
 
     @property

@@ -21,7 +21,7 @@ from separatrix._array import Float
 from separatrix.bayesian.alignment import LOG_ODDS, STATED_PROBABILITY, Aligned, align, best_scale, is_shapeable
 from separatrix.bayesian.averaging import Nodes, merged, scale_nodes
 from separatrix.bayesian.evidence import GROUP_STD, SPARSE_GROUP_STD, Fitter, PriorScales, prior_scales
-from separatrix.bayesian.record import Inference, Options, Shape
+from separatrix.bayesian.record import Inference, Options
 from separatrix.bayesian.tuning import Limit, Parabola, Search, tune_scales
 
 SHAPE_TOL = 0.05  # nats of evidence that tuning an aligned prior, or one scale for each column, may miss
@@ -72,8 +72,6 @@ def shape_prior(found: Inference, options: Options) -> Inference:
     """
     if not options.aligns or options.groups is not None or options.wide is not None:
         return found
-    if options.kind is not None:
-        return replace(_of_kind(found, options.kind, options), simpler=found)
     aligned, gain = align(found.objective, found.best_tuned), _column_gain(found, options)
     if found.method_of_tuning.predicts_well:
         is_aligned = bool(aligned) and aligned[0].gain > gain
@@ -88,15 +86,6 @@ def shape_prior(found: Inference, options: Options) -> Inference:
     heights = [_height(found, options) + LOG_ODDS, *(_height(each, options) for each in candidates)]
     best = int(np.argmax(heights))
     return replace(candidates[best - 1], simpler=found) if best else found
-
-
-def _of_kind(found: Inference, kind: Shape, options: Options) -> Inference:
-    """Tune a prior of one kind, without an alignment if that is not possible."""
-    columns = found if kind.group_std is None else _by_column(found, kind.group_std, options)
-    if not kind.is_aligned:
-        return columns
-    shapes = align(columns.objective, columns.best_tuned, by_column=kind.group_std is not None)[:1]
-    return next(iter(_aligned(columns, shapes, options)), columns)
 
 
 def _height(found: Inference, options: Options) -> float:
@@ -129,16 +118,14 @@ def _aligned(found: Inference, shapes: list[Aligned], options: Options) -> list[
             hyperprior=hyperprior,
         )
         hyperprior = replace(hyperprior, group_std=max(1.0, 1.0 + each.power) * hyperprior.group_std)
-        kind = found.kind._replace(is_aligned=True)
-        tuned.append(replace(_shaped(start, each.shape, options, fitter), hyperprior=hyperprior, kind=kind))
+        tuned.append(replace(_shaped(start, each.shape, options, fitter), hyperprior=hyperprior))
     return tuned
 
 
 def _by_column(found: Inference, group_std: float, options: Options) -> Inference:
     """Tune again with a scale for each column; the logarithms of the scales have this standard deviation a priori."""
     hyperprior = replace(_first_scales(found, "columns"), group_std=group_std)
-    kind = Shape(group_std)
-    start = replace(found, approximation=found.best_tuned, groups="columns", hyperprior=hyperprior, kind=kind)
+    start = replace(found, approximation=found.best_tuned, groups="columns", hyperprior=hyperprior)
     return _shaped(start, np.eye(len(found.factors)), options, found.method_of_tuning.fork())
 
 
