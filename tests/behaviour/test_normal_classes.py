@@ -203,7 +203,7 @@ def test_unlabelled_rows_can_be_marked_by_a_value_or_as_missing(model, marker):
 def test_the_predictive_is_the_student_t_of_the_conjugate_posterior(shrinkage):
     """Against SciPy: p(x | data) = ∫ N(x | μ, Σ) p(μ, Σ | data), by averaging over posterior draws.
 
-    The prior is worth c = n λ/(1 - λ) rows, also if that is less than one; without shrinkage, it is worth one row.
+    The prior is worth c = n λ/(1 - λ) rows, but at least one.
     """
     X, y = blobs(24, n_features=2, n_classes=2)
     model = sx.QuadraticDiscriminantAnalysis(shrinkage=shrinkage, estimate="predictive").fit(X, y)
@@ -212,7 +212,7 @@ def test_the_predictive_is_the_student_t_of_the_conjugate_posterior(shrinkage):
         Xk = X[y == k]
         points = Xk[:5]
         N, S = len(Xk), np.cov(Xk.T, ddof=0) * len(Xk)
-        c = (N - 1) * shrinkage / (1 - shrinkage) if shrinkage else 1.0
+        c = max(1.0, (N - 1) * shrinkage / (1 - shrinkage))
         Sigmas = stats.invwishart(c + 3 + N - 1, c * np.diag(pooled) + S).rvs(20_000, random_state=k)
         L = np.linalg.cholesky(Sigmas)
         z = np.random.default_rng(k).normal(size=(20_000, 2, 1))

@@ -9,7 +9,8 @@ The sufficient statistics are class moments (N_k, m_k, scatter S), from one pass
     "predictive"   μ_k and Σ integrated out: a Student t with ν = c + 2 + n degrees of freedom, mean m_k and scale
                    (1 + 1/N_k) (c D + S)/ν; n is N - K for a shared Σ and N_k - 1 for separate Σ_k
 
-The prior is equivalent to c = n λ/(1 - λ) rows. If that is zero, "map" and "predictive" use c = 1.
+The prior is equivalent to c = n λ/(1 - λ) rows; "map" and "predictive" use at least c = 1. If columns are exactly
+collinear, the marginal likelihood has no maximum as c goes to zero, and rows off the plane would have no density.
 
 Shrinkage replaces S/n by Σ_λ = (1 - λ) S/n + λ D, where D is the diagonal of the within-class covariance. D has the
 units of the data, so λ has no units, and no result depends on them. λ is one of
@@ -312,7 +313,7 @@ def covariance_weights(estimate: str, N: float, n: float, shrinkage: float) -> t
     """
     if estimate == "ml":
         return (1 - shrinkage) / N, shrinkage, np.inf  # (4.78) for λ = 0
-    c = n * shrinkage / max(1 - shrinkage, 1e-12) or 1.0
+    c = max(1.0, n * shrinkage / max(1 - shrinkage, 1e-12))
     if estimate == "map":
         return 1 / (c + N), c / (c + N), np.inf
     freedom = c + 2 + n
