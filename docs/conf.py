@@ -114,6 +114,7 @@ ORDER = (
     "gradient_vs_irls",
     "likelihood_surface",
     "mislabelled_points",
+    "counts",
     "sparse_weights",
     "bayesian",
     "four_kinds",
