@@ -26,6 +26,7 @@ from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._threads import map_in_order
 from separatrix.bayesian import BayesianLogisticRegression
+from separatrix.comparison import ModelAverage
 from separatrix.effects.grids import MAX_POINTS, Grid, grid_of, with_missing, words_of_text
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, TextPlan
 from separatrix.table_model import Ramps, TableClassifier, basis_rows, explain, functions_of, has_contrasts, named
@@ -193,7 +194,9 @@ class _Sampled:
         self.model, self.rows = model, features[_evenly_spaced(features.shape[0], QUANTILE_ROWS)]
         total, self.importances = _activations_and_importances(model, self.rows)
         K, self.n_draws, M = len(model.classes_), 0, self.rows.shape[1]
-        n_rows = int(np.clip(MAX_SAMPLE_FLOATS / M, MIN_AVERAGED_ROWS, MAX_AVERAGED_ROWS))
+        is_average = isinstance(model.estimator_, ModelAverage)  # predicts by all of its models, without their draws
+        most = ENOUGH_AVERAGED_ROWS if is_average else MAX_AVERAGED_ROWS
+        n_rows = int(np.clip(MAX_SAMPLE_FLOATS / M, MIN_AVERAGED_ROWS, most))
         if isinstance(model.estimator_, BayesianLogisticRegression):  # within the limit on evaluations
             per_draw_and_row = MAX_POINTS * (K if K > 2 else 1)
             affordable = MAX_PROBABILITIES / (per_draw_and_row * ENOUGH_AVERAGED_ROWS)
