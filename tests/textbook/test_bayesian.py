@@ -55,6 +55,19 @@ def test_4_151_the_predictive_integral(case):
         assert_allclose(p, exact, atol=1e-9)
 
 
+def test_4_152_the_average_of_a_probit_is_a_probit(case):
+    X, _, t, _, _ = case
+    model = sx.BayesianLogisticRegression(sx.Gaussian(1.0), tune=None, likelihood="probit", approximation="laplace")
+    a = model.fit(X, t).decision_distribution(X)
+    average = [
+        integrate.quad(lambda x, m=m, s=s: stats.norm.cdf(x) * stats.norm.pdf(x, m, s), m - 12 * s, m + 12 * s)[0]
+        for m, s in zip(a.mean[:20], np.sqrt(a.variance[:20]), strict=True)
+    ]
+    closed = stats.norm.cdf(a.mean / np.sqrt(1 + a.variance))  # λ = 1
+    assert_allclose(closed[:20], average, rtol=1e-7)  # the error of the quadrature is 1e-8
+    assert_allclose(model.predict_proba(X)[:, 1], closed, rtol=1e-9)
+
+
 def test_4_153_the_probit_rule(case):
     X, _, _, _, model = case
     mu, var = model.decision_distribution(X)
@@ -92,7 +105,7 @@ def test_3_91_effective_parameters(case):
     assert 0 < model.effective_parameters_ < 4
 
 
-def test_figure_4_12_the_mean_is_shifted_from_the_mode_towards_the_longer_tail():
+def test_figure_4_14_the_mean_is_shifted_from_the_mode_towards_the_longer_tail():
     """p(z) ∝ exp(-z²/2) σ(20 z + 4) is the posterior of one row, most of whose mass lies above the mode."""
     z = np.linspace(-6, 8, 20_001)
     density = np.exp(-0.5 * z**2) * special.expit(20 * z + 4)
