@@ -172,9 +172,9 @@ class PriorScales:
         return np.asarray(precision * np.eye(G) + (1 / (G * LEVEL_STD) ** 2 - precision / G))
 
     def bounds(self, objective: Posterior) -> tuple[Float, Float]:
-        """Return the smallest and the largest η of each group."""
+        """Return the smallest and the largest η of each group; they are equal if the rows have tiny weights."""
         narrowest = MIN_SCALE_IN_STD * 2 / np.sqrt(objective.units.total)  # a row adds at most ¼ to the curvature
-        return np.log(narrowest / self.typical), np.log(MAX_SCALE / self.typical)
+        return np.log(min(narrowest, MAX_SCALE) / self.typical), np.log(MAX_SCALE / self.typical)
 
     def _tuned_at(self, eta: Float) -> Float:
         log_scale = np.append(eta, 0.0)[self.groups]  # FIXED_GROUP selects the zero

@@ -86,7 +86,7 @@ class Threads(Runner):
         if source.block is not None:  # a small table needs no threads
             with single_thread_blas():
                 found = statistic(source.block)
-            if (watch := WATCH.get()) is not None:
+            if not self.in_task and (watch := WATCH.get()) is not None:
                 watch.begin(len(source.block))(len(source.block))
             return found
         (rows,), (targets,) = source.partitions, source.targets
