@@ -69,6 +69,7 @@ from separatrix.solvers import Auto, Posterior, Solution, Status
 # Number of weights of K classes above which "auto" neglects coupling between contrasts of classes. With 100, the
 # evidence of 100 x 40 and three classes changes by 1.3 nats, and a probability by 0.04.
 MAX_COUPLED_WEIGHTS = 200
+MAX_PASSES = 200  # of a variational fit by class; 1797 digits take 184, because the average over points limits a pass
 MANY_ROWS_PER_WEIGHT = 5  # from which Laplace's Gaussian is tried before the variational posterior by class
 N_FEW_CHAINS, FEW_WARM_PATHS = 16, 2  # chains that check a posterior by class, and their paths before
 
@@ -256,7 +257,8 @@ def fit_by_class(found: Inference, options: Options) -> Inference:
             return _with_corrected_mean(found, q, *corrected)
     if seconds > costs.BUDGET:
         return found
-    return found.accept(variational_by_class(objective, q)).did(METHOD_NAMES["variational"])
+    variational = variational_by_class(objective, q, max_steps=MAX_PASSES)
+    return found.accept(variational).did(METHOD_NAMES["variational"])
 
 
 def _with_corrected_mean(
