@@ -120,7 +120,7 @@ def is_same(shown, printed, tolerance):
 @pytest.mark.parametrize(
     "page", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in PAGES]
 )
-def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, examples, tmp_path, monkeypatch):
+def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, examples, tmp_path, monkeypatch, request):
     if page in NOT_HERE:
         pytest.skip(NOT_HERE[page])
     monkeypatch.chdir(shutil.copytree(examples, tmp_path / "page"))
@@ -129,6 +129,8 @@ def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, examples, tmp_pa
         text = text.replace(said, here)
     names, printed = {"ThreadPoolExecutor": ThreadPoolExecutor}, ""
     exec(NAMES.get(page, ""), names)
+    if "database" in names:  # a page does not close what it was given
+        request.addfinalizer(names["database"].close)
     runner, parser = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE), doctest.DocTestParser()
     for fence in FENCE.finditer(text):
         kind, block = fence.groups()
