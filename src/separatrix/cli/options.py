@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from math import inf
 from os.path import isfile
 from typing import Annotated, Any, TypeVar
@@ -93,25 +94,21 @@ Data = Annotated[
 Saved = Annotated[
     str, typer.Argument(metavar="MODEL", help="Model saved by fit, such as model.sx.", show_default=False)
 ]
+column_option = partial(typer.Option, metavar="COL", show_default=False, autocompletion=complete_columns)
 Target = Annotated[
     str,
-    typer.Option(
+    column_option(
         "--target",
         "-t",
-        metavar="COL",
         help="Column to predict.",
-        show_default=False,
-        autocompletion=complete_columns,
     ),
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(
+    column_option(
         "--target",
         "-t",
-        metavar="COL",
         help="Column of true labels; by default the target of the fit.",
-        autocompletion=complete_columns,
     ),
 ]
 Types = Annotated[
@@ -126,32 +123,23 @@ Types = Annotated[
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(
+    column_option(
         "--drop",
-        metavar="COL",
         help="Column to drop; may be repeated.",
-        show_default=False,
-        autocompletion=complete_columns,
     ),
 ]
 WeightIfAny = Annotated[
     str | None,
-    typer.Option(
+    column_option(
         "--weight",
-        metavar="COL",
         help="Column of weights of the rows; by default that of the fit, if the table has it.",
-        show_default=False,
-        autocompletion=complete_columns,
     ),
 ]
 Weight = Annotated[
     str | None,
-    typer.Option(
+    column_option(
         "--weight",
-        metavar="COL",
         help="Column of weights, which is no feature: a row of weight k counts as k copies of it.",
-        show_default=False,
-        autocompletion=complete_columns,
     ),
 ]
 Models = Annotated[
